@@ -7,7 +7,6 @@ they are stated once.
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 import sys
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import is_pytorchs, kind_of
 
 __all__ = [
-    "check_arguments",
+    "USUAL",
     "check_option",
     "check_options",
     "name_operation",
@@ -31,28 +30,15 @@ __all__ = [
     "options_of",
     "public_name",
     "raise_bad_argument",
+    "refuse_dtype",
     "refuse_or_offer",
     "with_argument_errors",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_INTS = (int, np.integer, Tensor)
-_NUMBERS = (int, float, complex, np.number, np.bool_, Tensor)
-_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
-    "Tensor": ("Tensor", (Tensor,)),
-    "Number": ("Number", _NUMBERS),
-    "float": ("float", _NUMBERS),
-    "int": ("int", _INTS),
-    "bool": ("bool", (bool, np.bool_, *_INTS)),
-    "str": ("str", (str,)),
-    "dtype": ("torch.dtype", (type(dtypes.float32),)),
-    "Sequence": ("tuple", (tuple, list)),
-    "tuple": ("tuple", (tuple, list)),
-    "Dims": ("int or tuple of ints", (tuple, list, *_INTS)),
-    "None": ("None", (type(None),)),
-}
-"""For a word of an annotation: its name in messages, and the accepted types."""
+INTS = (int, np.integer, Tensor)
+NUMBERS = (int, float, complex, np.number, np.bool_, Tensor)
 
 
 def with_argument_errors(function: F) -> F:
@@ -82,6 +68,8 @@ def with_argument_errors(function: F) -> F:
             if (answer := offer(public, args, kwargs)) is not UNHANDLED:
                 return answer
             if isinstance(error, AttributeError):
+                from nbautograd._engine.compiler.argument_kinds import check_arguments  # after an error only
+
                 check_arguments(function, args, kwargs)
             raise
         except errors.INPUT_ERRORS as error:
@@ -91,26 +79,51 @@ def with_argument_errors(function: F) -> F:
     return public  # type: ignore[return-value]
 
 
+def _is_int(value: Any) -> bool:
+    return isinstance(value, INTS) and not isinstance(value, bool)
+
+
+def _are_ints(value: Any) -> bool:
+    return (
+        _is_int(value) or isinstance(value, (tuple, list)) and not any(isinstance(n, (bool, float, str)) for n in value)
+    )
+
+
 _SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "bool": ("bool", lambda value: isinstance(value, (bool, np.bool_))),
     "str": ("str", lambda value: isinstance(value, str)),
-    "str | None": ("str", lambda value: value is None or isinstance(value, str)),
-    "int": ("int", lambda value: isinstance(value, _INTS) and not isinstance(value, bool)),
-    "int | None": ("int", lambda value: value is None or isinstance(value, _INTS) and not isinstance(value, bool)),
+    "int": ("int", _is_int),
+    "float": ("float", lambda value: isinstance(value, NUMBERS) and not isinstance(value, complex)),
+    "Number": ("Number", lambda value: isinstance(value, NUMBERS)),
+    "Ints": ("tuple of ints", _are_ints),
+    "Sequence[int]": ("tuple of ints", lambda value: isinstance(value, (tuple, list)) and _are_ints(value)),
+    "Dims": ("tuple of ints", lambda value: value is None or _are_ints(value)),
+    "dtypes.dtype": ("torch.dtype", lambda value: isinstance(value, (dtypes.dtype, type, np.dtype))),
 }
-"""For an annotation: its name in messages, and a test of a value, as strict as PyTorch's."""
+"""For an annotation: its name in messages, and a test of a value, as strict as PyTorch's; "| None" permits None."""
+
+
+USUAL = {
+    "bool": "? is not True and ? is not False",
+    "str": "?.__class__ is not str",
+    "int": "?.__class__ is not int",
+    "float": "?.__class__ is not float and ?.__class__ is not int",
+    "Number": "?.__class__ is not float and ?.__class__ is not int",
+    "Sequence[int]": "?.__class__ is not tuple",
+}
+"""For an annotation of an option: the condition under which its argument is looked at once more."""
 
 
 def options_of(function: Callable[..., Any]) -> list[tuple[str, int, str]]:
     """Return the options of a function that have one of the simple annotations: name, position and annotation."""
     code, hints = function.__code__, function.__annotations__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    own = (function.__module__ or "").startswith("nbautograd._engine")  # a function without a module is a reader's
+    own = (function.__module__ or "").startswith("nbautograd.")  # a function without a module is a reader's
     kinds = [hint for hint in _SIMPLE if own or hint == "bool"]
     return [
         (name, i if i < code.co_argcount else sys.maxsize, hints[name])
         for i, name in enumerate(names)
-        if hints.get(name) in kinds
+        if str(hints.get(name)).removesuffix(" | None") in kinds
     ]
 
 
@@ -131,46 +144,12 @@ def check_option(function: str, name: str, value: Any, hint: str, position: int 
 
     :raises TypeError: it is of another type.
     """
-    expected, matches = _SIMPLE[hint]
+    if value is None and hint.endswith("None"):
+        return
+    expected, matches = _SIMPLE[hint.removesuffix(" | None")]
     if not matches(value):
         place = "" if position is None else f" (position {position + 1})"
         raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
-
-
-def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise a TypeError for the first argument that does not match its annotation, if any.
-
-    :raises TypeError: an argument does not match.
-    """
-    signature = inspect.signature(function)
-    try:
-        arguments = signature.bind(*args, **kwargs).arguments
-    except TypeError:
-        return
-    for position, (name, parameter) in enumerate(signature.parameters.items(), 1):
-        if name not in arguments:
-            continue
-        several = parameter.kind is parameter.VAR_POSITIONAL
-        for value in arguments[name] if several else [arguments[name]]:
-            expected = _unlike(str(parameter.annotation), value)
-            if expected is not None:
-                by_name = several or name in kwargs or parameter.kind is parameter.KEYWORD_ONLY
-                place = "" if by_name else f" (position {position})"
-                public = function.__name__.lstrip("_")
-                raise TypeError(
-                    f"{public}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}"
-                ) from None
-
-
-def _unlike(annotation: str, value: Any) -> str | None:
-    """Return the types required by an annotation, if the value does not match; None if it does, or if unknown."""
-    outer = re.sub(r"\[.*?\]+", "", annotation)  # Sequence[Tensor] is a sequence
-    kinds = [_KINDS.get(word.rpartition(".")[2]) for word in outer.split(" | ")]
-    if None in kinds or isinstance(value, tuple(t for kind in kinds if kind for t in kind[1])):
-        if "Sequence[Tensor]" in annotation and isinstance(value, (tuple, list)):
-            return None if all(isinstance(item, Tensor) for item in value) else "tuple of Tensors"
-        return None
-    return " or ".join(kind[0] for kind in kinds if kind and kind[0] != "None")
 
 
 # -- of operations ---------------------------------------------------------------------------------------------------
@@ -180,13 +159,13 @@ def refuse_or_offer(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...]
     """Offer the call to an argument's ``__torch_function__``; without one, act as ``raise_bad_argument``."""
     if overloaded(values):
         return _offered(op, values, args, kwargs)
-    if op.name in OF_TWO_NUMBERS and all(isinstance(value, (int, float, complex)) for value in values):
+    if op.name in OF_TWONUMBERS and all(isinstance(value, (int, float, complex)) for value in values):
         first = np.array(values[0], dtypes.of_number(values[0]).numpy)
         return op.function(wrap(first), *args[1:], **kwargs)
     return raise_bad_argument(op, values)
 
 
-OF_TWO_NUMBERS = ("add", "floor_divide", "mul", "sub", "true_divide")
+OF_TWONUMBERS = ("add", "floor_divide", "mul", "sub", "true_divide")
 """Operations that PyTorch computes of two numbers; all others need a tensor."""
 
 
@@ -237,6 +216,11 @@ def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...], args: Any = 
     if all(isinstance(value, (Tensor, int, float, complex, np.ndarray)) for value in values):
         raise
     return NotImplemented
+
+
+def refuse_dtype(op: OpSchema, tensor: Tensor) -> NoReturn:
+    """Raise for a dtype that an operation does not accept."""
+    raise errors.UnsupportedDtypeError(public_name(op), tensor.dtype, op.accepts)
 
 
 def name_operation(op: OpSchema, error: Exception) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 
-from nbautograd._engine.compiler.argument_errors import options_of, public_name
+from nbautograd._engine.compiler.argument_errors import USUAL, options_of, public_name
 from nbautograd._engine.compiler.elementwise import constant, constants_as_arrays, single_call
 from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.lowering import lower_to_ufuncs
@@ -69,12 +69,8 @@ class ForwardWriter:
             body.append(f"if {FORMER[0]} is not ...: return call_former(OP, ({arguments}){out})")
         if self.fixed is None:
             for name, _, hint in options_of(op.body):
-                if hint in ("bool", "str"):
-                    unlike = (
-                        f"{name} is not True and {name} is not False"
-                        if hint == "bool"
-                        else f"{name}.__class__ is not str"
-                    )
+                if (usual := USUAL.get(hint.removesuffix(" | None"))) is not None:
+                    unlike = usual.replace("?", name) + (f" and {name} is not None" if "None" in hint else "")
                     body.append(f"if {unlike}: check_option({public_name(op)!r}, {name!r}, {name}, {hint!r})")
         if op.rest:
             body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
@@ -171,6 +167,9 @@ class ForwardWriter:
             lines.append(f"if {classes}: check_devices(OP, ({', '.join(single)},))")
         first = op.tensors[0] if op.tensors else ""
         array = self.first_array
+        if op.accepts != "bifc":
+            kinds = "".join({"i": "iu", "f": "fV"}.get(kind, kind) for kind in op.accepts)
+            lines.append(f"if {array}.dtype.kind not in {kinds!r}: refuse_dtype(OP, {first})")
         if op.half_policy == UPCAST and not self.half and first and first not in (*op.numbers, *op.optional):
             is_half = f"{array}.itemsize == 2 and {array}.dtype.kind in 'fV'"
             lines.append(f"if {is_half}: return half_variant()({self.call()})")

@@ -35,7 +35,6 @@ from typing import Any, TypeVar
 from nbautograd import protocol
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.argument_errors import (
-    check_arguments,
     check_options,
     options_of,
     with_argument_errors,
@@ -285,8 +284,8 @@ def op(
     :param method: True for a method of Tensor.
     :param inplace_method: True to add ``name_``; by default for pointwise operations.
     :param floating: integer inputs become the default float.
-    :param accepts: for pointwise operations, the accepted categories of dtypes, after promotion: bool,
-        integer, floating, complex.
+    :param accepts: the accepted categories of dtypes: bool, integer, floating, complex. For pointwise operations after
+        promotion, for others of the first operand.
     :param accepts_each: the accepted categories of each operand, before promotion.
     :param many: the body returns several arrays and the formulas get a list of gradients.
     :param out: True to add ``out=``; by default for pointwise operations.
@@ -333,8 +332,12 @@ def op(
             declaration.operator = _stub(declaration)
             docstrings.describe_operator(declaration.operator, function)
             for special in operators.split():
-                in_place = special.startswith("__i") and special != "__invert__"
-                setattr(Tensor, special, getattr(Tensor, public + "_") if in_place else declaration.operator)
+                operator = declaration.operator
+                if special.startswith("__i") and special != "__invert__":
+                    straight = declaration if pointwise or into else None
+                    operator = make_inplace_method(public + "_", function, straight)
+                    operator.__globals__["apply_inplace"] = inplace.apply_augmented
+                setattr(Tensor, special, operator)
         return function  # type: ignore[no-any-return]
 
     return declare
@@ -410,6 +413,8 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
             if (answer := offer(public, args, kwargs)) is not UNHANDLED:
                 return answer
             if isinstance(error, AttributeError):
+                from nbautograd._engine.compiler.argument_kinds import check_arguments  # after an error only
+
                 check_arguments(function, args, kwargs)
             raise
         except INPUT_ERRORS as error:

@@ -14,6 +14,7 @@ from nbautograd._engine.compiler.argument_errors import (
     check_option,
     name_operation,
     not_implemented_or_raise,
+    refuse_dtype,
     refuse_or_offer,
 )
 from nbautograd._engine.compiler.elementwise import CONSTANTS
@@ -113,6 +114,7 @@ FORWARD: dict[str, Any] = {
     "promote": promote,
     "promote_half": promote_half,
     "promote_on_device": promote_on_device,
+    "refuse_dtype": refuse_dtype,
     "refuse_or_offer": refuse_or_offer,
     "register_view": views.register_view,
     "round_to": narrow,

@@ -123,6 +123,14 @@ def apply_inplace(
         raise
 
 
+def apply_augmented(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Any:
+    """Run an augmented assignment; NotImplemented lets Python try the operator and the other operand's method."""
+    operand = isinstance(args[0], (Tensor, int, float, complex, np.ndarray, np.generic))
+    if operand or hasattr(args[0], "__torch_function__"):
+        return apply_inplace(t, name, function, args, kwargs)
+    return NotImplemented
+
+
 KEEP_HISTORY = ("logical_and_", "logical_not_", "logical_or_", "logical_xor_")
 """Methods after which a tensor has the history that it had before, as in PyTorch; leaves may be written to as well."""
 followers: list[Any] = []
@@ -256,7 +264,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
     if result.__class__ is BatchedTensor:
         raise InplaceError(f"vmap: out= is not possible for {name}() with batched tensors. Omit it")
-    if is_grad_enabled() and (out._fn is not None or result._fn is not None):
+    if is_grad_enabled() and (result._fn is not None or out._fn is not None and result._a.dtype.kind != "b"):
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
@@ -288,6 +296,10 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         version_counter.record_write(fresh)
         out._a = fresh
         return out
+    if result._a.dtype.kind == "b":  # of a comparison, which has no derivative: also into leaves
+        check_overlap(out, name)
+        with no_grad():
+            return copy_into(out, wrap(result._a))
     check_writable(out, name)
     return copy_into(out, wrap(result._a))
 

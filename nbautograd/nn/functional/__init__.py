@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbautograd._engine.compiler.argument_errors import with_argument_errors
 from nbautograd._engine.ops.shape.padding import (
     pad,
 )
@@ -287,6 +288,17 @@ __all__ = [
     "upsample_bilinear",
     "upsample_nearest",
 ]
+
+STRICT = ["adaptive_pooling", "convolution", "normalization", "unpooling"]
+"""Modules of functions whose options PyTorch's own code takes, which looks at their types first; and further ones."""
+for _name in __all__:
+    _function = globals()[_name]
+    if _function.__module__.rpartition(".")[2] in STRICT or _name in (
+        *("avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d", "interpolate", "pad", "threshold"),
+        *("scaled_dot_product_attention", "triplet_margin_loss"),
+    ):
+        globals()[_name] = _function = with_argument_errors(_function)
+        _function.__module__ = __name__  # by which pickle finds it
 
 docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED)
 absent.answer(__name__)

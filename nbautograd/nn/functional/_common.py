@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.core import dispatch_mode, inplace, tracing
+from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.indexing.indexing import view_alias
 from nbautograd.autograd import saved_tensors
 from nbautograd.autograd.backward import grad
-from nbautograd.errors import kind_of
+from nbautograd.errors import UnsupportedDtypeError, kind_of
 from nbautograd.nn.parameter import Parameter
 
 __all__ = ["gradients_of_steps", "in_place_or_not", "is_fusible", "legacy_reduction", "reduced", "tuple_of"]
@@ -98,6 +99,28 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
     """
     check_reduction(reduction)
     return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
+
+
+def without_derivative(function: str, **tensors: Any) -> None:
+    """Check that no tensor requires grad for which the function has no derivative.
+
+    :raises RuntimeError: one does, and operations are recorded.
+    """
+    for name, tensor in tensors.items():
+        if isinstance(tensor, Tensor) and tensor.requires_grad and is_grad_enabled():
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument '{name}'. This input cannot "
+                "have requires_grad True: detach() it"
+            )
+
+
+def floating_only(name: str, t: Tensor) -> None:
+    """Check that the dtype is floating.
+
+    :raises NotImplementedError: it is not.
+    """
+    if t._a.dtype.kind not in "fV":
+        raise UnsupportedDtypeError(name, t.dtype, "f")
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:

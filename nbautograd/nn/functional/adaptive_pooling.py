@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbautograd._engine.arrays.strides import is_channels_last
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.signal import pool
-from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional.pooling import as_2d
+from nbautograd.errors import ShapeError
+from nbautograd.nn.functional._common import floating_only
+from nbautograd.nn.functional.pooling import Ints, as_2d
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -30,8 +32,6 @@ def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...
         raise ValueError(f"{name}(): Input dimension should be at least {n + 1}, got shape {list(input._a.shape)}")
     _check_cells(name, n, input)
     items = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * n
-    if len(items) == 1:
-        items = tuple(items) * n
     if len(items) != n:
         raise RuntimeError(f"{name}(): output_size must be {n} numbers, got {output_size!r}")
     result = tuple(m if k is None else int(k) for k, m in zip(items, input._a.shape[-n:], strict=True))
@@ -51,11 +51,22 @@ def _check_cells(name: str, n: int, input: Tensor) -> None:
         raise ShapeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but it has sizes {list(shape)}"
         )
-    if not input.is_floating_point():
-        raise UnsupportedDtypeError(name, input.dtype, "f")
+    floating_only(name, input)
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def _avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
+    """Return the means of cells; of a single one, in any number of dimensions and also of complex numbers."""
+    if isinstance(output_size, (tuple, list)):
+        is_single = len(output_size) == n < input._a.ndim and all(k == 1 for k in output_size)
+    else:
+        is_single = output_size == 1
+    if is_single and not (n == 2 and is_channels_last(input._a)):
+        return input.mean(tuple(range(-n, 0)), True)
+    result: Tensor = pool.ADAPTIVE_AVG[n](input, _cells(name, n, input, output_size))
+    return result
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
     """Divide ``input`` into ``output_size`` cells along the last dimension, and return their means.
 
     >>> import nbautograd as torch
@@ -67,30 +78,28 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     return result.squeeze(-2)
 
 
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: Ints) -> Tensor:
     """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their means.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_avg_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
     tensor([[[1.5000, 2.5000]]])
     """
-    out = _cells("adaptive_avg_pool2d", 2, input, output_size)
-    return pool.ADAPTIVE_AVG[2](input, out)
+    return _avg("adaptive_avg_pool2d", 2, input, output_size)
 
 
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: Ints) -> Tensor:
     """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their means.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_avg_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))
     tensor([[[[1.5000, 2.5000]]]])
     """
-    out = _cells("adaptive_avg_pool3d", 3, input, output_size)
-    return pool.ADAPTIVE_AVG[3](input, out)
+    return _avg("adaptive_avg_pool3d", 3, input, output_size)
 
 
 def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`adaptive_max_pool1d` and the index of each maximum in the last dimension.
 
@@ -103,7 +112,7 @@ def adaptive_max_pool1d_with_indices(
     return values.squeeze(-2), indices.squeeze(-2)
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
     """Divide ``input`` into ``output_size`` cells along the last dimension, and return their maxima.
 
     :param return_indices: also return the indices of the maxima.
@@ -117,7 +126,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`adaptive_max_pool2d` and the index of each maximum in the flattened last two dimensions.
 
@@ -130,7 +139,7 @@ def adaptive_max_pool2d_with_indices(
     return values, indices
 
 
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
     """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their maxima.
 
     :param return_indices: also return the indices of the maxima.
@@ -144,7 +153,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
+    input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`adaptive_max_pool3d` and the index of each maximum in the flattened last three dimensions.
 
@@ -157,7 +166,7 @@ def adaptive_max_pool3d_with_indices(
     return values, indices
 
 
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
     """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their maxima.
 
     :param return_indices: also return the indices of the maxima.

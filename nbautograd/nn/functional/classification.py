@@ -20,8 +20,14 @@ from nbautograd._engine.ops.reduction.reduction import sum_over
 from nbautograd._engine.ops.reduction.softmax import log_softmax_over
 from nbautograd._engine.ops.shape.shape import unsqueeze
 from nbautograd.errors import DtypeError, ShapeError, kind_of
-from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
-from nbautograd.nn.functional.loss import aggregate, each, floating_only  # noqa: F401 - formulas name each
+from nbautograd.nn.functional._common import (
+    check_reduction,
+    floating_only,
+    legacy_reduction,
+    reduced,
+    without_derivative,
+)
+from nbautograd.nn.functional.loss import aggregate, each  # noqa: F401 - formulas name each
 from nbautograd.nn.functional.smooth_activation import logsigmoid
 
 __all__ = [
@@ -177,6 +183,7 @@ def nll_loss(
     _check_target("nll_loss", input, target)
     floating_only("nll_loss", input)
     _check_weight("nll_loss", input, weight)
+    without_derivative("nll_loss", weight=weight)
     return _loss_of(input, target, weight, reduction, ignore_index)
 
 
@@ -250,6 +257,7 @@ def cross_entropy(
     floating_only("cross_entropy", input)
     if weight is not None:
         _check_weight("cross_entropy", input, weight)
+        without_derivative("cross_entropy", weight=weight)
     scores = log_softmax_over(input, classes_dim)
     loss = _loss_of(scores, target, weight, reduction, ignore_index)
     if not label_smoothing:
@@ -376,6 +384,7 @@ def multi_margin_loss(
             f"multi_margin_loss(): expected target dtype to be Long, but got {dtypes.scalar_type(target.dtype)}"
         )
     floating_only("multi_margin_loss", input)
+    without_derivative("multi_margin_loss", weight=weight)
     classes = shape[-1] if shape else 1
     if weight is not None and weight._a.size != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight._a.shape)}")

@@ -341,6 +341,8 @@ def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
     check_tensors("unfold", input=input)
     kernel, spread, around, step = _window_options(kernel_size, dilation, padding, stride)
     shape = input._a.shape
+    if len(shape) < 3:
+        raise IndexError(f"unfold(): Dimension out of range: expected at least 3 dimensions, but got {list(shape)}")
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise ShapeError(
             "unfold(): Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "

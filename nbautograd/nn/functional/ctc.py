@@ -16,8 +16,8 @@ from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.queries import check_tensors
-from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional._common import check_reduction
+from nbautograd.errors import ShapeError
+from nbautograd.nn.functional._common import check_reduction, floating_only
 
 __all__ = ["ctc_loss"]
 
@@ -228,8 +228,7 @@ def ctc_loss(
     name = "ctc_loss"
     check_tensors(name, log_probs=log_probs, targets=targets)
     check_reduction(reduction)
-    if not log_probs.is_floating_point():
-        raise UnsupportedDtypeError(name, log_probs.dtype, "f")
+    floating_only(name, log_probs)
     if targets._a.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): targets must be of an integral dtype (Int or Long), got {targets.dtype!r}")
     if log_probs._a.ndim not in (2, 3):

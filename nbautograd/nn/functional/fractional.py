@@ -13,8 +13,8 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.signal import pool
-from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional._common import tuple_of
+from nbautograd.errors import ShapeError
+from nbautograd.nn.functional._common import floating_only, tuple_of
 
 __all__ = [
     "fractional_max_pool2d",
@@ -47,8 +47,7 @@ def _fractional(
     a = input._a
     if a.ndim not in (n + 1, n + 2) or 0 in a.shape[1:]:
         raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, non-empty, but got: {list(a.shape)}")
-    if not input.is_floating_point():
-        raise UnsupportedDtypeError(name, input.dtype, "f")
+    floating_only(name, input)
     kernel = tuple_of(kernel_size, n, f"{name}: kernel_size", 1)
     if output_size is None:
         ratios = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * n

@@ -15,7 +15,8 @@ from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.joining import stack_same
-from nbautograd.errors import DtypeError, ShapeError, UnsupportedDtypeError
+from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.nn.functional._common import floating_only
 
 __all__ = ["affine_grid", "grid_sample"]
 
@@ -234,8 +235,7 @@ def grid_sample(
         raise ShapeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but got {list(a)}")
     if mode == "bicubic" and n == 3:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if not input.is_floating_point():
-        raise UnsupportedDtypeError("grid_sample", input.dtype, "f")
+    floating_only("grid_sample", input)
     if input._a.dtype != grid._a.dtype:
         raise DtypeError(
             f"grid_sample(): expected scalar type {dtypes.scalar_type(input.dtype)} but found "

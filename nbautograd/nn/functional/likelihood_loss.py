@@ -20,12 +20,17 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.elementwise.special import xlogy
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.errors import ShapeError
-from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
+from nbautograd.nn.functional._common import (
+    check_reduction,
+    floating_only,
+    legacy_reduction,
+    reduced,
+    without_derivative,
+)
 from nbautograd.nn.functional.loss import (
     aggregate,
     broadcast_pair,
     each,  # noqa: F401 - formulas name it
-    floating_only,
     joint_shape,
     weighted,
 )
@@ -107,6 +112,7 @@ def binary_cross_entropy(
             "Please ensure they have the same size."
         )
     floating_only("binary_cross_entropy", input)
+    without_derivative("binary_cross_entropy", weight=weight)
     if target._a.dtype != input._a.dtype:
         raise RuntimeError(
             f"binary_cross_entropy(): Found dtype {dtypes.scalar_type(target.dtype)} but expected "
@@ -186,6 +192,7 @@ def binary_cross_entropy_with_logits(
     dtype = target.dtype
     input, target = broadcast_pair("binary_cross_entropy_with_logits", input, target)
     floating_only("binary_cross_entropy_with_logits", input)
+    without_derivative("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     check_cast(input.dtype.numpy, dtype.numpy)
     weight, pos_weight = (None if t is None else t.to(input.dtype) for t in (weight, pos_weight))
     result: Tensor = _bce_logits(input, target, weight, pos_weight, reduction)
@@ -220,10 +227,11 @@ def soft_margin_loss(
     tensor(0.6931)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
+    dtype = getattr(input, "dtype", None)
     input, target = broadcast_pair("soft_margin_loss", input, target, warn=False)
     check_reduction(reduction)
     floating_only("soft_margin_loss", input)
-    return _soft_margin(input, target, reduction)
+    return _soft_margin(input, target, reduction).to(dtype)
 
 
 def kl_div(

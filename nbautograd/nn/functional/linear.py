@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbautograd._engine.compiler.argument_errors import check_arguments
+from nbautograd._engine.compiler.argument_kinds import check_arguments
 from nbautograd._engine.compiler.op import composite, with_numpy_names
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses

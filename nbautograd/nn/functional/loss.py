@@ -18,8 +18,8 @@ from nbautograd._engine.ops.elementwise.arithmetic import abs, sgn
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.variance import squared_difference
-from nbautograd.errors import UnsupportedDtypeError, kind_of
-from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
+from nbautograd.errors import kind_of
+from nbautograd.nn.functional._common import check_reduction, floating_only, legacy_reduction, reduced
 
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
 
@@ -70,16 +70,6 @@ def joint_shape(name: str, *tensors: Tensor) -> tuple[int, ...]:
     except ValueError:
         broadcast_shapes(tensors[0]._a.shape, tensors[1]._a.shape)  # raises an error that names the mismatch
         raise
-
-
-def floating_only(name: str, *tensors: Tensor) -> None:
-    """Check that the dtypes are floating.
-
-    :raises NotImplementedError: a dtype is not floating.
-    """
-    for t in tensors:
-        if t._a.dtype.kind not in "fV":
-            raise UnsupportedDtypeError(name, t.dtype, "f")
 
 
 def _weighted_difference(losses: Tensor, weight: Tensor | None, reduction: str, over_weights: bool) -> Tensor:
@@ -137,8 +127,7 @@ def mse_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = broadcast_pair("mse_loss", input, target)
     check_reduction(reduction)
-    if input.dtype.rank < 2:
-        raise UnsupportedDtypeError("mse_loss", input.dtype, "f")
+    floating_only("mse_loss", input)
     if weight is not None:
         return _weighted_difference(_mse(input, target, "none"), weight, reduction, True)
     return _mse(input, target, reduction)

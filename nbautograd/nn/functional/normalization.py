@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.reduction import mean_over
 from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
+from nbautograd.nn.functional._common import floating_only, without_derivative
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
@@ -208,11 +210,6 @@ def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> Non
                 raise RuntimeError(f"{name}(): {label} should contain {channels} elements not {list(t._a.shape)}")
 
 
-def _floating(name: str, input: Tensor) -> None:
-    if input._a.dtype.kind != "f" and not input.is_floating_point():
-        raise UnsupportedDtypeError(name, input.dtype, "f")
-
-
 def _is_mixed(name: str, input: Tensor, *others: Tensor | None) -> bool:
     """Return whether the input has half precision and the parameters float32, as autocast leaves them.
 
@@ -233,7 +230,11 @@ def _is_mixed(name: str, input: Tensor, *others: Tensor | None) -> bool:
 def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
     """Update a running statistic with the batch's."""
     with no_grad():
-        running.copy_(running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum)
+        value = running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum
+        if isinstance(running._a, np.ndarray) and isinstance(value._a, np.ndarray):
+            running._shared_array()[...] = value._a  # which counts as no write, as in PyTorch
+        else:
+            running.copy_(value)
 
 
 def batch_norm(
@@ -274,10 +275,11 @@ def batch_norm(
     if not training and (running_mean is None or running_var is None):
         label = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"batch_norm(): {label} must be defined in evaluation mode")
-    _floating("batch_norm", input)
+    floating_only("batch_norm", input)
     _check_channels(
         "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
+    without_derivative("batch_norm", running_mean=running_mean, running_var=running_var)
     if input._a.dtype.itemsize == 2 and _is_mixed("batch_norm", input, running_mean, running_var, weight, bias):
         result = batch_norm(input.to(dtypes.float32), running_mean, running_var, weight, bias, training, momentum, eps)
         return result.to(input.dtype)
@@ -342,8 +344,8 @@ def instance_norm(
 def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tensor | None) -> Shape:
     """Check the normalized shape, and return it."""
     check_tensors(name, input=input)
-    items = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
-    shape = tuple([n if n.__class__ is int else as_int(n, f"{name}(): argument 'normalized_shape'") for n in items])
+    shape = tuple([n if n.__class__ is int else as_int(n, f"{name}(): argument 'normalized_shape'")
+                   for n in normalized_shape])  # fmt: skip
     if not shape:
         raise RuntimeError(
             f"{name}(): Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
@@ -369,7 +371,7 @@ def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tens
 
 def layer_norm(
     input: Tensor,
-    normalized_shape: Any,
+    normalized_shape: Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -386,7 +388,7 @@ def layer_norm(
             [-1.0000,  1.0000]])
     """
     shape = _shape_of("layer_norm", input, normalized_shape, weight=weight, bias=bias)
-    _floating("layer_norm", input)
+    floating_only("layer_norm", input)
     if _is_mixed("layer_norm", input, weight, bias):
         return layer_norm(input.to(dtypes.float32), shape, weight, bias, eps).to(input.dtype)
     have = input._a.shape
@@ -423,7 +425,7 @@ def group_norm(
     size = c // num_groups * math.prod(shape[2:])
     if size == n == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
-    _floating("group_norm", input)
+    floating_only("group_norm", input)
     _check_channels("group_norm", c, weight=weight, bias=bias)
     if _is_mixed("group_norm", input, weight, bias):
         return group_norm(input.to(dtypes.float32), num_groups, weight, bias, eps).to(input.dtype)
@@ -431,7 +433,9 @@ def group_norm(
     return _group(input, weight, bias, rows, (2,), (1, c) + (1,) * (len(shape) - 2), (c,), eps)[0]
 
 
-def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """Divide the last dimensions together by the root of their mean square (Zhang and Sennrich, 2019).
 
     :param normalized_shape: their sizes; also the shape of ``weight``.

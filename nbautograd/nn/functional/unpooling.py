@@ -13,7 +13,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.signal import pool
 from nbautograd.errors import ShapeError
-from nbautograd.nn.functional._common import tuple_of
+from nbautograd.nn.functional._common import floating_only, tuple_of
 from nbautograd.nn.functional.pooling import Ints
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
@@ -59,6 +59,7 @@ def _unpool(
                 raise ValueError(
                     f"{name}(): invalid output_size {size}: each must differ from {least} by less than stride {step}"
                 )
+    floating_only(name, input)
     index = elements(indices)
     if index.size and (int(index.min()) < 0 or int(index.max()) >= math.prod(size)):
         raise RuntimeError(

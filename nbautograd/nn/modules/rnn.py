@@ -142,15 +142,15 @@ class RNNBase(Module):
         batched = packed is not None or data.ndim == 3
         if packed is None and data.ndim not in (2, 3):
             raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.ndim}D instead")
-        if data.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}"
-            )
         if data.dtype != self.weight_ih_l0.dtype:
             kind = self.weight_ih_l0.dtype
             raise ValueError(
                 f"RNN input dtype ({data.dtype!r}) does not match weight dtype ({kind!r}). Convert input: "
                 f"input.to({kind!r}), or convert model: model.to({data.dtype!r})"
+            )
+        if data.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}"
             )
         if packed is None:
             data = data.unsqueeze(1) if not batched else data.transpose(0, 1) if self.batch_first else data

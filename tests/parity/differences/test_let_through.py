@@ -25,7 +25,7 @@ VALUES = ("True", "False", "1", "0.5", "'x'", "(0, 1)", "[True]", "1j")
 def outcome(T: Any, text: str) -> str:
     """Return the dtype and shape of a call's result, or the kind of its error."""
     x = T.tensor([[3.0, 1.0], [2.0, 4.0]])
-    names = {"T": T, "x": x, "i": T.zeros(2, 2, dtype=T.int64), "s": x @ x.t() + T.eye(2)}
+    names = {"T": T, "x": x, "i": T.zeros(2, 2, dtype=T.int64), "s": x @ x.t() + T.eye(2), "a": x[None]}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -136,3 +136,137 @@ def test_versions_of_resized_results(torch: Any) -> Any:
     torch.ones(2, out=outs[1])
     torch.eye(2, out=outs[2])
     return [(t, t._version) for t in (*outs, outs[3].resize_(1, 1))]
+
+
+F = "T.nn.functional."
+FURTHER_CALLS = (
+    *("T.add(x, x, alpha={})", "T.sub(x, x, alpha={})", "T.addmm(x, x, x, beta={})", "T.baddbmm(a, a, a, alpha={})"),
+    *("T.addcmul(x, x, x, value={})", "T.diagonal(x, {})", "T.diag_embed(x, {})", "T.cumsum(x, 0, dtype={})"),
+    *("T.softmax(x, 0, dtype={})", "T.meshgrid(x[0], x[1], indexing={})", "T.combinations(x[0], with_replacement={})"),
+    *(F + "layer_norm(x, {})", F + "rms_norm(x, {})", F + "adaptive_avg_pool2d(a, {})", F + "max_pool1d(a, {})"),
+    *(F + "adaptive_max_pool1d(a, {})", F + "avg_pool1d(a, 1, ceil_mode={})", F + "conv1d(a, a, groups={})"),
+    *(F + "conv1d(a, a, stride={})", F + "batch_norm(x, None, None, training={})", F + "pad(x, (1, 1), {})"),
+    *(F + "instance_norm(a, use_input_stats={})", F + "pad(x, (1, 1), 'constant', {})", F + "group_norm(x, 1, eps={})"),
+    *("T.constant_pad_nd(x, (1, 1), {})", F + "threshold(x, 0, {})"),
+)
+
+
+@agrees
+def test_types_of_further_options(torch: Any) -> Any:
+    """Numbers, sizes, dtypes; and functions of neural networks."""
+    values = [value for value in VALUES if value not in ("True", "1j")]
+    return [f"{call} {value} {outcome(torch, call.format(value))}" for call in FURTHER_CALLS for value in values]
+
+
+REFUSING = (
+    *("T.cholesky(x)", "T.cholesky_inverse(x)", "T.cholesky_solve(x, x)", "T.geqrf(x)", "T.ormqr(x, x[0], x)"),
+    *(
+        "T.triangular_solve(x, x)",
+        "T.linalg.eigh(x)",
+        "T.linalg.eigvalsh(x)",
+        "T.linalg.lu(x)",
+        "T.linalg.lu_factor(x)",
+    ),
+    *("T.linalg.householder_product(x, x[0])", "T.linalg.solve_triangular(x, x, upper=True)", "T.linalg.svd(x)"),
+    *("T.linalg.qr(x)", "T.linalg.vander(x)", "T.trace(x)", "T.argmax(x)", "T.argmin(x, 0)"),
+    *("T.trapezoid(x)", "T.cumulative_trapezoid(x, x)", "T.polar(x, x)", F + "unfold(x[None], 1)"),
+    *(F + "fold(x.reshape(4, 1), (1, 1), 1)", F + "mse_loss(x, x)", F + "max_unpool1d(x, i, 1)"),
+)
+
+
+@agrees
+def test_kinds_of_errors_of_dtypes(torch: Any) -> Any:
+    found = []
+    for text in REFUSING:
+        for kind in ("bool", "uint8", "int64", "float16", "float32"):
+            x = torch.tensor([[3.0, 1.0], [1.0, 2.0]]).to(getattr(torch, kind))
+            names = {"T": torch, "x": x, "i": torch.tensor([[0, 1], [0, 1]])}
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    eval(text, names)
+                found.append(f"{text} {kind} ok")
+            except NotImplementedError:
+                found.append(f"{text} {kind} NotImplementedError")
+            except RuntimeError:
+                found.append(f"{text} {kind} RuntimeError")
+    return found
+
+
+@agrees
+def test_augmented_assignments(torch: Any) -> Any:
+    """Those of other operands return NotImplemented, so that the operand's own method can answer."""
+
+    class Other:
+        def __radd__(self, left: Any) -> str:
+            return "radd"
+
+    names = ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "ilshift"]
+    x = torch.ones(2)
+    found = [f"{name} {getattr(x, f'__{name}__')(other)}" for name in names for other in (None, "x", [1, 2])]
+    x += Other()
+    return found, x
+
+
+LOSSES = (
+    *(F + "nll_loss(x, t, weight=g)", F + "cross_entropy(x, t, weight=g)", F + "multi_margin_loss(x, t, weight=g)"),
+    *(F + "binary_cross_entropy(p, p, weight=g)", F + "binary_cross_entropy_with_logits(x, p, pos_weight=g)"),
+    *(F + "batch_norm(x, g, g)", F + "batch_norm(x, g, g, training=True)", F + "cross_entropy(x, p, weight=g)"),
+    *("T.linalg.pinv(x, g[0])", F + "multilabel_soft_margin_loss(x, p, weight=g)", F + "prelu(x, g)"),
+)
+
+
+@agrees
+def test_tensors_without_derivative(torch: Any) -> Any:
+    """A gradient that would be missing in silence is an error, unless nothing is recorded."""
+    found = []
+    for text in LOSSES:
+        for recorded in (True, False):
+            x, g = torch.tensor([[0.1, 0.5, -0.3], [0.7, -0.2, 0.4]]), torch.ones(3, requires_grad=True)
+            names = {"T": torch, "x": x, "g": g, "t": torch.tensor([0, 2]), "p": x.sigmoid()}
+            with torch.set_grad_enabled(recorded):
+                try:
+                    found.append(f"{text} {recorded} {eval(text, names).requires_grad}")
+                except RuntimeError as error:
+                    found.append(f"{text} {recorded} {'not differentiable' in str(error) or 'pinv' in text}")
+    return found
+
+
+@agrees
+def test_shapes_that_modules_take(torch: Any) -> Any:
+    """A single cell is a mean of any dimensions; dtypes of recurrent layers are checked before their sizes."""
+    modules = [torch.nn.AdaptiveAvgPool2d(1), torch.nn.AdaptiveAvgPool3d(1), torch.nn.Unfold(1), torch.nn.GRU(3, 2)]
+    found = []
+    for module in modules:
+        for shape in ((), (3,), (2, 3), (2, 0, 3), (2, 3, 4), (1, 3, 2, 2), (1, 1, 2, 2, 2)):
+            for dtype in (torch.float32, torch.float64, torch.complex64):
+                try:
+                    result = module(torch.ones(shape, dtype=dtype, requires_grad=True))
+                    result = result[0] if isinstance(result, tuple) else result
+                    found.append(
+                        f"{type(module).__name__} {shape} {result.dtype} {result.shape} {result.requires_grad}"
+                    )
+                except (ValueError, RuntimeError, IndexError) as error:
+                    kind = next(base for base in (ValueError, IndexError, RuntimeError) if isinstance(error, base))
+                    found.append(f"{type(module).__name__} {shape} {dtype} {kind.__name__}")
+    x = torch.ones(1, 2, 3, 3, requires_grad=True)
+    return found, [type(m(x).grad_fn).__name__ for m in modules[:2]]
+
+
+@agrees
+def test_writes_that_count(torch: Any) -> Any:
+    """Batch norm's running statistics and ``x[False] = 1`` count none; results of comparisons go into leaves, too."""
+    norm, x = torch.nn.BatchNorm1d(2), torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+    norm(x)
+    x[False] = torch.ones(7)
+    x[False, 0] = 1
+    leaf = torch.ones(2, requires_grad=True)
+    torch.lt(leaf, 2, out=leaf)
+    return x._version, norm.running_mean, norm.running_mean._version, norm.running_var._version, leaf, leaf._version
+
+
+@agrees
+def test_dtypes_of_soft_margin_loss(torch: Any) -> Any:
+    kinds = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+    loss = torch.nn.functional.soft_margin_loss
+    return [str(loss(torch.ones(2, dtype=a), torch.ones(2, dtype=b)).dtype) for a in kinds for b in kinds]

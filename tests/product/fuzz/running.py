@@ -39,7 +39,7 @@ def numbers(T: Any) -> Callable[..., Any]:
 
 
 def is_tensor(value: Any) -> bool:
-    return hasattr(value, "grad_fn") and hasattr(value, "stride")
+    return hasattr(type(value), "grad_fn") and hasattr(type(value), "stride")
 
 
 def facts_of(value: Any) -> Any:

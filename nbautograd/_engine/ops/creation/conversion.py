@@ -55,7 +55,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     kind, place, copy, wanted = _target(args, kwargs)
     kind = input.dtype if kind is None else kind
     target = input.device if place is None else as_device(place)
-    if input._a.dtype.kind == "c" and kind.rank in (1, 2):
+    if input._a.dtype.kind == "c" and kind.rank in (1, 2) and input._a.size:
         warn_once("Casting complex values to real discards the imaginary part", stacklevel=3)
     if kind is not input.dtype or target != input.device or copy:
         result = move(input, kind.numpy, target, input.device)

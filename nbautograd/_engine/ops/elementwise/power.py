@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes, precise
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.core.inplace import apply_augmented
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
 from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
@@ -147,7 +148,7 @@ def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
     return pow(other, input)
 
 
-Tensor.__ipow__ = Tensor.pow_
+Tensor.__ipow__ = lambda self, other: apply_augmented(self, "pow_", pow, (other,), {})
 
 
 @composite(inplace_method=True, out=True)

@@ -161,6 +161,7 @@ composite(inplace_method=True)(_polygamma)
     kind=POINTWISE,
     floating=True,
     accepts="bif",
+    accepts_each="if",
     input="g * added(digamma(input - j / 2) for j in range(p))",
 )
 def mvlgamma(input: Tensor, p: int) -> Tensor:
@@ -172,8 +173,6 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
     """
-    if isinstance(p, bool) or not isinstance(p, int):
-        raise TypeError(f"mvlgamma(): argument 'p' (position 2) must be int, not {kind_of(p)}")
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, but it is {p}")
     input = row_major(input)
@@ -413,8 +412,6 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """
     if eps is None:
         return precise.log(input / (1 - input))
-    if isinstance(eps, bool) or not isinstance(eps, (int, float)):
-        raise TypeError(f"logit(): argument 'eps' (position 2) must be float, not {kind_of(eps)}")
     inside = np.where(input < eps, eps, np.where(input > 1 - eps, 1 - eps, input))
     return precise.log(inside / (1 - inside))
 

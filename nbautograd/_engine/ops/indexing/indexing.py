@@ -304,6 +304,8 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if key.__class__ is list:
         key = _as_tuple(key)
     value = _assigned(x, value)
+    if key is False:
+        return
     whole = key is Ellipsis or (_is_all(key, x) if key.__class__ is slice else isinstance(key, tuple) and not key)
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:

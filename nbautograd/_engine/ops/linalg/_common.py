@@ -53,6 +53,14 @@ def scalar_type(x: Any) -> str:
 # -- checks ----------------------------------------------------------------------------------------------------------
 
 
+WITHOUT_A_CHECK = (
+    *("cholesky", "cholesky_inverse", "cholesky_solve", "geqrf", "linalg.eigh", "linalg.eigvalsh", "linalg.lu"),
+    *("linalg.householder_product", "linalg.lu_factor", "linalg.lu_factor_ex", "linalg.solve_triangular", "ormqr"),
+    "triangular_solve",
+)
+"""Functions for which PyTorch's kernels raise for integers."""
+
+
 def check_float(name: str, x: Any, low: bool = False) -> None:
     """Check that ``x`` is a tensor of a floating or complex dtype that LAPACK supports.
 
@@ -63,7 +71,8 @@ def check_float(name: str, x: Any, low: bool = False) -> None:
     elif not hasattr(x, "dtype"):
         raise TypeError(f"{name}(): argument 'A' (position 1) must be Tensor, not {kind_of(x)}")
     if x.dtype.kind not in dtypes.INEXACT:
-        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type(x)}")
+        kind = NotImplementedError if name.removeprefix("torch.") in WITHOUT_A_CHECK else DtypeError
+        raise kind(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type(x)}")
     if not low and x.dtype.itemsize == 2:
         raise NotImplementedError(
             f"{name}: Low precision dtypes not supported. Got {scalar_type(x)}: it is not implemented for "

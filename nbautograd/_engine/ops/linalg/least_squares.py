@@ -11,6 +11,7 @@ from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.batched import looks_at_elements
+from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap
 from nbautograd._engine.ops.linalg._common import check_float, check_same, checked, mH, together
@@ -96,7 +97,13 @@ def linalg_pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: 
             f"got shape {list(A._a.shape)}"
         )
     checked("linalg.pinv", A, square=hermitian)
-    result: Tensor = pinv_same(A, atol, rcond if rtol is None else rtol, hermitian)
+    rtol = rcond if rtol is None else rtol
+    for name, tolerance in (("atol", atol), ("rtol", rtol)):
+        if isinstance(tolerance, Tensor) and (tolerance.requires_grad and is_grad_enabled() or tolerance.is_complex()):
+            raise RuntimeError(
+                f"linalg.pinv(): {name} is neither differentiable nor complex: pass its detach() or real"
+            )
+    result: Tensor = pinv_same(A, atol, rtol, hermitian)
     return result
 
 

@@ -9,6 +9,7 @@ from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import POINTWISE, composite, op
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.linalg._common import check_float, scalar_type
 from nbautograd._engine.ops.linalg.matmul import check_dot, check_same_dtype, product
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd._engine.ops.shape.slicing import diagonal
@@ -39,6 +40,7 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     tensor([3., 7.])
     """
     check_same_dtype("linalg.vecdot", x._a, y._a)
+    check_float("linalg.vecdot", x, low=True)
     product_: Tensor = x.conj() * y
     return product_.sum(dim)
 
@@ -116,8 +118,9 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - Py
         x = x.unsqueeze(0)
     if n is None or n <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {n}")
-    if x._a.dtype.kind == "b":
-        raise DtypeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
+    if x._a.dtype.kind == "b" or x._a.dtype.itemsize == 2 and x._a.dtype.kind in "fV":
+        kind = scalar_type(x)
+        raise DtypeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {kind}")
     if x._a.dtype.kind in "iu":
         x = x.to(dtypes.int64)
     powers = [x * 0 + 1, x]

@@ -118,7 +118,11 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     >>> torch.dist(torch.tensor([1., 5.]), torch.tensor([4., 1.]))
     tensor(5.)
     """
-    return vector_norm(input - other, p)
+    difference = input - other
+    if difference.dtype.rank < 2:
+        kind = dtypes.scalar_type(difference.dtype)
+        raise DtypeError(f"dist(): input dtype should be either floating point or complex. Got {kind} instead")
+    return vector_norm(difference, p)
 
 
 @composite(inplace_method=True, out=True)

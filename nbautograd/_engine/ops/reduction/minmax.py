@@ -15,7 +15,6 @@ from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import added, axes, pairwise_sum, reduced_shape  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.elementwise.selection import maximum, minimum
-from nbautograd.errors import kind_of
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
 
@@ -185,14 +184,14 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     >>> torch.aminmax(torch.tensor([1., 3., 2.])).max
     tensor(3.)
     """
-    if dim is not None and not isinstance(dim, int):
-        raise TypeError(f"aminmax(): argument 'dim' must be int, not {kind_of(dim)}")
     return return_type("aminmax")(both_extremes(input, dim, keepdim))
 
 
 def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:
     """Return the index of the first extremum."""
     check(name, a, dim)
+    if a.dtype.kind == "b":
+        raise RuntimeError(f"{name}(): does not support bool input")
     if dim is None:
         result = as_int64((a.argmax if name == "argmax" else a.argmin)())
         return result.reshape((1,) * a.ndim) if keepdim else result

@@ -407,6 +407,9 @@ def _slope(x: Tensor, d: int, spacing: Any, edge_order: int) -> Tensor:
 
 def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Tensor, Any]:
     """Return ``y[:-1]``, ``y[1:]`` along the dimension, and the distances between their coordinates."""
+    for label, each in (("y", y), ("x", x)):
+        if each is not None and each._a.dtype.kind == "b":
+            raise RuntimeError(f"{name}(): received a bool input for `{label}`, but bool is not supported")
     if not y._a.ndim:
         raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
     d = dimension(dim, y._a.ndim)

@@ -82,9 +82,6 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
             [1, 2],
             [2, 3]])
     """
-    for name, value in (("size", size), ("stride", stride)):
-        if not isinstance(value, (tuple, list)):
-            raise TypeError(f"as_strided(): argument '{name}' must be tuple of ints, not {kind_of(value)}")
     shape, strides = sizes((tuple(size),), "size"), sizes((tuple(stride),), "stride")
     if len(shape) != len(strides):
         raise RuntimeError(f"mismatch in length of strides and shape: {list(strides)} for {list(shape)}")

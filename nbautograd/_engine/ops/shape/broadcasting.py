@@ -88,8 +88,6 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     tensor([[1, 2],
             [1, 2]])
     """
-    if not isinstance(size, (tuple, list)):
-        raise TypeError(f"broadcast_to(): argument 'size' (position 2) must be tuple of ints, not {kind_of(size)}")
     return expand(input, *size)
 
 

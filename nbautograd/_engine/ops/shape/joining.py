@@ -11,6 +11,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import is_channels_last, row_major
+from nbautograd._engine.compiler.argument_errors import with_argument_errors
 from nbautograd._engine.compiler.op import NATIVE, VIEW, op, with_numpy_names
 from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.overlap import check_operands
@@ -310,6 +311,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return result
 
 
+@with_argument_errors
 @described
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Return coordinate tensors of the grid that vectors span: one for each, expanded over the grid.
@@ -367,6 +369,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([reshape(grid, -1) for grid in meshgrid(*vectors, indexing="ij")], 1)
 
 
+@with_argument_errors
 @described
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Return the combinations of ``r`` elements of a vector, one per row, in the order of ``itertools.combinations``.

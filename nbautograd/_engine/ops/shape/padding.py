@@ -8,9 +8,10 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.strides import images_like, is_channels_last
+from nbautograd._engine.compiler.argument_errors import with_argument_errors
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._names.docstrings import described
 from nbautograd.errors import kind_of
 
@@ -197,7 +198,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 _padded = pad  # the function has the name of a parameter
 
 
-def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
+@with_argument_errors
+def constant_pad_nd(input: Tensor, pad: Any, value: Number = 0) -> Tensor:
     """Return ``input`` padded with ``value``, or cropped where the padding is negative.
 
     :param pad: the sizes before and after the last dimension, then the last but one, and so on.

@@ -133,6 +133,7 @@ Tensor.fill_diagonal_ = _fill_diagonal
 @op(
     node="TraceBackward0",
     symbol="tr",
+    accepts="ifc",
     input="diagonal_back(expand(g, shorter(input.shape)), input.shape, 0, 0, 1)",
 )
 def trace(input: Tensor) -> Tensor:

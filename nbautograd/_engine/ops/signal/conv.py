@@ -430,6 +430,7 @@ def conv_weight(
     node="Im2ColBackward0",
     symbol="unfold",
     method=False,
+    accepts="bfc",
     input="col2im(g, input.shape, kernel, stride, padding, dilation)",
 )
 def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
@@ -440,7 +441,13 @@ def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: I
     return result.copy() if single(kernel, stride, padding) else result
 
 
-@op(node="Col2ImBackward0", symbol="fold", method=False, input="im2col(g, kernel, stride, padding, dilation)")
+@op(
+    node="Col2ImBackward0",
+    symbol="fold",
+    method=False,
+    accepts="bfc",
+    input="im2col(g, kernel, stride, padding, dilation)",
+)
 def col2im(input: Tensor, shape: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
     """Sum columns into an image (``fold``) of ``shape`` (n, c, ...)."""
     out = output_size(shape[2:], kernel, stride, padding, dilation)
