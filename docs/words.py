@@ -30,6 +30,8 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]")
 REPLACED = re.compile(r"(?<!\{)\{(?!\{)(?:[^{}]|\{[^{}]*\})*\}")
 FENCE = re.compile(r"^```.*?^```|`+[^`\n]+`+", re.DOTALL | re.MULTILINE)
 
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+"""The fields of statements that hold statements."""
 Text = tuple[str, int, str]
 """The kind of a text (docstring, comment, message or page), its first line, and the text."""
 
@@ -70,14 +72,14 @@ def prose(text: str) -> str:
 def of_python(source: str, messages: bool) -> Iterator[Text]:
     """Yield docstrings, comments and, if asked for, all other strings of several words, without the code in them."""
     documented = set()
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        for statement in body if isinstance(body, list) else ():
+    blocks: list[ast.AST] = [ast.parse(source)]
+    for block in blocks:  # of statements only: most of a tree are expressions, which have no docstrings
+        for statement in getattr(block, "body", ()):
             value = getattr(statement, "value", None)
             if isinstance(statement, ast.Expr) and isinstance(value, ast.Constant) and isinstance(value.value, str):
                 documented.add(value.lineno)
                 yield "docstring", value.lineno, prose(value.value)
+        blocks += [each for field in BLOCKS for each in getattr(block, field, ())]
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield "comment", token.start[0], token.string.lstrip("# ")

@@ -49,7 +49,8 @@ def put(path: Path, place: str, code: str) -> None:
 def test_following_the_page(page: str, tmp_path: Path) -> None:
     for package in ("ruff", "IPython"):
         needs.package(package)
-    ignored = shutil.ignore_patterns("__pycache__", "*.ipynb_checkpoints", "screenshots", "api", "course")
+    # Bytecode goes along, but for pytest's, which names the files that it was made from: to compile takes the longest.
+    ignored = shutil.ignore_patterns("*-pytest-*.pyc", "*.ipynb_checkpoints", "screenshots", "api", "course")
     for name in ("nbautograd", "tests", "docs", "benchmarks"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     for path in [ROOT / "pyproject.toml", *ROOT.glob("*.py")]:

@@ -26,7 +26,7 @@ from tests import needs
 from tests.engine.strict.strict_array import StrictArray
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
-FLAGS = ["-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-ffp-contract=off"]
+FLAGS = ["-std=c++17", "-O0", "-fPIC", "-shared", "-w", "-ffp-contract=off"]
 
 SHIM = r"""
 #include <cmath>

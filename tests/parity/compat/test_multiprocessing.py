@@ -32,7 +32,7 @@ def write(index: int, folder: str, x: Any) -> None:
 def fail(index: int) -> None:
     if index == 1:
         raise ValueError("this is wrong")
-    time.sleep(60)
+    time.sleep(600)
 
 
 def leave(index: int, code: int) -> None:
@@ -83,7 +83,7 @@ def test_an_exception_of_one_process_ends_the_others() -> None:
     before = time.monotonic()
     with pytest.raises(mp.ProcessRaisedException, match="Process 1 terminated with the following error") as error:
         mp.start_processes(fail, nprocs=2, start_method="fork")
-    assert "ValueError: this is wrong" in str(error.value) and time.monotonic() - before < 30
+    assert "ValueError: this is wrong" in str(error.value) and time.monotonic() - before < 300
     assert error.value.error_index == 1 and error.value.error_pid > 0
     again = pickle.loads(pickle.dumps(error.value))
     assert type(again) is type(error.value) and again.msg == error.value.msg
