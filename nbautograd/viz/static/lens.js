@@ -139,8 +139,8 @@ class LensPlot {
     for (const line of this.lines) {
       const y = this.axis.y(line.values[i]), value = line.values[i];
       const text = line.bad?.has(i) && !Number.isFinite(value) ? nonFinite(value) : numberOf(value, this.form);
-      const short = line.short && `${middleCut(line.short, Math.max(room - text.length - 1, 3))} `;
-      line.name_.textContent = `${short ?? ""}${text}`;
+      const named = line.short && `${middleCut(line.short, Math.max(room - text.length - 1, 3))} `;
+      line.name_.textContent = `${named ?? ""}${text}`;
       line.name_.append(s("title", {}, `${line.name || this.title}: ${text}`));
       if (y === null || (!few && line !== this.lit)) continue;
       const dot = s("circle", { cx: x, cy: y, r: 3.5 });
