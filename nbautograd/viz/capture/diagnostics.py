@@ -51,9 +51,9 @@ def log_size(value: Any) -> float | None:
 
 
 def first_bad(node: Any, incoming: Any, sent: Any, names: Mapping[str, str]) -> str:
-    """Which element first is not finite, and the numbers that went into it; nothing where that cannot be told.
+    """Find the first element that is not finite, and its inputs; return nothing if they are unknown.
 
-    :param names: what the user calls the operands.
+    :param names: the user's names of the operands.
     """
     try:
         array = values.host(sent)

@@ -48,9 +48,9 @@ class Failure:
     freed: tuple[str, ...] = ()
     """Ids of the operations whose saved values are gone."""
     story: tuple[tuple[str, str, str], ...] = ()
-    """(what happened, the details, the line of code where), in the order of time."""
+    """(event, details, line of code), in order of time."""
     changed: tuple[str, int] | tuple[()] = ()
-    """The cell and the line that wrote to a saved value, where that is known."""
+    """Return the cell and the line that wrote to a saved value, if known."""
     products: tuple[Product, ...] = ()
     drawn: GraphModel | None = None
     """Another graph to draw: the one that should have led to a tensor that has none."""
@@ -185,7 +185,7 @@ def _with(what: str, value: Any) -> str:
 
 
 def _out_of_place(line: str, name: str) -> tuple[str, str, str]:
-    """A write in place, the assignment of a new tensor that does the same, if there is one, and the variable.
+    """Return a write in place, an equivalent assignment of a new tensor, if one exists, and the variable.
 
     >>> _out_of_place("h.add_(1)", "h"), _out_of_place("h *= 2  # twice", "t1"), _out_of_place("h[0] = 1", "h")
     (('h.add_(1)', 'h = h.add(1)', 'h'), ('h *= 2', 'h = h * 2', 'h'), ('h[0] = 1', '', 'h'))

@@ -36,7 +36,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class _ReplayedCall:
-    """One operation with its arguments: places of values that are computed, or arrays and options as they were."""
+    """One operation with its arguments: places of computed values, or the original arrays and options."""
 
     node: str
     function: Any
@@ -49,7 +49,7 @@ class _ReplayedCall:
 
 @dataclass(frozen=True)
 class Outcome:
-    """All values of a graph, and what its leaves get, by the ids of boxes."""
+    """All values of a graph, and the gradients of its leaves, by the ids of boxes."""
 
     values: dict[str, list[float]]
     grads: dict[str, list[float]]
@@ -128,7 +128,7 @@ class Replay:
 def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
     """The graph of ``root`` in a form that can be computed again; None if it cannot be.
 
-    :param model: with its live objects, before a backward pass has freed what they saved.
+    :param model: with its live objects, before a backward pass has freed the saved tensors.
     :param seed: the gradient that the pass starts with, or None.
     """
     whole = model.entire

@@ -126,14 +126,14 @@ def name_text(node: Node) -> str:
 
 
 def is_beside(node: Node, grid: Grid | None) -> bool:
-    """Return whether a value stands beside the name, not below it: a tile without numbers, or a short text."""
+    """Return whether a value is drawn beside the name instead of below it: a tile without numbers, or a short text."""
     if grid is not None:
         return not grid.written
     return 0 < len(node.value) <= SHORT and "\n" not in node.value and not node.retains
 
 
 def name_width(node: Node) -> float:
-    """The width of a name, and of the text below it where the value stands beside both."""
+    """Return the width of a name, and of the text below it if the value is beside both."""
     return BOLD * width(name_text(node), 14)
 
 
@@ -217,7 +217,7 @@ def cut_lines(text: str) -> str:
 def about_text(node: Node, *, usual: bool = False) -> str:
     """Type, shape, device, version and base of a tensor, in a line.
 
-    :param usual: name the type also where it is PyTorch's default, which its printing leaves out, too.
+    :param usual: show the type even if it is PyTorch's default, which its printing omits.
     """
     parts = [node.dtype if usual or node.dtype != USUAL else "", cut(node.shape, 18), cut(node.device, 10)]
     parts += [f"v{node.version}"] * (node.version + node.now > 0 and node.kind != "leaf") + [

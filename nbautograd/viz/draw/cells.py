@@ -38,11 +38,11 @@ class Room:
     """The room for a tile."""
 
     side: float
-    """Of the whole, in pixels."""
+    """The size of the whole, in pixels."""
     cell: tuple[float, float]
     """The least and the greatest side of a cell."""
     rows: int
-    """Rows of numbers that are written."""
+    """The number of rows of written numbers."""
     wide: float
     """The largest width of all cells together."""
     line: float

@@ -39,7 +39,7 @@ class Box:
 
 
 def is_turn(line: Sequence[Point]) -> tuple[Point, Point] | None:
-    """The ends of the turn to another row through which a line comes to its end, if it does."""
+    """Return the ends of the turn to another row at the end of a line, if it has one."""
     if len(line) > 4 and line[-4][0] == line[-3][0] != line[-2][0] and line[-3][1] == line[-2][1] != line[-4][1]:
         return line[-4], line[-3]
     return None

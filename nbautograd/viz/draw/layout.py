@@ -48,9 +48,9 @@ class Layout:
     trunks: tuple[tuple[Point, ...], ...] = ()
     branches: dict[str, tuple[Point, ...]] = field(default_factory=dict)
     joints: dict[str, Point] = field(default_factory=dict)
-    """Of a loop, where the branch to each step leaves the rail of the shared nodes, by the branch's edge."""
+    """For a loop, the points where branches to each step leave the rail of shared nodes, by edge of the branch."""
     headings: tuple[tuple[Point, str], ...] = ()
-    """Of a loop, the numbers of its steps, above their columns."""
+    """For a loop, the numbers of its steps, above their columns."""
 
 
 def layout(
@@ -180,7 +180,7 @@ def _layered(
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """From depth and breadth to x and y, with a margin around the whole."""
+    """Convert depth and breadth to x and y, with a margin around the whole."""
 
     across: bool
     """True if depth is x."""

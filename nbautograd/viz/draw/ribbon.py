@@ -1,8 +1,7 @@
 """A long drawing in rows: the layers of a left-to-right layout cut into pieces that lie below each other.
 
-Every row runs from left to right, as the lines of a text do. What goes on in the next row returns between the two: it
-leaves its row at the right, runs back below it and comes in at the left. Lines that do not cross before that do not
-cross in it.
+Every row runs from left to right, like lines of text. An edge to the next row leaves its row at the right, runs back
+between the rows and enters at the left. Lines that did not cross before do not cross here.
 
     ─ a ── b ──╮
     ╭──────────╯
@@ -161,7 +160,7 @@ class Ribbon:
         return lambda depth, breadth: self.within(row, depth, breadth)
 
     def line(self, points: Line) -> list[Point]:
-        """A line, with a return of four more points wherever it goes on in the next row."""
+        """Draw a line, with a return of four more points at each change of row."""
         placed = [self.point(*points[0])]
         for (d0, b0), (d1, b1) in pairwise(points):
             row, next_ = self.row_of(d0), self.row_of(d1)

@@ -1,4 +1,4 @@
-"""A long text, shortened for a terminal or an assistant: what begins and what ends each of its parts."""
+"""Shorten a long text for a terminal or an assistant: keep the beginning and the end of each part."""
 
 from __future__ import annotations
 

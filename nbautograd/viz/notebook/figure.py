@@ -28,7 +28,7 @@ __all__ = ["DRAWN", "Figure", "arrange"]
 DRAWN = 3000  # limit of the boxes; a larger graph is shown as text
 LARGEST = 2_500_000  # limit of a widget's state in bytes: Jupyter passes about three million in three seconds
 WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
-"""Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
+"""Widths of a player beside its panel on a laptop, on a telephone, a tablet and a large screen: each gets a drawing."""
 TELEPHONE = 560  # pixels
 NARROWER = 0.75  # of a narrow window, which also has lines and texts beside its boxes
 CLEARLY = 0.95  # size of a drawing above which another one is better
@@ -116,7 +116,7 @@ class Figure:
     ask = False
     """True if the player asks for each gradient before it shows it."""
     code: Sequence[tuple[str, str, str, str]] = ()
-    """The lines of the program that is played, each with its subject."""
+    """Return the lines of the played program, each with its subject."""
     head = ""
     """The text above the player: of the tensor whose graph it shows."""
     _widget: Any = None
@@ -131,7 +131,7 @@ class Figure:
 
     @property
     def label(self) -> str:
-        """One line that says what this is."""
+        """Summarize it in one line."""
         raise NotImplementedError
 
     @property
@@ -154,7 +154,7 @@ class Figure:
         return []
 
     def forward(self) -> list[dict[str, Any]]:
-        """Of each graph, its operations in the order in which they ran, as JSON."""
+        """Return the operations of each graph in running order, as JSON."""
         return []
 
     def nudged(self, asked: Any) -> dict[str, Any] | None:
@@ -471,6 +471,8 @@ def _operations(model: GraphModel) -> dict[str, Any] | None:
 
 
 def _scene(model: GraphModel, used: Collection[str]) -> dict[str, Any]:
-    """A view as the player gets it: its nodes, its words, and what stands for the nodes and edges that steps name."""
+    """Return a view for the player: its nodes, its texts, and the drawn counterparts of the nodes and edges in the
+    steps.
+    """
     stands = {key: stand for key, stand in model.stands.items() if key in used}
     return scene_json(model) | {"words": graph_text(model)} | ({"stands": stands} if stands else {})

@@ -24,7 +24,7 @@ PASS_BYTES = 150_000  # limit of a pass in an output; without a kernel, a larger
 
 
 def bundle(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an output holds of a player's data, by its MIME type, so that it plays without a kernel.
+    """Return the player's data of an output, by its MIME type, so that it plays without a kernel.
 
     :param data: the player's data without its texts; nothing where it has no meaning without its kernel.
 

@@ -60,14 +60,14 @@ def _told(value: float, written: str) -> float | str | None:
 
 
 def pass_data(recording: Recording) -> dict[str, Any]:
-    """A pass as the player gets it, without what all passes have in common."""
+    """Return a pass for the player, without the data that all passes share."""
     data = recording.data(0)
     data["svgs"] = [drawings[:2] for drawings in data["svgs"]]  # for the window of a laptop, and for a wider one
     return {key: value for key, value in data.items() if key not in ("texts", "theme")}
 
 
 def chosen(recordings: Mapping[int, Recording], outstanding: Iterable[int]) -> dict[int, dict[str, Any]]:
-    """As many passes as a page has room for: the first and the last one, those that stand out, and others evenly."""
+    """Return as many passes as a page has room for: the first and the last one, outliers, and others evenly."""
     steps, picked, room = list(recordings), dict[int, dict[str, Any]](), PAGE
     special = set(outstanding)
     order = [*steps[:1], *steps[-1:], *(step for step in reversed(steps) if step in special), *_evenly(steps)]

@@ -1,7 +1,7 @@
 """The line of a magic: its options, and the tensors that its expression gives.
 
-Whatever is wrong with the line itself is told in one line (IPython's ``UsageError``). What the user's own code raises
-while the expression is evaluated goes on as it is.
+Mistakes in the line itself are reported in one line (IPython's ``UsageError``). Exceptions of the user's own code
+during evaluation are not changed.
 """
 
 from __future__ import annotations

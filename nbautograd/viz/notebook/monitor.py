@@ -115,12 +115,12 @@ class Monitor:
 
     @property
     def recordings(self) -> dict[int, Recording]:
-        """The backward passes that were recorded, by the number of the step."""
+        """The recorded backward passes, by the number of the step."""
         return self._passes.recordings
 
     @property
     def label(self) -> str:
-        """One line that says what this is."""
+        """Summarize it in one line."""
         losses = self.losses
         return say("monitor", n=self.step, loss=number_text(losses[-1])) if losses else say("monitor_empty")
 

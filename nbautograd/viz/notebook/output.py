@@ -131,7 +131,7 @@ def images(svg: str) -> dict[str, str]:
 def within(attempts: Iterable[Callable[[], str]], label: str, words: str, limit: int = LARGEST) -> str:
     """The first of several outputs that is small enough to be shown; if none is, the words and a line that says why.
 
-    From the second on, a line says that it is a smaller one.
+    From the second picture on, a line notes that it is smaller.
 
     :param attempts: make the HTML, the best one first.
     :param words: the same in words, of which the beginning is shown.

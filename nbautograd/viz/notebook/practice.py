@@ -1,6 +1,7 @@
 """Questions without end about small programs: ``%practice``, and ``viz.practice()`` where there are no magics.
 
-A question shows a program and its graph. The reader answers, is told what is wrong, and sees the passes played.
+A question shows a program and its graph. The reader answers, gets an explanation of mistakes, and sees the passes
+played.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ class Practice:
 
     @property
     def _picture(self) -> Any:
-        """Return the graph before the first pass, where it does not tell the answer."""
+        """Return the graph before the first pass, if it does not reveal the answer."""
         return self._graph(self.question.forward()) if self.question.asked else None
 
     def _head(self) -> str:

@@ -29,7 +29,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Plane:
-    """Points, the class of each, and what all is called."""
+    """Points, their classes, and all names."""
 
     points: Array
     kinds: Array
@@ -75,7 +75,7 @@ class Look:
 
 
 def drawn(plane: Plane, looks: Sequence[Look], label: str, words: str) -> str:
-    """Return the picture of points, or one for each of several looks at a model, in a row."""
+    """Return the picture of points, or a row of pictures for several states of a model."""
     count = max(len(looks), 1)
     side = ONE if count == 1 else ROW
     wide, high = LEFT + count * (side + GAP) + GAP, TOP + side + BELOW
@@ -140,7 +140,7 @@ def _points(plane: Plane, side: float) -> str:
 
 
 def _areas(regions: Array, left: float, side: float) -> list[str]:
-    """One path for the cells of each class, of which those beside each other in a row are one rectangle."""
+    """Return one path per class, with adjacent cells of a row as one rectangle."""
     place = f"translate({number(left)} {TOP}) scale({side / GRID:.4g})"
     look = f'fill-opacity="0.2" shape-rendering="crispEdges" transform="{place}"'
     out = []

@@ -68,10 +68,10 @@ class _AfterImport:
 
 @contextmanager
 def watch(budget: int = 2000, *, namespace: Mapping[str, Any] | None = None) -> Iterator[None]:
-    """Watch PyTorch's operations inside the ``with`` block, so that pictures of them tell as much as of nbautograd's.
+    """Watch PyTorch's operations inside the ``with`` block, so that their pictures are as complete as nbautograd's.
 
-    In a notebook with the extension each cell is watched anyway; this is for scripts, for functions of long cells, and
-    where ``%autograd torch off`` has switched that off. Nothing is kept alive: what is noted goes with the graph.
+    With the extension, a notebook watches each cell anyway; this is for scripts, for functions of long cells, and after
+    ``%autograd torch off``. Nothing is kept alive: the notes are freed with the graph.
 
     :param budget: how many operations are noted.
     :param namespace: variables; by default those where this is called.

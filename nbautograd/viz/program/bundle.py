@@ -1,4 +1,4 @@
-"""The source of functions with everything that they use: what a program needs beside NumPy, in its own file.
+"""Collect the source of functions with all their dependencies in one file, for programs that need only NumPy.
 
 A name in a module of this package stands for the statement there that binds it. That statement is taken over, then the
 statements of the names in it, and so on; names from other packages become imports.
@@ -50,7 +50,7 @@ class Bundle:
     def name(self, module: str, name: str) -> str:
         """The name in the program of ``name`` of ``module``; its source is copied if that is not done yet.
 
-        :raises NotBundled: it has no source that could be taken over.
+        :raises NotBundled: its source is unavailable.
         """
         return self._name(resolved(module, name))
 
@@ -83,7 +83,7 @@ class Bundle:
         return dict(self.names), dict(self.statements), dict(self.imports)
 
     def restore(self, snapshot: Any) -> None:
-        """Forget what has been added since."""
+        """Forget all later additions."""
         added = {*self.names.values(), *self.statements} - {*snapshot[0].values(), *snapshot[1]}
         self.taken -= added - {"np"}
         self.names, self.statements, self.imports = map(dict, snapshot)

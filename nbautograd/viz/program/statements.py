@@ -1,4 +1,4 @@
-"""Statements of a program that is folded: what they read and write, and which other statements use the same names."""
+"""Statements of a folded program: the names they read and write, and other statements with the same names."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Statement:
         return [f"{indent}{Line(ast.unparse(self.tree), self.comment, self.part)}"]
 
     def inner(self) -> Iterator[Statement]:
-        """Itself, or what a loop consists of."""
+        """Itself, or the statements of a loop."""
         yield self
 
     def skeleton(self) -> tuple[Any, ...]:

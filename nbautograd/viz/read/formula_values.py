@@ -53,7 +53,7 @@ def evaluator(
     """Evaluates parts of a node's formula with its values; None where the formula is not the library's own.
 
     :param shape: of the parameter, if it is known.
-    :param known: what ``kept_operands`` gave before the node ran; without it, what the node has now.
+    :param known: the result of ``kept_operands`` before the node ran; without it, the current values of the node.
     """
     if not is_declared(node, parameter, source):
         return None

@@ -1,4 +1,4 @@
-"""Loops of a program in a graph that is drawn: which nodes belong to which step, and what the steps share."""
+"""Find loops of a program in a drawn graph: the nodes of each step, and the tensors that steps share."""
 
 from __future__ import annotations
 

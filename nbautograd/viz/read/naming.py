@@ -136,7 +136,7 @@ class ResultNames:
         return {node: text for node, text in told.items() if text not in taken}
 
     def spelled_out(self, node: Any, index: int) -> str:
-        """``out = a + 2*b`` of a root that no variable holds; nothing of others, or where the code does not tell."""
+        """Return ``out = a + 2*b`` for a root without a variable; nothing for others, or if the code is ambiguous."""
         name = self.results[node, index]
         text = self.texts.text(node) if self.texts is not None and not self.own_name(node, index) else ""
         return f"{name} = {text}" if text and name.startswith("out") else ""

@@ -1,8 +1,8 @@
 """Read the notes on an operation besides its node: its place, its arguments, its result (see ``protocol.Trace``).
 
-nbautograd's nodes carry that themselves, noted by tracing. For PyTorch's it is put into ``node.metadata``, a dictionary
-that PyTorch keeps as long as the node lives, by whoever watches (``capture/torch_watch.py``). Without a watch, PyTorch
-itself may have kept the lines of the call, since ``set_detect_anomaly(True)`` was on.
+nbautograd's nodes carry these notes themselves, from tracing. For PyTorch's nodes, the watcher
+(``capture/torch_watch.py``) puts them into ``node.metadata``, a dictionary that PyTorch keeps as long as the node
+lives. Without it, PyTorch itself may have kept the lines of the call, if ``set_detect_anomaly(True)`` was on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KEY, LINES = "nbautograd", "traceback_"
 BUDGET = 2000
 """Operations of PyTorch's that are noted in a cell, or in a block."""
 OTHERS = ("torch", "nbautograd")
-"""Packages whose lines are not those that are looked for."""
+"""Packages whose lines are skipped."""
 passed_over: deque[tuple[int, int]] = deque(maxlen=100)
 """The sequence numbers, from and to, of operations that were too many in their cell."""
 
@@ -69,7 +69,7 @@ def _nothing() -> None:
 
 
 def line_of(node: Any) -> tuple[str, int] | None:
-    """The file and the line of code in which an operation ran; None where that is not known."""
+    """Return the file and the line of code of an operation; None if unknown."""
     trace = trace_of(node)
     return None if trace is None or not trace.lineno else (trace.filename, trace.lineno)
 

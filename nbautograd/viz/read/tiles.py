@@ -42,7 +42,7 @@ class Tile:
     low: float = 0.0
     high: float = 0.0
     norm: float = 0.0
-    """Of all elements, where cells are means."""
+    """Range of all elements, if cells are means."""
     nan: int = 0
     inf: int = 0
     form: str = ""

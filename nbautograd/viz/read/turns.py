@@ -1,9 +1,8 @@
 """Which turn of which loop of the code an operation ran in: ``t = 4``, as the code itself counts.
 
-What tracing notes is enough: of each operation the instruction that called it. A new turn has begun where the
-instructions go back. The value of the loop's variable is told where the loop is over a ``range`` of known numbers, or
-an ``enumerate`` of something known, also backwards or in a ``zip``, and has as many turns as that; else turns are
-counted from 0.
+The notes of tracing are enough: the calling instruction of each operation. A new turn begins where the instructions go
+back. The value of the loop's variable is shown if the loop is over a ``range`` of known numbers or an ``enumerate`` of
+something known, also backwards or in a ``zip``, and has that many turns; else turns are counted from 0.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ __all__ = ["Turns", "name_of", "turns_of"]
 MAX_OPS = 2000  # limit of the operations of a graph with numbered turns
 
 Turns = Sequence[Mapping[tuple[int, int], str]]
-"""Of each operation, for each loop that it ran in, by its column and line, what the turn is called."""
+"""For each operation and each of its loops, by column and line, the name of the turn."""
 _Loop = ast.For | ast.While
 _Loops = Mapping[int, Sequence[_Loop]]
-"""By lines: the loops around, the outermost first."""
+"""By line: the enclosing loops, the outermost first."""
 _Point = tuple[int, int]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
@@ -112,8 +111,8 @@ def _is_inside(one: _Loop, other: _Loop) -> bool:
 
 
 def _point(trace: Any, inner: Mapping[_Loop, int], loops: _Loops) -> _Point:
-    """Return the point in a loop's body, and the call of a module, at which an operation was called; an inner loop is
-    one point.
+    """Return the point in a loop's body, and the call of a module, that called an operation; an inner loop is one
+    point.
     """
     for loop in loops.get(trace.lineno, ()):
         if loop in inner:

@@ -256,7 +256,7 @@ def _summary(value: Any, brief: bool = False) -> str:
 def above_rounding(mean: Any, root: Any, dtype: str) -> Any:
     """A mean, or 0 where it may be nothing but the rounding errors of numbers of that root mean square.
 
-    Such a mean would be another one on every processor. Half precision is too coarse to tell.
+    Such a mean would differ on every processor. Half precision is too coarse.
     """
     return mean - mean if abs(mean) <= ROUNDINGS * EPS.get(dtype, 0.0) * root else mean
 
