@@ -65,7 +65,7 @@ class Array:
     values: np.ndarray[Any, Any] = field(repr=False)
     bound: float | None = None
     sample: Sample | None = None
-    """Of a large array that was stored: then the values are zeros."""
+    """True for a large stored array: then the values are zeros."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -25,9 +25,9 @@ WIDE = {**dict.fromkeys(REAL, torch.float64), torch.complex64: torch.complex128,
 OTHER = {**WIDE, torch.float64: torch.float32, torch.complex128: torch.complex64}
 """The precision in which each dtype's operations are run once more: one up, or, at the top, one down."""
 COARSE = {torch.float32: torch.bfloat16, torch.float64: torch.float32}
-"""Dtypes that hold what people write, such as 0.5, and hardly any other number of a dtype."""
+"""Dtypes that hold common numbers such as 0.5, and few others of a wider dtype."""
 MOVED = 2
-"""The number of runs of a program with numbers that are moved."""
+"""The number of runs of a program with moved numbers."""
 FACTORS = re.compile("linalg_(qr|lu|svd|eig|ldl|inv|solve|lstsq|det|slogdet|hous)|cholesky|geqrf|ormqr|_solve")
 """Operations that factor a matrix: their error is bounded by the matrix's largest number, not by each number's size."""
 DOWN = 2.0**-29
@@ -105,7 +105,7 @@ class World:
 
 
 class Worlds(TorchDispatchMode):
-    """Runs each operation of PyTorch again: in another precision, and some times with numbers that are moved.
+    """Runs each operation of PyTorch again: in another precision, and several times with moved numbers.
 
     Integers, truth values and random numbers are shared: all runs take the same branches.
     """

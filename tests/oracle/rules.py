@@ -1,4 +1,4 @@
-"""Numbers meet PyTorch in ``tests.oracle`` alone: what says otherwise is counted, and each file's count may only fall.
+"""Count comparisons with PyTorch outside ``tests.oracle``, the only place for them; each file's count may only fall.
 
 ``python -m tests.oracle.rules`` lowers the counts in ``unconverted.txt`` to the present ones; it raises none.
 """

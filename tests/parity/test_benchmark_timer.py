@@ -1,4 +1,4 @@
-"""``torch.utils.benchmark``: texts and tables are PyTorch's of the same numbers; a timer measures what it says."""
+"""Test ``torch.utils.benchmark``: texts and tables equal PyTorch's for the same numbers; a timer is accurate."""
 
 from __future__ import annotations
 

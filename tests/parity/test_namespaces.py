@@ -52,7 +52,7 @@ print(json.dumps([found, moved]))
 
 
 def walked(name: str) -> tuple[list[str], list[str]]:
-    """Of the package's modules those that can be imported below ``name``, and those of which that changes what was."""
+    """Return the modules below ``name`` that can be imported, and those whose import changes an existing name."""
     paths = json.dumps([path for path in PATHS if path not in ABSENT])
     command = [sys.executable, "-c", WALK, name, paths]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=PACKAGE.parent)
@@ -90,7 +90,7 @@ def test_importing_it_by_pytorchs_name_does_so_too_and_finds_nothing_internal() 
 
 
 def test_what_is_imported_late_is_found_while_the_package_stands_in() -> None:
-    """Then its name is PyTorch's, by which ``from nbautograd import _x`` would look for a name not loaded yet."""
+    """Then it has PyTorch's name, and ``from nbautograd import _x`` would look for that in unloaded modules."""
     command = [sys.executable, "-c", "import sys, nbautograd; print(*sys.modules)"]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True, cwd=PACKAGE.parent).stdout.split()
     late = {name for name in SOURCES if name.startswith("nbautograd._")} - {*loaded}

@@ -1,9 +1,9 @@
 """Random programs that run step by step, in nbautograd and in PyTorch, which have to agree after each step.
 
 ``Program`` makes one from a source of choices, so that a random generator and hypothesis can both drive it. A step
-picks tensors and runs a function of the library's tensors. Seen is whether it raised; then the values and versions of
-all tensors, and now and then what else they know of themselves: asking a view for its history changes when that history
-is made, so that it must not be asked after every step.
+picks tensors and runs a function of the library's tensors. A comparison covers whether it raised, the values and
+versions of all tensors, and from time to time their other attributes: reading a view's history changes when that
+history is created, so it must not be read after every step.
 """
 
 from __future__ import annotations

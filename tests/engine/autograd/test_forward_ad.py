@@ -84,7 +84,7 @@ WAYS = {
     "reverse over reverse": ["reverse over reverse", "forward over reverse", "reverse over forward"],
     "reverse over reverse, along": ["forward over forward"],
 }
-"""By how PyTorch is asked, what gives the same here."""
+"""By the form of the question to PyTorch, the equivalent call here."""
 NOT_ASKED = {
     *("digamma", "digamma negative", "polygamma 0", "lgamma"),  # PyTorch's trigamma is a short series: 9 digits
     *("mvlgamma 1", "mvlgamma 4", "special.multigammaln"),  # likewise

@@ -1,6 +1,6 @@
 """A module that looks like CuPy with a GPU, for the library's own code around it: its arrays are the strict stand-in's.
 
-It proves that our Python does what it should with the answers that CuPy gives; it says nothing about CUDA.
+It proves that our Python handles the answers of CuPy correctly; it does not test CUDA.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Draws:
         return options[self.integer(0, len(options) - 1)]
 
     def shape(self, least: int = 0, most: int = 3, side: int = 3, smallest: int = 0) -> tuple[int, ...]:
-        """Of so many dimensions, of so many elements each."""
+        """The number of dimensions, and of elements of each."""
         return tuple(self.integer(smallest, side) for _ in range(self.integer(least, most)))
 
     def broadcast(self, count: int) -> list[tuple[int, ...]]:

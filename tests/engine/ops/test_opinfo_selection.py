@@ -144,7 +144,7 @@ def of_pytorch(T: Any, name: str, dtype: str, sample: Any) -> Any:
 
 
 def of_known_numbers(T: Any, path: str, result: Any) -> Any:
-    """A result; zeros of its kind where its numbers are whatever memory holds."""
+    """A result; zeros of its kind if its numbers are uninitialized memory."""
     return T.zeros_like(result) if path.startswith(RANDOM_MEMORY) else result
 
 
@@ -154,7 +154,7 @@ def is_zero(value: Any) -> bool:
 
 
 def names(T: Any) -> list[list[str]]:
-    """The entries, what each calls, and the dtypes of which there is a sample."""
+    """The entries, their functions, and the dtypes with a sample."""
     found = []
     for name, entry in entries().items():
         dtypes = [dtype for dtype in DTYPES if chosen(name, dtype) is not None]

@@ -175,7 +175,7 @@ STEPS = 4
 
 
 def trained(make: Any, place: Any, *arrays: np.ndarray[Any, Any]) -> list[nb.Tensor]:
-    """Parameters of these shapes, and what an optimizer keeps of them, after some steps by gradients that follow."""
+    """Return parameters of these shapes, and an optimizer's state for them, after some steps."""
     count = len(SHAPES)
     parameters = [nb.tensor(array, device=place, requires_grad=True) for array in arrays[:count]]
     optimizer = make(parameters)

@@ -1,4 +1,4 @@
-"""CUDA's own compiler takes every kernel that is written, as CuPy wraps it. That takes no device, and runs nothing."""
+"""Check that CUDA's own compiler accepts every kernel, as CuPy wraps it. This needs no device and runs nothing."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_a_divergence_from_itself_is_zero(name: str) -> None:
     [("Normal", "Gumbel"), ("Gamma", "Normal"), ("Beta", "Gamma"), ("Uniform", "Normal"), ("Laplace", "Normal")],
 )
 def test_a_divergence_is_the_mean_of_the_difference_of_logarithms(p: str, q: str) -> None:
-    """By Monte Carlo, which knows no formula."""
+    """By Monte Carlo, without a formula."""
     nb.manual_seed(0)
     d = nb.distributions
     distributions = {

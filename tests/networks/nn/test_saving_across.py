@@ -1,4 +1,4 @@
-"""Files that both libraries read: what one saves, the other loads, and the same comes out."""
+"""Test files that both libraries read: each loads the other's, with equal results."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SAVED = 20
 
 
 def in_steps(T: Any) -> Any:
-    """PyTorch without oneDNN, which computes a recurrent layer at once: its error is unknown."""
+    """PyTorch without oneDNN, whose fused recurrent layer has an unknown error."""
     return contextlib.nullcontext() if T is nbautograd else T.backends.mkldnn.flags(enabled=False)
 
 

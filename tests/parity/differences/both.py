@@ -63,7 +63,7 @@ def seeded(program: Program) -> Program:
 
 
 def outcome(program: Program) -> Any:
-    """Run a program under this library; return its result, or what it raises."""
+    """Run a program under this library; return its result or its exception."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

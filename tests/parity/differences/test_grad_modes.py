@@ -42,7 +42,7 @@ def test_decorated_generator(torch: Any) -> Any:
 
 @agrees
 def test_generator_with_a_block_of_its_own(torch: Any) -> Any:
-    """The mode of a block that a generator is in leaks to whoever resumes it, in both."""
+    """The mode of a block around a generator leaks to its caller, in both."""
 
     def generate() -> Any:
         with torch.no_grad():

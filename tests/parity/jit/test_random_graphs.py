@@ -62,7 +62,7 @@ GRAPHS = st.tuples(st.lists(STEP, min_size=2, max_size=12), st.sampled_from([(3,
 
 
 def function_of(steps: list[tuple[int, int, int]], writes: bool) -> Callable[..., Any]:
-    """The function that takes these steps; each uses what those before it have made."""
+    """Return a function with these steps; each uses the results of earlier ones."""
 
     def function(x: Any, y: Any) -> Any:
         values = [x * 1, y * 1, x + y]

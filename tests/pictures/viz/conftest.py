@@ -38,7 +38,7 @@ def window(browser: Any) -> Iterator[Any]:
 
 
 def opened(browser: Any, **options: Any) -> Any:
-    """A page in a context of its own, which notes what goes wrong and what is asked for."""
+    """Open a page in its own context, which records errors and requests."""
     page = browser.new_context(**options).new_page()
     page.troubles, page.requests = [], []
     page.on("pageerror", lambda error: page.troubles.append(str(error)))

@@ -105,7 +105,7 @@ PASSES = {
     "doubles": "its conversion has another symbol, see BOXES",
     "batch_norm": "sums that are next to nothing are rounded otherwise",
 }
-"""Programs whose passes are told in other words, and why."""
+"""Programs whose passes have different texts, with the reason."""
 TOLD = ("kind", "node", "title", "active", "labels", "sends", "receives", "where", "source", "words", "hooks", "bad",
         "notes", "freed", "chain", "equations")  # fmt: skip
 

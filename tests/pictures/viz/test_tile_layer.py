@@ -1,4 +1,4 @@
-"""Tensors as tiles in a real browser: in boxes, on edges, in the ledger; an element lights what it came from."""
+"""Test tensors as tiles in a real browser: in boxes, on edges, in the ledger; an element highlights its sources."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def last(page: Any) -> int:
 
 
 def point(page: Any, key: str, cell: int) -> dict[str, list[int]]:
-    """Point at a cell of a tile of the drawing; what is lit then."""
+    """Point at a cell of a tile of the drawing; return the highlighted cells."""
     tile = page.locator(f'.nb-stage [data-cells="{key}"]')
     w, h, columns = (float(part) for part in tile.get_attribute("data-grid").split()[2:5])
     page.mouse.move(1, 1)

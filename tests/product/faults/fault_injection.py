@@ -1,4 +1,4 @@
-"""Exceptions at chosen moments: wherever Python would run a signal's handler, and in any named function."""
+"""Raise exceptions at chosen moments: wherever Python would run a signal's handler, and in any named function."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Graphs(RuleBasedStateMachine):
     def both(self, step: Callable[..., Any], *used: list[Any], more: bool = False) -> list[Any] | None:
         """The step in both libraries: their results, or None if both reject it.
 
-        :param more: whether ours may do what PyTorch rejects.
+        :param more: True if ours may do more than PyTorch.
         """
         results: list[Any] = []
         errors: list[Exception | None] = []
