@@ -115,7 +115,7 @@ def _address(home: Path, server: subprocess.Popen[bytes], token: str) -> str:
 
 @contextmanager
 def browse(driver: Any, profile: Path) -> Iterator[Any]:
-    """Open a browser's page; its list ``blocked`` has the blocked requests, ``errors`` the exceptions of its scripts."""
+    """Open a browser's page; its list ``blocked`` has blocked requests, ``errors`` exceptions of its scripts."""
     context = driver.chromium.launch_persistent_context(
         str(profile), executable_path=needs.CHROMIUM, headless=True, args=ARGUMENTS,
         viewport={"width": 1280, "height": 1000}, reduced_motion="reduce",

@@ -296,7 +296,7 @@ FAULTS = {"gradient": _of_gradient, "passes": _of_gradient, "fails": _of_line, "
 
 
 def _read(given: Any) -> Any:
-    """Return an answer with words for nothing as None, and texts of numbers as numbers."""
+    """Parse an answer: words such as "none" become None, and texts of numbers become numbers."""
     return None if isinstance(given, str) and given.strip().casefold() in NOTHING else exercises._read(given)
 
 

@@ -1,4 +1,4 @@
-"""Test misuse of linear algebra: PyTorch's kind of exception, with its key words; and results that cases cannot show."""
+"""Test misuse of linear algebra: PyTorch's kind of exception with its key words; and results outside the cases."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_the_stand_in_wraps_indices_as_cupy_does() -> None:
 
 
 def test_pictures_fetch_summaries_only() -> None:
-    """Check that neither recording nor drawing copies a whole tensor to the host: a summary reads some 1000 elements."""
+    """Check that neither recording nor drawing copies a whole tensor to the host: it reads some 1000 elements."""
     from nbautograd import viz
 
     w = nb.ones(500, 400, device="strict", requires_grad=True)

@@ -1,4 +1,4 @@
-"""Test folding: repeats, named parts, consecutive operations; never a cycle, always the same, and described in words."""
+"""Test folding: repeats, named parts, consecutive operations; never a cycle, always the same, with words."""
 
 from __future__ import annotations
 

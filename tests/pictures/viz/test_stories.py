@@ -125,7 +125,7 @@ def test_an_element_of_every_step_is_written_out(name: str) -> None:
 
 
 def check_ends(timeline: Timeline, folded: bool) -> None:
-    """A step's upstream gradient is the sum along its incoming edges, and its sent gradient that of its outgoing edge."""
+    """The upstream gradient is the sum along its incoming edges, and its sent gradient that of its outgoing edge."""
     for frame in timeline.frames:
         shown = in_view(frame, timeline.scenes[frame.scene])
         assert not folded or shown is not frame
