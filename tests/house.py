@@ -102,7 +102,7 @@ def words_of(name: str) -> set[str]:
 
 
 def unknown_names() -> Iterator[str]:
-    """Yield the names in docstrings that no code has: not as a whole, nor as parts that ``_`` or digits separate.
+    """Yield the names in docstrings that the code lacks, as a whole and as parts between ``_`` or digits.
 
     A constant in capitals has to be in the module itself, unless the docstring names its module.
     """

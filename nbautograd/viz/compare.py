@@ -47,7 +47,7 @@ class PrintedStatement(NamedTuple):
     place: str
     """The place, in words, for a reader of the message."""
     name: str
-    """Of the attribute or key; of an element ``<>``; nothing for a line of text."""
+    """The name of the attribute or key; ``<>`` for an element; empty for a line of text."""
     kind: str
     """``text``, ``color``, ``points`` or ``float``: how it is compared."""
     value: str

@@ -1,4 +1,4 @@
-"""The one way in which text from outside gets into markup, and how wide text is when drawn.
+"""Escape text from outside for markup, and measure the width of drawn text.
 
 Text from outside this package (names of variables and classes, values, source lines, exceptions) passes through
 :func:`escape` before it reaches SVG or HTML, and through :func:`clean` before it is measured or stored.
@@ -57,7 +57,7 @@ _NARROW = {**dict.fromkeys("iljtfrI.,:;'|!()[] ", 0.36), **dict.fromkeys("mwMW@%
 
 
 def width(text: str, size: float, *, mono: bool = False) -> float:
-    """About how wide the longest line of ``text`` is in pixels, at a font size of ``size``.
+    """Estimate the width of the longest line of ``text`` in pixels, at a font size of ``size``.
 
     East Asian wide characters count as a full em, combining marks as nothing.
     """

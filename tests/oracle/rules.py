@@ -24,7 +24,7 @@ ELSEWHERE = (
 
 
 def counts(source: str) -> tuple[int, int]:
-    """Return how often a file compares numbers itself, and asks a live PyTorch."""
+    """Return the number of comparisons and of live questions to PyTorch in a file."""
     compared = asked = 0
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):

@@ -98,7 +98,7 @@ class ChainStep:
     upstream: int = -1
     factor: int = -1
     product: int = -1
-    """Before the sums that undo broadcasting, where there are any."""
+    """Before the sums that undo broadcasting, if any."""
     sent: int = -1
     left: bool = False
     """True if the matrix is the left factor."""

@@ -46,7 +46,7 @@ class Failure:
     summary: str
     alarms: tuple[str, ...]
     freed: tuple[str, ...] = ()
-    """Ids of the operations whose saved values are gone."""
+    """Ids of the operations with freed saved values."""
     story: tuple[tuple[str, str, str], ...] = ()
     """(event, details, line of code), in order of time."""
     changed: tuple[str, int] | tuple[()] = ()
@@ -94,7 +94,7 @@ def refused(
 
 
 def _cut_graph(cause: Cause, tensor: Any, namespace: Mapping[str, Any], resolve: Resolve | None) -> GraphModel | None:
-    """The graph that should have led to a tensor, and the line from there that no gradient goes along."""
+    """The expected graph of a tensor, and the line of the cut in it."""
     source = namespace.get(cause.source)
     if source is tensor or not is_tensor(source):
         return None

@@ -47,13 +47,13 @@ class FoldedSum:
         return total if self.count * ROUGH <= SHARE * largest else None
 
     def curve(self) -> tuple[float | None, ...]:
-        """The sizes, at most so many that a small curve can show them."""
+        """Return the sizes, reduced to the number that a small curve can show."""
         step = math.ceil(len(self.sizes) / POINTS)
         return tuple(self.sizes[::step])
 
 
 def several(model: GraphModel) -> dict[str, int]:
-    """The lines that stand for several gradients of one value, and for how many."""
+    """The lines that represent several gradients of one value, and their number."""
     return {line: counts[0] for line, counts in _lines(model).items() if len(counts) == 1 and counts[0] > 1}
 
 
@@ -63,7 +63,7 @@ def mixed(model: GraphModel) -> set[str]:
 
 
 def _lines(model: GraphModel) -> dict[str, list[int]]:
-    """Of each line of a folded view for each value whose gradients it stands for: for how many."""
+    """For each line of a folded view and each value whose gradients it represents: their number."""
     counts: dict[str, Counter[tuple[str, int]]] = {}
     for edge in model.entire.edges if model.stands else ():
         if edge.kind == "flow" and (line := model.stands.get(edge.id, edge.id)):

@@ -36,7 +36,7 @@ class ForwardPass:
     """By name of the cell or file: its lines with their numbers."""
 
     def to_json(self) -> dict[str, Any]:
-        """As lists and dictionaries."""
+        """Return lists and dictionaries."""
         return {"steps": [[key, *(columns or ())] for key, columns in self.steps],
                 "cells": {name: [list(line) for line in lines] for name, lines in self.cells.items()}}  # fmt: skip
 
@@ -64,7 +64,7 @@ def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
 def columns(trace: Any) -> Columns | None:
     """Return the part of the line that called an operation, or None if unknown.
 
-    Of an expression on several lines it is the part on the line where it begins.
+    For an expression on several lines, return the part on its first line.
     """
     line, last, start, stop = place_of(trace) or (None, None, None, None)
     if line is None or line != trace.lineno:

@@ -50,7 +50,7 @@ class FrameLog:
 
     @property
     def model(self) -> GraphModel:
-        """The graph that is running, with all its operations: which of them are drawn is the picture's matter."""
+        """The running graph with all its operations; the picture decides which of them to draw."""
         return self.drawn.entire
 
     @property
@@ -108,7 +108,7 @@ class FrameLog:
             self.frames[-1] = last.but(leaves=last.leaves | leaves, ledger=last.ledger | ledger)
 
     def with_gradient(self, frame: Frame, edge: str, gradient: Any) -> Frame:
-        """Return the frame with the gradient that goes along an edge, unless nothing is drawn of it."""
+        """Return the frame with the gradient on an edge, unless it is not drawn."""
         if self.is_inner and not self.drawn.stands.get(edge, edge):
             return frame
         size = log_size(gradient)

@@ -22,7 +22,7 @@ MAX_CHARACTERS = 30  # limit of the characters of a sum written out in a box
 class _Joint:
     """The gradients that have reached one computed value in the current pass.
 
-    :param expected: how many terms will come; one where there is no sum.
+    :param expected: the number of expected terms; one without a sum.
     :param kept: the tensor, if it keeps its gradient and is alive.
     :param grad: the stored gradient when the graph was drawn.
     """

@@ -1,4 +1,4 @@
-"""From the engine's events to the frames of an animation.
+"""Convert the engine's events to the frames of an animation.
 
 A :class:`Recorder` gets each event of a backward pass (see ``protocol``) and stores at once, as text, what a picture of
 that moment shows, since arrays change later. The result, a :class:`Timeline`, is plain JSON. A leaf has two sums: over

@@ -31,7 +31,7 @@ RANDOM = "nbautograd._engine.ops.creation"  # the package of operations that cre
 Parameter = tuple[str, int | None]
 """The name of a parameter, and which part of the list passed for it, if it takes one."""
 Place = tuple[str, int]
-"""The id of an operation or leaf, and which of its results."""
+"""The id of an operation or leaf, and the index of the result."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def _copied(value: Any) -> np.ndarray[Any, Any]:
 
 
 def _numbers(tensor: Any) -> list[float]:
-    """The elements of a real tensor; nothing of others, which a picture cannot show as numbers."""
+    """The elements of a real tensor; empty for others, which a picture cannot show as numbers."""
     array = values.host(tensor)
     if array.dtype.kind not in "biuf" or array.size > MAX_ELEMENTS or not np.isfinite(array).all():
         return []

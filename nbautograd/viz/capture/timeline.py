@@ -1,7 +1,7 @@
 """The frames of an animation as plain data, and the accumulated state at each of them.
 
-A :class:`Timeline` holds the graphs that ran (its *scenes*) and the steps in the engine's own order. Everything in it
-is text and numbers, so it is JSON, and the player needs nothing else.
+A :class:`Timeline` holds the graphs that ran (its *scenes*) and the steps in the engine's own order. It contains only
+text and numbers, so it is JSON, and the player needs no other data.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class FrameState:
     tiles: Sequence[Tile] = ()
     """All tiles of gradients, which the leaves and ``edge_tiles`` name by their numbers."""
     edge_tiles: Mapping[str, int] = field(default_factory=dict)
-    """Of the gradients on edges; -1 for no tile."""
+    """For gradients on edges; -1 for no tile."""
     scale: float = 0.0
     """The upper end of the color scale of the gradients; 0 without gradients."""
     sums: Mapping[str, int] = field(default_factory=dict)
-    """Of the lines of a folded view that carry a sum, how many gradients it is of."""
+    """For the lines of a folded view with a sum, the number of gradients in it."""
 
     def seen_in(self, model: GraphModel) -> FrameState:
         """Return the frame in a folded view of the graph: a group for events inside, the latest text of a line."""
@@ -168,7 +168,7 @@ class Frame:
     saved: str = ""
     notes: tuple[str, ...] = ()
     alarms: tuple[str, ...] = ()
-    """Those of the notes that something is wrong."""
+    """The notes that report a problem."""
     sizes: dict[str, float] = field(default_factory=dict)
     """For the gradient on an edge, log10 of its root mean square."""
     sums: dict[str, tuple[int, tuple[float | None, ...]]] = field(default_factory=dict)

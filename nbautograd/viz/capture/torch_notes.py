@@ -58,7 +58,7 @@ def parameter(name: str) -> str:
 class NotedCall:
     """An operation whose node has not been met yet.
 
-    :ivar parameters: None for a function of the user's, of which the results are not known before its node is met.
+    :ivar parameters: None for a user's function, whose results are unknown before its node is met.
     :ivar given, named: what is known of the arguments, in their order and by their names.
     """
 

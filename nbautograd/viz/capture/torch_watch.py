@@ -66,7 +66,7 @@ def settle(namespace: Mapping[str, Any] | None = None) -> None:
 class TorchWatch:
     """Watches a block: ``start``, then ``stop``; or as a ``with`` block. Inside of another one it renews the budget.
 
-    :param budget: how many operations are noted.
+    :param budget: the number of operations to note.
     """
 
     def __init__(self, budget: int = notes.BUDGET) -> None:
@@ -135,7 +135,7 @@ class TorchWatch:
         self._copies.clear()
 
     def renew(self, budget: int) -> None:
-        """Note so many operations more."""
+        """Note this many operations more."""
         self.left = max(self.left, budget)
         if self.full is not None:
             notes.passed_over.append((self.full, self.peek()))
@@ -209,7 +209,7 @@ class TorchWatch:
     def noted(self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], deep: int = 2) -> Any:
         """Run it, and note it.
 
-        :param deep: how many calls there are between the caller and this one, which is the frame at 0.
+        :param deep: the number of calls between the caller and this one, which is the frame at 0.
         """
         noted = None
         sequence = self.peek()
@@ -284,7 +284,7 @@ class TorchWatch:
             writes.append((weakref.ref(tensor), tensor._version + more, code.co_filename, line))
 
     def met(self, tensor: Any) -> None:
-        """A tensor is at hand: if the node that made it is waited for, it gets its notes."""
+        """A tensor appears: if the node that created it is awaited, attach its notes."""
         node = tensor.grad_fn
         if node is None:
             return

@@ -120,7 +120,7 @@ def row_height(states: Sequence[LeafState], grid: Grid | None) -> float:
 
 
 def name_text(node: Node) -> str:
-    """As much of a tensor's name as there is room for beside its type."""
+    """Return the part of a tensor's name that fits beside its type."""
     room = min(NAME, WIDEST - width(about_text(node), SMALLEST) - 14) / BOLD
     return node.names if node.names and width(node.names, 14) <= room else fit_path(node.name, room, 14)
 
@@ -205,7 +205,7 @@ def _even(number: float) -> float:
 
 
 def cut(text: str, limit: int) -> str:
-    """A text of at most so many characters."""
+    """Return a text of at most this many characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

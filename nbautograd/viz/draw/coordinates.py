@@ -88,7 +88,9 @@ class BreadthAssignment:
                 break
 
     def pulls(self) -> tuple[Pulls, Pulls]:
-        """Neighbors and how strongly they pull: trunks are straight first, then the spine; leaves step aside."""
+        """Return the neighbors and the strengths of their pull: trunks are straight first, then the spine; leaves move
+        aside.
+        """
         graph = self.graph
         source = [not graph.before[v] for v in range(graph.total)]
 

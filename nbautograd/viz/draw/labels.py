@@ -129,7 +129,7 @@ class _Obstacles:
 
 
 def _samples(line: Sequence[Point], across: bool) -> list[Point]:
-    """Points along a line, near enough to each other that no text slips between."""
+    """Return points along a line, dense enough that no text fits between."""
     (x0, y0), (x1, y1) = line[-3], line[-2]
     count = min(int((abs(x1 - x0) + abs(y1 - y0)) / 7) + 2, 80)
     points = [curve_point(line, i / count, across) for i in range(count + 1)]

@@ -137,7 +137,7 @@ def staggered(
 
 
 def choose_lanes(layer: Sequence[int], edges: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """Of the nodes whose long edges run beside the drawing, in which lane they do (0: the nearest)."""
+    """For the nodes whose long edges run beside the drawing, their lane (0: the nearest)."""
     count = len(layer)
     reach = [0] * count
     for src, dst in edges:

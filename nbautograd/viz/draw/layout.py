@@ -66,7 +66,7 @@ def layout(
 
     :param direction: ``LR``, from leaves on the left to roots on the right, or ``TB``, from top to bottom.
     :param labels: sizes of the texts on edges, by edge id; room is left for them.
-    :param rows: into how many rows a drawing from left to right is cut; one where it cannot be cut so.
+    :param rows: the number of rows into which a drawing from left to right is cut; one if it cannot be cut.
     """
     return labelled(Arranged(model, sizes, direction, labels or {}, margin).in_rows(rows), labels or {}, margin)
 
@@ -100,7 +100,7 @@ class Arranged:
         self.routes, self.trunks = router.routes(), router.trunk_lines()
 
     def in_rows(self, rows: int = 1) -> Layout:
-        """The layout, cut into so many rows if it can be."""
+        """Return the layout, cut into this many rows if possible."""
         graph, frame = self.graph, self.frame
         nodes = list(zip(self.along.depth[: graph.count], self.across.breadth, strict=False))
         routes, trunks, length, span = self.routes, self.trunks, self.along.length, self.across.span
@@ -153,7 +153,7 @@ def _moved(places: Layout, spots: Mapping[str, Point], right: float, down: float
 
 
 def _branch(line: tuple[Point, ...]) -> tuple[Point, ...]:
-    """The end of a line, from where it leaves the trunk that it shares with others."""
+    """Return the end of a line, from its branch off the shared trunk."""
     points = 3 if is_turn(line) is None else 5
     end = line[-points:]
     return end[0], *end

@@ -16,7 +16,7 @@ CORNER = 16.0  # corner radius of a line
 def path(line: Sequence[Point], direction: str = "LR", lean: float = 0.0) -> str:
     """The ``d`` of a line: straight within a layer, curved between two, with rounded corners where it turns.
 
-    :param lean: how far the steep middle of a curve is moved aside, so that two lines stay beside each other.
+    :param lean: the offset of the steep middle of a curve, so that two lines stay beside each other.
     """
     bends = _straightened(line, direction)
     parts = [f"M{number(line[0][0])} {number(line[0][1])}"]

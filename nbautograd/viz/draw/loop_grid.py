@@ -218,7 +218,7 @@ class _Grid:
         self.ports.setdefault((edge.dst, side), []).append(edge.id)
 
     def crossing(self) -> list[Edge]:
-        """The edges from one block to another."""
+        """Draw the edges from one block to another."""
         return [edge for edge in self.model.edges if not inside(edge, self.loop)]
 
     def spread(self) -> None:
@@ -263,7 +263,7 @@ class _Grid:
         return Box(round(block.x + box.x, 1), round(box.y, 1), box.width, box.height)
 
     def way_out(self, edge: Edge, x: float) -> list[Point]:
-        """From the beginning of a line to a gutter."""
+        """Draw from the beginning of a line to a gutter."""
         if (at := self.port(edge, edge.src, "right")) is not None:
             return [at, (x, at[1])]
         at = self.port(edge, edge.src, "bottom") or (0.0, 0.0)
@@ -309,7 +309,7 @@ class _Grid:
         self.beads[edge.id] = round(down[0][0], 1), y
 
     def way_up(self, key: str) -> list[Point]:
-        """From what is shared to the beginning of its rail."""
+        """Draw from a shared node to the beginning of its rail."""
         box, y = self.box(key), self.heights[key]
         x = self.risers[key] if key in self.risers else self.lines[key, "rail"]
         middle = box.y + box.height / 2
@@ -372,7 +372,7 @@ def _tail(block: _Block, model: GraphModel) -> int:
 
 
 def _extents(block: _Block) -> tuple[list[float], list[float]]:
-    """From where to where each row of a block goes in its own layout; the last row first."""
+    """Return the old and new positions of each row of a block; the last row first."""
     boxes = block.places.boxes
     starts = [min((boxes[key].y for key in ids), default=0.0) for ids in block.rows]
     return starts, [max((boxes[key].y + boxes[key].height for key in ids), default=0.0) for ids in block.rows]

@@ -121,7 +121,7 @@ class Ribbon:
         return next(row for row in self.rows if depth <= row.end + 0.1)
 
     def measure(self, graph: LayeredGraph, across: BreadthAssignment) -> None:
-        """From which to which breadth each row is taken."""
+        """Return the range of breadths of each row."""
         spans: dict[int, list[float]] = {row.first: [] for row in self.rows}
         for v in range(graph.count):
             half = graph.thickness[v] / 2
@@ -176,5 +176,5 @@ class Ribbon:
 
 
 def _out(count: int) -> float:
-    """Return the distance of the outermost of so many returning lines from its row."""
+    """Return the distance of the outermost of this many returning lines from its row."""
     return TURN + NEXT_TURN * (count - 1) if count else 0.0

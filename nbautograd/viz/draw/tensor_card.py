@@ -83,7 +83,7 @@ def _tracked_leaf(tensor: Any) -> bool:
 
 
 def _numbers(value: Any) -> str:
-    """The least, mean and greatest value, and how many are not finite."""
+    """Return the smallest, mean and largest value, and the number of elements that are not finite."""
     try:
         array = values.host(value)
         if array.size == 0:
@@ -104,7 +104,7 @@ def _numbers(value: Any) -> str:
 
 
 def heat_cells(value: Any) -> tuple[np.ndarray[Any, Any], int]:
-    """The means of at most 16 × 32 blocks of a tensor seen as a matrix, and how many elements a block has.
+    """Return the means of at most 16 × 32 blocks of a tensor seen as a matrix, and the number of elements per block.
 
     >>> heat_cells(np.ones((2, 3)))[0].shape
     (2, 3)

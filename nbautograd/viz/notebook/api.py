@@ -44,9 +44,9 @@ def graph(
     :param direction: ``LR``, from left to right; ``TB``, from top to bottom; None: as shows most of it at a size
         that can be read, from left to right if that fits, else also in several rows or from top to bottom.
     :param values: whether values are shown, or only shapes.
-    :param depth: how many operations from the result are drawn; 0 for all.
-    :param fold: True: layers, and loops but for their last step, are drawn as one box each, which a click opens; False:
-        nothing is folded unless the graph is large; None: layers are, if there are several.
+    :param depth: the number of operations from the result to draw; 0 for all.
+    :param fold: True: draw layers, and loops except their last step, as one box each, which a click opens; False: fold
+        nothing unless the graph is large; None: fold layers, if there are several.
     :param opened: groups that stay open: names of layers as shown in the picture, or ids of groups.
     :param resolve: returns the cell of a line of code; by default as the extension does.
     :param engine: ``own``, or ``dot`` for Graphviz's layout, if installed.

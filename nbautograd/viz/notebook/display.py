@@ -144,7 +144,7 @@ class TensorFormatter:
         return output.colored(tensor_card.card_svg(tensor, self.name(tensor)))
 
     def graph(self, tensor: Any) -> api.Picture:
-        """Its graph. A still picture cannot be opened, so nothing is folded that need not be."""
+        """Return its graph. A still picture cannot be opened, so only the necessary parts are folded."""
         return api.graph(tensor, namespace=self.shell.user_ns, fold=False)
 
     def name(self, tensor: Any) -> str:

@@ -42,7 +42,7 @@ SCHEMA, VERSION = "nbautograd.pass", 1
 """The form of a pass in a file; a change that older players cannot show gets a new number."""
 STYLES = ("player", "program", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity",
           "touch", "sizes")  # fmt: skip
-"""Those that make up the player's style sheet."""
+"""The files of the player's style sheet."""
 
 
 # -- pages -----------------------------------------------------------------------
@@ -185,7 +185,7 @@ def json_for_script(data: Any) -> str:
 def save(path: str | Path, kinds: Mapping[str, Callable[[], str]]) -> Path:
     """Write the format of the path's suffix: with ``.svg`` available, also ``.png`` and ``.pdf``.
 
-    :raises ValueError: the suffix is none of those.
+    :raises ValueError: an unknown suffix.
     :raises RuntimeError: the program that makes such a file is not installed.
     """
     target = Path(path)

@@ -107,7 +107,7 @@ class Figure:
     """Drawings of graphs, each a *scene*, of which groups can be opened; and the steps in which something happens.
 
     A *view* is a scene with other groups open. Its key is ``"scene:groups"``, where groups are ids in order, and
-    perhaps ``L`` and the number of a level (see ``levels``), or ``open``, where nothing is folded.
+    perhaps ``L`` and the number of a level (see ``levels``), or ``open`` without folding.
     """
 
     direction: str | None = None
@@ -280,7 +280,7 @@ class Figure:
     def data(self, room: int = VIEW_BYTES) -> dict[str, Any]:
         """All that the player needs, as JSON.
 
-        :param room: how many bytes views other than the first may take.
+        :param room: limit of the bytes of views other than the first.
         """
         frames = self.frames()
         forward = self.forward()

@@ -78,7 +78,7 @@ def after_block(function: Callable[P, AbstractContextManager[T]]) -> Callable[P,
 def of_magic(value: T, silent: bool) -> T | None:
     """Return the value of a magic; display it now if nothing takes it.
 
-    :param silent: the line ends with a semicolon: nothing is displayed, neither now nor as a cell's value.
+    :param silent: True if the line ends with a semicolon: display nothing, neither now nor as a cell's value.
     """
     fate = _fate()
     if silent and fate != TAKEN:

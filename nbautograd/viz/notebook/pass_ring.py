@@ -102,7 +102,7 @@ class PassRing:
         self._hears_theirs = on
 
     def _listen(self, on: bool) -> None:
-        """Be among the observers or not; those of others may have come and gone in between."""
+        """Start or stop observing; other observers may have come and gone in between."""
         others = tuple(observer for observer in protocol.observers.get() if observer is not self)
         protocol.observers.set((*others, self) if on else others)
 

@@ -240,7 +240,7 @@ def turn(answer: str, level: int | None, seed: int | None, show: bool) -> Any:
 
 
 def _of_gradient(drawn: Question, given: Any) -> str | None:
-    """Return what is wrong with an answer about ``.grad``; None if nothing is."""
+    """Return the mistake in an answer about ``.grad``, or None."""
     value = _read(given)
     if value is None or drawn.answer is None:
         if value is None and drawn.answer is None:

@@ -59,7 +59,7 @@ class Plane:
         return np.stack([np.tile(x, GRID), np.repeat(y, GRID)], axis=1)
 
     def words(self) -> str:
-        """Return how many points of each class there are."""
+        """Return the number of points of each class."""
         counts = np.bincount(self.kinds, minlength=len(self.classes))
         each = (say("scatter_of", n=n, name=one_line(name, 30)) for n, name in zip(counts, self.classes, strict=True))
         return say("scatter", n=len(self.points), each=say("scatter_and").join(each))
@@ -117,7 +117,7 @@ def _panel(plane: Plane, look: Look | None, left: float, side: float) -> list[st
 
 
 def _places(plane: Plane, side: float) -> tuple[Array, Array, Array, float]:
-    """Return where the points are, seen from the left edge, which of them are drawn, and their size."""
+    """Return the positions of the points, seen from the left edge, the indices of the drawn ones, and their size."""
     part = (plane.points - plane.low) / (plane.high - plane.low)
     shown = np.arange(len(part))[:: -(-len(part) // MOST)]
     size = (4.0 if side == ONE else 2.6) * (1 if len(shown) <= 300 else 0.7)

@@ -98,7 +98,7 @@ class Tangent:
         body.append(f'<path d="M{"L".join(curve)}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="2"/>')
 
         def line(x: float, slope: float, y: float) -> str:
-            """As much of the tangent as is in sight, so that a steep one keeps its slope."""
+            """Return the visible part of the tangent, so that a steep one keeps its slope."""
             ends = []
             for end in (self.low, self.high):
                 rise = slope * (end - x)

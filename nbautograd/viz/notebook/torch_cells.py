@@ -51,7 +51,7 @@ class _AfterImport:
         self.watch = watch
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """The spec of ``torch``, with a loader that does one thing more; None for all others."""
+        """Return the spec of ``torch``, with an extended loader; None for all other modules."""
         if name != "torch":
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -73,7 +73,7 @@ def watch(budget: int = 2000, *, namespace: Mapping[str, Any] | None = None) -> 
     With the extension, a notebook watches each cell anyway; this is for scripts, for functions of long cells, and after
     ``%autograd torch off``. Nothing is kept alive: the notes are freed with the graph.
 
-    :param budget: how many operations are noted.
+    :param budget: the number of operations to note.
     :param namespace: variables; by default those where this is called.
     :returns: a context manager.
     :raises ValueError: ``budget`` is less than 1.

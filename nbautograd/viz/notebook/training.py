@@ -33,11 +33,11 @@ class LeafStep:
     """One leaf at one step."""
 
     norm: float
-    """Of the gradient; NaN for none."""
+    """Norm of the gradient; NaN for none."""
     ratio: float
     """‖change of the weights since the step before‖ / ‖weights‖; NaN if unknown."""
     counts: bytes
-    """The histogram: of each bin, how large it is beside the largest, from 0 to 90."""
+    """The histogram: for each bin, its size relative to the largest, from 0 to 90."""
     zeros: float = 0.0
     """The share of elements that are zero."""
     nan: int = 0

@@ -387,7 +387,7 @@ def _falls(parameters: Mapping[str, Any], sizes: Mapping[str, float | None], own
 
 
 def _units(walk: GraphWalk) -> list[str]:
-    """ReLUs of which no input was positive, and sigmoids and the like at their ends."""
+    """Return ReLUs without positive inputs, and saturated sigmoids and similar functions."""
     lines = []
     for node in walk.order:
         name = plain(node_name(node))

@@ -1,4 +1,4 @@
-"""The player as a Jupyter widget. Importing this module needs anywidget; nothing else here does.
+"""The player as a Jupyter widget. Only this module needs anywidget.
 
 A kernel keeps a widget and its data until the widget is closed. So the widgets of a cell are closed when the next run
 of the same cell shows something: by then the front end has cleared the cell's output.

@@ -23,9 +23,9 @@ class _Taken:
         self.text = ""
         self.runs = runs
         self.now: set[str] = set()
-        """Those that it looks up when it runs."""
+        """The names that it looks up when it runs."""
         self.later: set[str] = set()
-        """Those that its functions look up when they run."""
+        """The names that its functions look up when they run."""
 
 
 class Bundle:
@@ -89,7 +89,7 @@ class Bundle:
         self.names, self.statements, self.imports = map(dict, snapshot)
 
     def _free(self, name: str, module: str = "") -> str:
-        """A name that nothing has yet."""
+        """Return an unused name."""
         own = name if name not in self.taken or not module else f"{module}_{name.lstrip('_')}"
         while own in self.taken:
             own += "_"
@@ -97,7 +97,7 @@ class Bundle:
         return own
 
     def _import(self, key: Key) -> None:
-        """Something of another package, under the name that modules here give it."""
+        """An object of another package, under its name in these modules."""
         statement = key[1]
         name = statement.rpartition(" ")[2].partition(".")[0]
         if statement != "import numpy as np":
@@ -160,7 +160,7 @@ class Bundle:
         return "\n".join(dict.fromkeys(self.statements[name].text for name in order))
 
     def _reached(self, name: str) -> list[str]:
-        """All definitions that one needs, also by way of others."""
+        """Return all definitions that one needs, directly or indirectly."""
         known: dict[str, None] = {}
         stack = [name]
         while stack:

@@ -45,9 +45,9 @@ class Definition:
     names: dict[str, Key]
     """The definitions that those names refer to."""
     bound: tuple[str, ...]
-    """Those that it binds."""
+    """The names that it binds."""
     now: frozenset[str]
-    """Those that are looked up when it runs: in a base class, a default, an assigned value."""
+    """The names that it looks up when it runs: in a base class, a default, an assigned value."""
     local: frozenset[str]
     """Variables of the functions in it."""
     runs: bool

@@ -320,7 +320,7 @@ def _joined(statements: list[Statement]) -> list[Statement]:
 
 
 def _depth(tree: ast.stmt) -> int:
-    """Of how many things something is an element."""
+    """Return the nesting depth of an element."""
     assert isinstance(tree, ast.Assign)
     target, depth = tree.targets[0], 0
     while isinstance(target, ast.Subscript):

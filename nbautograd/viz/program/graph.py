@@ -193,7 +193,7 @@ class _Reader:
             raise refuse(node, f"its operand {operand.name!r}, the leaf {value.wanted!r}, has been written to since")
 
     def constant(self, node: Any, operand: Any) -> Value:
-        """A tensor that no gradient flows to, as it was."""
+        """A tensor without a gradient, unchanged."""
         tensor = operand.tensor() if operand.tensor is not None else None
         array = None
         if tensor is not None:

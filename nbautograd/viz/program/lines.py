@@ -26,7 +26,7 @@ class Line:
     name: str = ""
     """The variable that gets a value."""
     node: Any = None
-    """The operation that the line is of."""
+    """The operation of the line."""
     slot: int | None = None
     """In the backward pass: the number of the input that gets the line's gradient."""
 

@@ -27,7 +27,7 @@ __all__ = ["LEAST", "Roller"]
 LEAST = 3
 """Steps of a loop."""
 AUTOMATIC = re.compile(r"(g_)?(t|c|unused|leaf)\d*")
-"""Names that no user has given."""
+"""Names not given by a user."""
 
 Values = tuple[Value | None, ...]
 """For each step a name, a number or an element."""
@@ -104,7 +104,7 @@ class _Own:
 
     :ivar names: its name in each step; None in steps without one.
     :ivar place: the element that the first step has; none if nothing outside of a step uses it.
-    :ivar others: elements from before the loop, by their places.
+    :ivar others: elements from before the loop, by place.
     """
 
     def __init__(self, names: tuple[str | None, ...]) -> None:
@@ -355,7 +355,7 @@ class _Rolling:
         return guarded
 
     def condition(self, forms: Sequence[Form | None]) -> str:
-        """In which steps a statement is computed; nothing if in all."""
+        """The steps in which a statement is computed; empty if in all."""
         low = f"{self.numbers[0]} < " if forms[0] is None else ""
         high = f" < {self.numbers[-1]}" if forms[-1] is None else ""
         if low and not high:

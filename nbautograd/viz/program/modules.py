@@ -78,7 +78,7 @@ class Modules:
         self.functions: list[Function] = []
 
     def outline(self, blocks: Iterable[Any]) -> None:
-        """Put calls in the place of modules, none of which is inside of another."""
+        """Replace modules by calls; none of them is inside another one."""
         groups: dict[Any, list[_Call]] = {}
         for block in blocks:
             if block.forward:
@@ -225,7 +225,7 @@ def _variables(statements: Iterable[Statement], index: Statements) -> list[str]:
 
 
 def _taken(statements: Iterable[Statement], index: Statements) -> list[str]:
-    """Those that have a value before."""
+    """The variables that have a value before."""
     known: set[str] = set()
     names: dict[str, None] = {}
     for statement in statements:

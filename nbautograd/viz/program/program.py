@@ -35,7 +35,7 @@ class Program:
     """The forward and the backward pass of a graph as lines of code.
 
     :ivar name: the name of the result.
-    :ivar lines: the statements, each with the node that it is of.
+    :ivar lines: the statements, each with its node.
     :ivar imports: the import statements of the helpers.
     :ivar helpers: the functions that the lines call.
     :ivar stored: large arrays, by the names under which they are stored beside the program.

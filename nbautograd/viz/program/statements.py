@@ -111,7 +111,7 @@ class Block(Statement):
 
     @property
     def nodes(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """Those of its body."""
+        """The statements of its body."""
         return tuple(node for statement in self.body for node in statement.nodes)
 
     def names(self) -> Iterator[ast.Name]:  # noqa: D102 - as above

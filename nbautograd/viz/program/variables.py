@@ -56,7 +56,7 @@ class Variables:
         """Operations of half precision, and the dtype that their results are rounded to."""
         self.last_text: tuple[ast.expr | None, str] = None, ""
         self.fresh: dict[str, bool] = {}
-        """Gradients, and whether they may be added to in place: nothing else is the same array."""
+        """Gradients, and True if they may be added to in place because no other name refers to the array."""
 
     # -- lines ---------------------------------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class Variables:
         return operands, {name: operand.value for name, operand in operands.items()}
 
     def promoted(self, call: Call, operands: dict[str, Operand]) -> None:
-        """Give the operands one dtype, in so many words."""
+        """Convert the operands to one dtype explicitly."""
         op = call.op
         given = tuple(
             wrap(operands[name].value) if isinstance(operands[name].value, (np.ndarray, np.generic))

@@ -44,12 +44,12 @@ def build(
     opened: Collection[str] = (),
     described: int = DESCRIBED,
 ) -> GraphModel:
-    """The graph that made ``roots``: a tensor, several, or pairs (node, which of its outputs).
+    """Return the graph of ``roots``: a tensor, several, or pairs (node, index of its output).
 
     :param namespace: variables whose names are to be shown, as ``globals()``.
     :param resolve: returns the names of a file and line, and the text of the line.
     :param most: a larger graph is cut to the part nearest to the roots, so that even a million nodes answer at once.
-    :param budget: a graph of more nodes is folded until about so many are left.
+    :param budget: fold a larger graph until about this many nodes are left.
     :param fold: fold layers and repeated steps in smaller graphs too; None folds layers only, if there are several.
     :param opened: ids or labels of groups that stay open.
     :param described: in a graph of more operations, those that are not drawn are not described either.

@@ -83,7 +83,7 @@ def _of_bad_number(error: Any) -> FailedCall:
 
 
 def _is_operation(code: types.CodeType) -> bool:
-    """Return whether a function is a declared operation or one of ``nn.functional``, and none of their helpers."""
+    """Return whether a function is a declared operation or a function of ``nn.functional``, but not a helper."""
     if code.co_filename.startswith("<nbautograd"):
         return True
     path = Path(code.co_filename)

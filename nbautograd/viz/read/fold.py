@@ -115,7 +115,7 @@ def _blocks(segment: Segment) -> list[Segment]:
 
 
 def allowed(ops: int, leaves: int, budget: int) -> int:
-    """Return how many operations may be drawn of a graph with so many operations and leaves."""
+    """Return the number of operations to draw of a graph with this many operations and leaves."""
     return max(ops, budget) if ops + leaves <= budget else budget * 2 // 3
 
 
@@ -352,7 +352,7 @@ def _parameters(model: GraphModel, stands: Mapping[str, str]) -> dict[str, str]:
 
 
 def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str]:
-    """Which leaves are drawn as one: those that only go to the same groups and, where that leaves too many, others."""
+    """Return the leaves that are drawn as one: those used only by the same groups and, if too many are left, others."""
     users = _users(model, stands)
     leaves = list(users)
     groups = set(stands.values())

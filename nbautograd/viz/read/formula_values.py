@@ -26,7 +26,7 @@ _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
 Operands = Mapping[str, Any]
 """Arrays, numbers and options by the names that formulas have for them."""
 Evaluate = Callable[..., Any]
-"""From a part of a formula and further names to its value."""
+"""Return the value of a part of a formula, with further names."""
 
 
 class _ShapeOnly:

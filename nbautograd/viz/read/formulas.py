@@ -435,7 +435,7 @@ def _opposite(condition: ast.expr) -> ast.expr | None:
 
 
 def unbracketed(written: list[Mark]) -> list[Mark]:
-    """Without brackets around the whole.
+    """Without outer brackets.
 
     >>> plain(unbracketed([["o", "("], ["n", "1"], ["o", "−"], ["i", "x"], ["o", ")"]]))
     '1 − x'

@@ -75,7 +75,7 @@ def declared(node: Any, name: str) -> Any:
 
 
 def root_of(root: Any) -> tuple[Any, int, Any]:
-    """(node or None, which of its outputs, tensor or None)."""
+    """(node or None, index of its output, tensor or None)."""
     if is_tensor(root):
         return root.grad_fn, attribute(root, "output_nr", 0) or 0, root
     if isinstance(root, tuple) and len(root) == 2:
@@ -87,7 +87,7 @@ def root_of(root: Any) -> tuple[Any, int, Any]:
 
 
 def metadata(node: Any, index: int) -> tuple[str, str]:
-    """Shape and dtype of a result that is gone, where the node remembers them."""
+    """Shape and dtype of a freed result, if the node remembers them."""
     known = attribute(node, "_input_metadata") or ()
     if index >= len(known):
         return "", ""
@@ -123,7 +123,7 @@ def device_of(tensor: Any) -> str:
 
 
 def view_base(tensor: Any) -> Any:
-    """The tensor whose memory a view shares; None for others."""
+    """Return the tensor whose memory a view shares; None for other tensors."""
     return attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None
 
 
@@ -224,7 +224,7 @@ def operands_of(node: Any) -> dict[str, Any]:
 
 
 def saved_values(node: Any) -> dict[str, Any]:
-    """The saved tensors of one of the library's own nodes, by name; nothing of others, or where they are freed."""
+    """Return the saved tensors of one of the library's own nodes, by name; empty for other nodes, or if freed."""
     read = attribute(node, "saved_values")
     try:
         return dict(read()) if callable(read) else {}

@@ -174,7 +174,7 @@ def _has_g(tree: ast.AST) -> bool:
 
 
 def _is_diagonal(tree: ast.expr) -> bool:
-    """Return whether each element of ``g`` is multiplied by one number, and nothing else happens to it."""
+    """Return whether the only operation on each element of ``g`` is a multiplication by one number."""
     match tree:
         case ast.Name("g"):
             return True

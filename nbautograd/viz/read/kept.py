@@ -53,7 +53,7 @@ class GraphMemory:
     """The number of saved tensors, before shared ones are counted once."""
     operations: int = 0
     freed: int = 0
-    """The number of operations whose saved tensors are gone."""
+    """The number of operations with freed saved tensors."""
     forward: list[int] = field(default_factory=list)
     """Bytes after each operation of the forward pass."""
     backward: list[int] = field(default_factory=list)

@@ -33,7 +33,7 @@ from nbautograd.viz.read.terms import Terms, Work, terms_of
 __all__ = ["Came", "LocalDerivative", "count_of", "local_derivative"]
 
 Came = Mapping[int, Any]
-"""The gradients that a node received, by the number of the result they are of."""
+"""The gradients that a node received, by the number of their result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class LocalDerivative:
 
     kind: str
     factor: np.ndarray[Any, Any] | None = None
-    """Of a diagonal Jacobian the derivative for each element, of a matrix product the matrix."""
+    """For a diagonal Jacobian the derivative of each element, for a matrix product the matrix."""
     left: bool = False
     """True if the matrix is to the left of ``g``."""
     product: np.ndarray[Any, Any] | None = None
@@ -76,9 +76,9 @@ def local_derivative(
     The numbers are left out if they are unknown, or if they differ from the sent gradient.
 
     :param known: the values in the formula, copied before the node ran; None: they were too large.
-    :param count: how many results the node has.
+    :param count: the number of results of the node.
     :param slot: along which edge it was sent, for a formula of all tensors of a list.
-    :param work: how much may still be computed.
+    :param work: the remaining work allowed.
     """
     kind = entry_of(source) if len(came) == 1 else OTHER
     nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))

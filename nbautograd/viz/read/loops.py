@@ -52,7 +52,7 @@ def loop_of(model: GraphModel) -> Loop | None:
 
 
 def _spans(model: GraphModel) -> list[Span]:
-    """From and to which place in the order of operations each step of the longest loop goes."""
+    """Return the start and end of each step of the longest loop, in the order of operations."""
     if model.tree is None:
         return []
     loops = [one for _, one in model.tree.inner() if one.kind == "loop" and one.times >= MIN_STEPS]

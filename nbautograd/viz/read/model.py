@@ -51,7 +51,7 @@ class Node:
     name: str
     """For a tensor its variable, for an operation its class (``MulBackward0``)."""
     names: str = ""
-    """Of a tensor that several variables hold all of them: ``y = h``."""
+    """For a tensor held by several variables, all of them: ``y = h``."""
     label: str = ""
     """The name of an operation by its result (``a``, or ``t3`` if it has no name)."""
     symbol: str = ""
@@ -74,7 +74,7 @@ class Node:
     """The inputs' names in the formulas, and in the picture."""
     notes: tuple[str, ...] = ()
     failed: str = ""
-    """Of an operation that could not be computed the error's message."""
+    """For an operation that failed, the error's message."""
     line: int = 0
     """The line in the cell or file; 0 if unknown."""
     cell: str = ""
@@ -135,12 +135,13 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Operations that may be drawn as one: successive ones, so that no edge leads out of the group and back into it."""
+    """Operations that may be drawn as one: consecutive ones, so that no edge leads out of the group and back into it."""
 
     id: str
     kind: str
-    """``loop`` of several equal steps, ``turns``: all those of a loop in the code, ``step`` of a loop, ``scope`` with a
-    name, ``line`` of code, ``run`` of whatever follows, or ``rail``: all that is before or after an open group."""
+    """``loop`` of several equal steps, ``turns``: all turns of a loop in the code, ``step`` of a loop, ``scope`` with a
+    name, ``line`` of code, ``run`` of consecutive operations, or ``rail``: the part before or after an open group.
+    """
     label: str
     times: int
     """Steps of a loop; otherwise 0."""

@@ -16,14 +16,14 @@ from nbautograd.viz.read.walk import GraphWalk
 __all__ = ["module_paths", "module_scopes"]
 
 CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
-"""Modules that only hold others, and are never called."""
+"""Modules that only contain others, and are never called."""
 
 Path = tuple[tuple[str, str], ...]
 """The modules around something, outermost first, each as (class, name)."""
 
 
 def module_scopes(walk: GraphWalk, namespace: Mapping[str, Any]) -> list[Path]:
-    """The modules of each operation, in the order in which they ran; empty where nothing is known."""
+    """Return the modules of each operation, in running order; empty if unknown."""
     owners = _owners(walk, namespace)
     if not owners:
         return [()] * len(walk.order)

@@ -23,7 +23,7 @@ from nbautograd.viz.language import say
 __all__ = ["BUDGET", "KEY", "Digest", "can_be_noted", "line_of", "note", "passed_over", "remarks", "trace_of"]
 
 KEY, LINES = "nbautograd", "traceback_"
-"""Of ``node.metadata``: our notes, and the lines that PyTorch keeps with anomaly detection."""
+"""The notes of ``node.metadata``: ours, and the lines that PyTorch keeps with anomaly detection."""
 BUDGET = 2000
 """Operations of PyTorch's that are noted in a cell, or in a block."""
 OTHERS = ("torch", "nbautograd")
@@ -85,7 +85,7 @@ def note(node: Any, trace: Any) -> None:
 
 
 def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
-    """Return the remarks on PyTorch's operations: that no one has noted all of them, or seen inside."""
+    """Return the remarks on PyTorch's operations: that not all were noted, or that their inside is hidden."""
     theirs = [node for node in nodes if can_be_noted(node)]
     without = [node for node in theirs if trace_of(node) is None]
     kinds = {type(node).__name__ for node in theirs}
@@ -125,7 +125,7 @@ class Digest:
         return self.sample
 
     def mean_and_norm(self) -> tuple[float, float]:
-        """Of all elements; where they were not computed, NaN."""
+        """Of all elements; NaN if not computed."""
         if self.numbers is None:
             return math.nan, math.nan
         mean, norm = self.numbers = float(self.numbers[0]), float(self.numbers[1])

@@ -50,7 +50,7 @@ class OperationReader:
     def about(self, tensor: Any, node: Any = None) -> dict[str, Any]:
         """Return the facts about a live tensor besides its value.
 
-        :param node: the operation that made it; of a tensor that has been written to since, the value is the former.
+        :param node: the operation that created it; for a tensor written to since, the value is the former one.
         """
         base = introspect.view_base(tensor)
         version, now = self.versions(tensor, node)

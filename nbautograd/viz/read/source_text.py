@@ -1,4 +1,4 @@
-"""Names for results and arguments that no variable holds: the text of their expressions in the user's code.
+"""Name results and arguments without a variable by the text of their expressions in the user's code.
 
 Tracing records the code object and the instruction that called an operation, and Python gives the place of an
 instruction's expression. A text is used only if the expression's value certainly is the result: the file still fits the
@@ -141,7 +141,7 @@ def _target(node: ast.AST) -> str | None:
 
 
 def _pairs(node: ast.AST) -> list[tuple[str, ast.expr]]:
-    """Return the variables and values of ``a, b = x, y``; none of any other statement."""
+    """Return the variables and values of ``a, b = x, y``; empty for any other statement."""
     match node:
         case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
             names = [target.id for target in targets if isinstance(target, ast.Name)]

@@ -27,7 +27,7 @@ CALL_COST = 600  # cost of a call in addition to its elements, in elements
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 Linear = Callable[[Array], Array]
-"""From all elements of ``g`` in a row to all that are sent."""
+"""From all elements of ``g`` in a row to all sent ones."""
 
 
 class Work:

@@ -88,7 +88,7 @@ def name_of(turns: Turns) -> str:
 
 
 def _loops(code: str) -> _Loops:
-    """The loops around each line of a file, within its function; nothing of a text that is no Python."""
+    """Return the loops around each line of a file, within its function; empty for a text that is not Python."""
     tree = parsed(code) if len(code) <= LARGEST else None
     around: dict[int, Sequence[_Loop]] = {}
 
@@ -123,7 +123,7 @@ def _point(trace: Any, inner: Mapping[_Loop, int], loops: _Loops) -> _Point:
 def _numbered(points: Sequence[_Point], wanted: int) -> list[int]:
     """The number of the turn of each operation.
 
-    :param wanted: how many turns there should be; 0: not known.
+    :param wanted: the expected number of turns; 0: unknown.
     """
     if len(set(points)) == 1:  # one call per turn, which may be of several operations
         each, rest = divmod(len(points), wanted or 1)

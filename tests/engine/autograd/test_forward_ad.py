@@ -91,7 +91,7 @@ NOT_ASKED = {
     *("F.binary_cross_entropy mean", "F.binary_cross_entropy sum", "F.binary_cross_entropy none"),  # 1e-12 is added
     *("det batch", "linalg.pinv wide", "linalg.lstsq wide vector"),  # PyTorch's one way loses less than the others do
 }
-"""Cases whose ways are compared with each other, because PyTorch's answer says nothing of their last digits."""
+"""Cases whose ways are compared with each other, because PyTorch's answer lacks their last digits."""
 SCALARS = ("reverse", "forward", "reverse over reverse, along", "forward over forward")
 
 

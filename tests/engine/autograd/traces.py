@@ -48,7 +48,7 @@ class Changes:
 
 
 def programs_agree(trace: Callable[[Any, int], list[Step]], is_over: IsOver, seeds: Iterable[int]) -> int:
-    """Compare the programs of some seeds with PyTorch's; returns how many steps have been compared.
+    """Compare the programs of some seeds with PyTorch's; return the number of compared steps.
 
     :param trace: what is seen of a program, of a library and a seed, before the first step and after each.
     :param is_over: returns True for two steps after which nothing can be compared; raises DisagreementError.
@@ -84,7 +84,7 @@ def drawn_program_agrees(trace: Callable[[Any, Any], list[Step]], is_over: IsOve
 
 
 def compare(ours: list[Step], theirs: list[Step], is_over: IsOver) -> int:
-    """Compare the steps of a program with PyTorch's; returns how many have been compared."""
+    """Compare the steps of a program with PyTorch's; return the number of compared ones."""
     latest: dict[tuple[int, int], Any] = {}
     expected: dict[tuple[int, int], Any] = {}
     log: list[str] = []

@@ -25,7 +25,7 @@ class Draws:
 
     @classmethod
     def many(cls, count: int) -> Iterator[Draws]:
-        """As many as a test has examples."""
+        """The number of examples of a test."""
         return map(cls, range(count))
 
     def integer(self, low: int, high: int) -> int:
@@ -40,7 +40,7 @@ class Draws:
         return tuple(self.integer(smallest, side) for _ in range(self.integer(least, most)))
 
     def broadcast(self, count: int) -> list[tuple[int, ...]]:
-        """Shapes that can be broadcast with one another."""
+        """Return shapes that broadcast with each other."""
         whole = self.shape()
         shapes = []
         for _ in range(count):

@@ -87,7 +87,7 @@ ACCEPTED |= dict.fromkeys(
     ["__radd__", "__rand__", "__rdiv__", "__rmul__", "__ror__", "__rxor__"], "called unbound, on a number"
 )
 ACCEPTED["gradient"] = "a tensor on PyTorch's meta device"
-"""Entries of which an error input of PyTorch does not raise the same error here, with the reason."""
+"""Entries with an error input for which PyTorch raises another error, with the reason."""
 
 VARIANTS_OTHERWISE = {
     "addbmm": "PyTorch lets a 0-d tensor grow in place",
@@ -192,7 +192,7 @@ def call(function: Any, sample_input: Any, args: Any, kwargs: Any) -> Any:
 
 
 def agree(entry: Entry, dtype: torch.dtype, limit: int = 8, second: bool = True) -> int:
-    """Run the samples of one dtype through both libraries; how many there were.
+    """Run the samples of one dtype through both libraries; return their number.
 
     :raises DisagreementError: something differs, or ours raised.
     """

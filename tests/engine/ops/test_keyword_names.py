@@ -31,7 +31,7 @@ LEFT = {
 
 
 def value(library: Any, kind: str, name: str) -> Any:
-    """Something for an argument of a type."""
+    """Return a valid argument of a type."""
     kind = kind.removeprefix("Optional[")
     if kind.startswith("Tensor"):
         if name in ("index", "indices"):

@@ -79,7 +79,7 @@ CAST = [
     if entry.name not in opinfo.ABSENT | opinfo.OTHERWISE | CAST_OTHERWISE
     and (LONG or entry.info.name.removeprefix("nn.functional.").replace(".", "_") in LISTED)
 ]
-"""Those of the list; or all, of which the others must not be cast by their parts."""
+"""The entries of the list; or all, whose other operands must not be cast by their parts."""
 
 
 def dtypes(result: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Of PyTorch's database of operations (``opinfo.py``) one sample per operation and family of dtypes, stored.
+"""Store one sample per operation and family of dtypes of PyTorch's database of operations (``opinfo.py``).
 
 PyTorch's side is asked by its samples when the answers are recorded; ours takes the arguments that the answers have.
 """
@@ -44,7 +44,7 @@ LEFT: dict[str, str] = {
 
 @cache
 def entries() -> dict[str, Any]:
-    """Entries of which a name says what is called, and whose results are unique."""
+    """Entries whose name tells the called function, and whose results are unique."""
     from tests.engine.ops import opinfo, opinfo_values
 
     left = {*opinfo.ABSENT, *opinfo.OTHERWISE}

@@ -61,7 +61,7 @@ static thread_local dim3 blockIdx, threadIdx, blockDim, gridDim;
 
 
 BFLOAT16 = np.dtype(needs.package("ml_dtypes").bfloat16)
-"""Of this the strict device has no arrays; kernels of it take and give NumPy's."""
+"""The strict device has no arrays of this dtype; its kernels take and return NumPy's."""
 
 
 class Parameter(NamedTuple):

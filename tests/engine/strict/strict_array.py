@@ -180,7 +180,7 @@ FETCHED: list[int] = []
 
 
 class StrictArray:
-    """An array with CuPy's interface and NumPy's numbers; the module's docstring says how much that proves."""
+    """An array with CuPy's interface and NumPy's numbers; the module's docstring states the limits of this proof."""
 
     __slots__ = ("__weakref__", "_v", "base")
     __array_priority__ = 100

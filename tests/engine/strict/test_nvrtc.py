@@ -131,7 +131,7 @@ def compiler() -> tuple[Nvrtc, Wrapped]:
 
 
 def compiled(nvrtc: Nvrtc, codes: list[str]) -> int:
-    """Return how many kernels there are in the PTX of these sources."""
+    """Return the number of kernels in the PTX of these sources."""
     unique = list(dict.fromkeys(codes))
     for start in range(0, len(unique), AT_ONCE):
         some = unique[start : start + AT_ONCE]

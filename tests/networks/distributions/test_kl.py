@@ -239,7 +239,7 @@ def test_what_is_not_implemented(pair: Any, words: str) -> None:
 
 
 def test_nothing_warns() -> None:
-    """Also not where a divergence is infinite, and logarithms of zero are taken on the way."""
+    """Includes an infinite divergence, with logarithms of zero in between."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         divergences = [

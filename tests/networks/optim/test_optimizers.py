@@ -53,7 +53,7 @@ def start(name: str, dtype: Any = np.float32) -> list[np.ndarray[Any, Any]]:
 
 
 def loss_of(T: Any, params: list[Any]) -> Any:
-    """Something with curvature that differs between elements, and with minima."""
+    """A function whose curvature differs between elements, with minima."""
     total = 0.0
     for index, p in enumerate(params):
         q = p.abs() if p.is_complex() else p

@@ -21,11 +21,11 @@ __all__ = ["TITLES", "Raised", "TensorValue", "agrees", "compare", "differs", "n
 
 Program = Callable[[Any], Any]
 TITLES: list[str] = []
-"""Of the programs that differ."""
+"""The titles of the differing programs."""
 
 
 class Raised(oracle.Raised):
-    """That a program raised, and what."""
+    """The exception that a program raised."""
 
     def __new__(cls, exception: type[BaseException]) -> Raised:
         return super().__new__(cls, exception.__name__, [])

@@ -92,7 +92,7 @@ def test_decorated_methods_and_generators(mode: str) -> None:
 
 @agrees
 def test_decorated_coroutine(torch: Any) -> Any:
-    """The decorator is around the call, which makes the coroutine and runs nothing of it."""
+    """The decorator is around the call, which creates the coroutine without running it."""
 
     @torch.no_grad()
     async def work() -> Any:

@@ -85,7 +85,7 @@ def leaves(shape: tuple[int, int], seed: int) -> list[Any]:
 
 
 def check(steps: list[tuple[int, int, int]], shape: tuple[int, int]) -> None:
-    """Traced, eager and, where nothing is written in place, the saved program."""
+    """Traced, eager and, without in-place writes, the saved program."""
     for writes in (False, True):
         function = function_of(steps, writes)
         x, y = leaves(shape, 1)

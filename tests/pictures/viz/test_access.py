@@ -266,7 +266,7 @@ class Fingers:
         self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
 
     def slide(self, *ways: tuple[tuple[float, float], tuple[float, float]], steps: int = 8) -> None:
-        """Each finger goes from a point to another."""
+        """Move each finger from one point to another."""
         for i in range(len(ways)):
             self.touch("touchStart", *(start for start, _ in ways[: i + 1]))
         for k in range(1, steps + 1):

@@ -252,7 +252,7 @@ def test_the_kernel_opens_what_the_page_does_not_hold() -> None:
 
 
 def test_the_views_of_a_folded_graph_are_made_once() -> None:
-    """Also where it is folded because it is large: then there is nothing more to fold, and no way to unfold it all."""
+    """Also for a large folded graph: then nothing more can be folded, and it cannot be unfolded as a whole."""
     data = loop(150).data()
     drawn = {own for own, *_ in data["svgs"]}
     assert len(data["svgs"]) == len(drawn) == len(data["views"]) == len(data["timeline"]["scenes"])

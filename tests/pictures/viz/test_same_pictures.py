@@ -27,7 +27,7 @@ STRUCTURE = {
     "attention": "of two expansions ours runs both before the views; so t3 and t4 are exchanged",
     "rnn_cell": "ours computes the hidden part before the input's",
 }
-"""Programs of which the boxes themselves differ, and why."""
+"""Programs whose boxes differ, with the reason."""
 BOXES = {
     ("SelectBackward0", "arguments"): "PyTorch counts dimensions from the front before it records",
     ("SplitBackward0", "arguments"): "PyTorch has the size of a part, ours the sizes of all",

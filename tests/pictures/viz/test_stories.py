@@ -196,7 +196,7 @@ def called(source: str) -> set[str]:
 
 
 def helpers() -> set[str]:
-    """Return the functions in formulas that no user can call."""
+    """Return the functions in formulas that users cannot call."""
     public = (nb, F, nb.linalg, nb.special, nb.fft, nb.Tensor)
     declared = [source for op in OPS.values() for source in op.formulas.values()]
     declared += [source for op in OPS.values() if op.formulas for source in op.node("real").formulas.values()]

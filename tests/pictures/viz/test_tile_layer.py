@@ -262,7 +262,7 @@ def test_the_smallest_number_in_a_cell_can_be_read(open_page: Any, name: str, wi
 
 
 def chain(boxes: int, side: int) -> Any:
-    """A pass through so many boxes, each a matrix."""
+    """Record a pass through this many boxes, each a matrix."""
     nb.manual_seed(0)
     names: dict[str, Any] = {}
     with tracing.traced():

@@ -50,7 +50,7 @@ def each_moment(happens: Happens) -> Callable[[FrameType, str, Any], Any]:
 
 
 def count_moments(run: Callable[[], object]) -> int:
-    """Return how many moments there are in a run."""
+    """Return the number of moments in a run."""
     seen = [0]
 
     def happens(frame: FrameType) -> None:

@@ -32,7 +32,7 @@ def draw() -> str:
 
 
 def ends(pid: int) -> bool:
-    """Return whether a process is gone, or only its entry is left, within some seconds: signals take their time."""
+    """Return whether a process has ended, or only its entry is left, within some seconds: signals take time."""
     deadline = time.monotonic() + 20
     with contextlib.suppress(ProcessLookupError, FileNotFoundError):
         while time.monotonic() < deadline:

@@ -1,6 +1,6 @@
 """Programs that mix what ``tests/engine/autograd/test_state_machine.py`` has apart.
 
-That is dtypes, ``retain_grad``, hooks that come and go, passes that record themselves or free the graph, gradients by
+Includes dtypes, ``retain_grad``, hooks that come and go, passes that record themselves or free the graph, gradients by
 intermediate results. PyTorch is the oracle of each step.
 """
 
