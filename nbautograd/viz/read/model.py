@@ -135,7 +135,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Operations that may be drawn as one: consecutive ones, so that no edge leads out of the group and back into it."""
+    """Operations that may be drawn as one: consecutive ones, so that no edge leaves and re-enters the group."""
 
     id: str
     kind: str

@@ -65,7 +65,7 @@ LABELS = """() => Object.fromEntries([...new Set(flights.map(({ edge }) => edge)
 
 
 def flights_of(page: Any) -> tuple[list[dict[str, Any]], int]:
-    """Return all flights of the pass with the position of their edge's text, and the number of steps with an equation."""
+    """Return all flights of the pass with the position of their edge's text, and the number of equations."""
     page.evaluate(WATCH)
     unfold(page)  # in a folded step, nothing moves
     page.select_option(".nb-speed", "4", force=True)
