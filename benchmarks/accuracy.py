@@ -78,7 +78,7 @@ def layer_norm(a: Array, dim: int) -> Array:
 
 
 def cross_entropy(a: Array, dim: int) -> Array:
-    """Of the classes along ``dim``, where the right one is the first."""
+    """Return the mean over classes along ``dim``, the right one being the first."""
     return (logsumexp(a, dim) - a.take(0, dim)).mean()
 
 
@@ -180,7 +180,7 @@ def runs(n: int) -> str:
 
 
 def main() -> None:
-    """Print the table, and what the runs say."""
+    """Print the table, and the results of the runs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--elements", type=int, default=10**7)
     parser.add_argument("--no-runs", action="store_true")

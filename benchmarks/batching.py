@@ -65,7 +65,7 @@ def milliseconds(run: Callable[[], Any], rounds: int) -> float:
 
 
 def measured(T: ModuleType, samples: int, rounds: int) -> dict[str, tuple[float, float]]:
-    """By program, the time of ``vmap`` and that of a loop."""
+    """By program, the time of ``vmap`` and of a loop."""
     found = {}
     for name, (function, arguments) in programs(T, samples).items():
 

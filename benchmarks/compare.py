@@ -169,7 +169,7 @@ def heading(count: int) -> str:
 
 
 def processor() -> str:
-    """The processor's name, as the operating system tells it."""
+    """Return the processor's name from the operating system."""
     information = Path("/proc/cpuinfo")
     lines = information.read_text().splitlines() if information.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -3,11 +3,11 @@
     python benchmarks/elementwise.py [--points N] [--only NAME ...]
 
 needs python-flint, whose numbers carry proven bounds, for the true values. Errors are the largest of all points, in
-units in the last place (ulp) of the true value; of complex numbers, of the absolute value of the true one. Points are
+units in the last place (ulp) of the true value; for complex numbers, of the absolute value of the true one. Points are
 drawn from the whole range of the dtype (a third from all bit patterns, that is, evenly over exponents), and more
-densely where most is going on (a third normal, a third uniform in an interval of the case); those without a finite true
-value in the dtype are left out. Of complex numbers there are a tenth as many points, up to 10^4.
-``!`` marks what is further off than PyTorch and further than 1 ulp.
+densely in the interesting range (a third normal, a third uniform in an interval of the case); points without a finite
+true value in the dtype are skipped. Complex numbers have a tenth as many points, up to 10^4. ``!`` marks errors larger
+than PyTorch's and larger than 1 ulp.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 Array = np.ndarray[Any, Any]
 KINDS = {"float32": np.float32, "float64": np.float64, "complex64": np.complex64, "complex128": np.complex128}
 BITS = 90
-"""So many bits of a true value are surely right."""
+"""The number of certain bits of a true value."""
 
 
 @dataclass(frozen=True)

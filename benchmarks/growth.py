@@ -26,7 +26,7 @@ def resident() -> int:
 
 
 def grow(module: str, nodes: int) -> dict[str, float]:
-    """In this process: µs per node of building, differentiating and releasing a chain, and bytes per node alive."""
+    """In this process: µs per node for building, differentiating and releasing a chain, and bytes per live node."""
     torch = import_module(module)
     found = dict.fromkeys((*PARTS, "bytes"), float("inf"))
     for _ in range(max(1, 100_000 // nodes)):

@@ -1,4 +1,4 @@
-"""k: what an import costs, in fresh interpreters.
+"""k: measure the cost of an import, in fresh interpreters.
 
     python benchmarks/importing.py [--rounds N]
 
@@ -37,7 +37,7 @@ def run(code: str, environment: dict[str, str]) -> float:
 
 
 def measured(rounds: int) -> dict[str, float]:
-    """Median seconds over the bare interpreter by module, of those that are installed."""
+    """Median seconds above the bare interpreter, for the installed modules."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     order = [name for name in COMMANDS if name == "bare" or find_spec(name)]
     times: dict[str, list[float]] = {name: [] for name in order}

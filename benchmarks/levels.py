@@ -13,7 +13,7 @@ __all__ = ["levels"]
 def levels() -> dict[str, dict[str, str]]:
     """Return the environment variables that set each level of NumPy's kernels.
 
-    The first is this process's own level. Names of features are those of the NumPy that is installed.
+    The first is this process's own level. Names of features are those of the installed NumPy.
     """
     off = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").replace(",", " ").split()
     usable = dispatched_features()

@@ -37,7 +37,7 @@ class Ratio:
 
 
 def prepared(workload: Workload, names: Iterable[str]) -> dict[str, Program]:
-    """Ours and the programs of those of the libraries that are installed, after they gave equal results."""
+    """Return our programs and those of the installed libraries, after a check that their results are equal."""
     programs: dict[str, Program] = {}
     for name in (OURS, *names):
         try:
@@ -81,7 +81,7 @@ def seconds(program: Program, calls: int) -> float:
 def in_turn(
     programs: dict[str, Any], rounds: int, repeats: int, timed: Callable[[Any, int], float] = seconds
 ) -> dict[str, list[float]]:
-    """Seconds per call by library and round; whatever else the machine does falls on all alike.
+    """Seconds per call by library and round; other work of the machine affects all alike.
 
     A library's turn is ``repeats`` calls, or as many as fit into `TURN`, at least one.
 

@@ -1,4 +1,4 @@
-"""l: peak memory of a workload, over what the process held before it, in a fresh process per library."""
+"""l: peak memory of a workload, above the process's start, in a fresh process per library."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def status(field: str) -> int:
 
 
 def peak(key: str, library: str) -> float:
-    """In this process: MB that the workload needs at its peak over what was held when its data were ready."""
+    """In this process: MB of the workload at its peak above the memory with its data."""
     from workloads import arrays, every, networks, perceptron
 
     # Modules loaded, or code compiled, at the first use are not memory of the workload: a tiny workload runs before,

@@ -3,13 +3,13 @@
     python benchmarks/models.py [--rounds N] [--only lstm,gpt,…] [--record FOLDER]
     python benchmarks/models.py --plot FOLDER      # what is recorded there, as models.svg
 
-The programs are those of ``workloads/networks.py``; the losses of the first step are compared before anything is timed.
-Each library then trains in a process of its own, in turn: in one process, what one library frees decides how often the
-other has to ask the operating system for memory, and an LSTM under PyTorch takes 43 ms instead of 29.
+The programs are those of ``workloads/networks.py``; the losses of the first step are compared before the timing. Each
+library then trains in its own process, in turn: in one process, memory freed by one library changes how often the other
+asks the operating system for memory, and an LSTM under PyTorch takes 43 ms instead of 29.
 
-Columns: a step's time, how many times as long as PyTorch it takes (the median of the rounds and its quartiles), the
-same of the matrix products and convolutions alone, if NumPy's BLAS did nothing else all the time, and the peak of
-memory over what was there before the first step.
+Columns: a step's time, its ratio to PyTorch's (the median of the rounds and its quartiles), the same for the matrix
+products and convolutions alone, as if NumPy's BLAS did nothing else, and the peak of memory above that before the first
+step.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Trainer:
 
 
 def train(key: str, library: str) -> None:
-    """In such a process: read how many steps to take, and print how long they took."""
+    """In such a process: read the number of steps, and print their time."""
     from measuring import seconds
 
     import_module("torch" if library == "PyTorch" else library).set_num_threads(1)

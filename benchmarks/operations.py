@@ -1,4 +1,4 @@
-"""Large arrays: what one operation on 10^6 elements costs, next to the bare NumPy call and to PyTorch.
+"""Large arrays: measure the cost of one operation on 10^6 elements, next to the bare NumPy call and to PyTorch.
 
     python benchmarks/operations.py [--rounds N]
 

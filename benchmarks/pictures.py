@@ -62,7 +62,7 @@ GRAPHS: dict[str, Callable[[Any, int], Any]] = {"loop with one weight": chain, "
 
 
 def spent() -> float:
-    """Processor time of this process and of the programs that it started."""
+    """Return the processor time of this process and of its child processes."""
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
@@ -93,7 +93,7 @@ def animated(make: Callable[[Any, int], Any], operations: int, rounds: int) -> t
 
 
 def torchviz(graph: str, operations: int, answer: Any) -> None:
-    """In a process of its own: put (seconds, bytes) or what went wrong into the queue."""
+    """In a separate process: put (seconds, bytes) or the error into the queue."""
     try:
         import torch
         from torchviz import make_dot
@@ -148,7 +148,7 @@ HEADS = ["graph", "operations", "picture", "boxes", "animation, as a page", "tor
 
 
 def layouts(rounds: int) -> list[list[str]]:
-    """The rows of the table of the layout alone, of graphs that are not folded."""
+    """The rows of the table for the layout alone, of unfolded graphs."""
     rows = []
     for name, make in GRAPHS.items():
         cells = []
@@ -199,7 +199,7 @@ def boxes(T: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def in_browser(page: Any, recording: Any) -> tuple[float, float]:
-    """Milliseconds in Python and in the browser until a player's first frame is there."""
+    """Milliseconds in Python and in the browser until a player's first frame."""
     begun = time.perf_counter()
     text = json.dumps(recording.data())
     kernel = (time.perf_counter() - begun) * 1000

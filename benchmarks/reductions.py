@@ -2,9 +2,9 @@
 
     python benchmarks/reductions.py [--rounds N] [--elements N]
 
-Each round runs all programs in turn, so that whatever else the machine does falls on all alike; a ratio is taken
-within a round, and the table shows the median. Errors are the largest of all results, in units of the dtype's
-precision, against a sum in long double.
+Each round runs all programs in turn, so that other work of the machine affects all alike; a ratio is taken within a
+round, and the table shows the median. Errors are the largest of all results, in units of the dtype's precision, against
+a sum in long double.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import nbautograd as nb
 
 
 def layouts(n: int) -> list[tuple[tuple[int, ...], int]]:
-    """Shapes of about n elements, and the dimension that is summed."""
+    """Shapes of about n elements, and the summed dimension."""
     side, cube = round(n**0.5), round(n ** (1 / 3))
     return [
         ((n,), 0),

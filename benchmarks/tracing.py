@@ -1,4 +1,4 @@
-"""n: what watching costs: a training step with tracing off, after it was on once, and on."""
+"""n: measure the cost of watching: a training step with tracing off, off after it was on, and on."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Training: what a step of four small models costs, next to PyTorch with one thread.
+"""Training: measure a step of four small models, next to PyTorch with one thread.
 
     python benchmarks/training.py [--rounds N] [--steps N]
 
-The scripts are those of ``tests/networks/training/scripts.py``, whose losses are compared before anything is timed. In
-each round both libraries make some steps of each in turn, so that whatever else the machine does falls on both; a ratio
-is taken within a round, and the table shows the median of the rounds' ratios with the quartiles.
+The scripts are those of ``tests/networks/training/scripts.py``, whose losses are compared before the timing. In each
+round both libraries take some steps of each in turn, so that other work of the machine affects both; a ratio is taken
+within a round, and the table shows the median of the rounds' ratios with the quartiles.
 """
 
 from __future__ import annotations

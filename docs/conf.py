@@ -1,8 +1,8 @@
 """The documentation site: ``sphinx-build -W -j auto docs build/site``.
 
-The pages of the course are the notebooks, run while the site is built (but for those that ask for PyTorch, where it is
-missing: their stored outputs are shown); those of the API are made from docstrings.
-The site asks no other host for anything: formulas are MathML, and fonts are the reader's own.
+The pages of the course are the notebooks, run during the build (except those that need PyTorch, if it is missing: their
+stored outputs are shown); those of the API come from docstrings. The site makes no request to another host: formulas
+are MathML, and fonts are the reader's own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ release = nbautograd.__version__
 language = "en"
 
 repository = os.environ.get("NBAUTOGRAD_REPOSITORY", PROJECT.get("urls", {}).get("Source", ""))
-"""The address of the sources: with it, pages have links for editing, and entries of the API lead there."""
+"""The address of the sources: with it, pages have edit links, and entries of the API link to the sources."""
 
 extensions = [
     "myst_nb",

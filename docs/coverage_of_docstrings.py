@@ -1,4 +1,4 @@
-"""Count what the docstrings of the public names say: parameters, the result, errors, an example that runs.
+"""Count the parts of public docstrings: parameters, result, errors, and an example that runs.
 
 python docs/coverage_of_docstrings.py          # a table by family
 python docs/coverage_of_docstrings.py nn       # and what each name of these families lacks
@@ -102,7 +102,7 @@ def lacks(family: str, value: Any) -> list[str]:
 
 
 def counts() -> dict[str, Counter[str]]:
-    """By family, how many names there are, and how many of them lack what."""
+    """By family, the number of names, and the number without each part."""
     found: dict[str, Counter[str]] = {}
     for family, value in documented().values():
         found.setdefault(family, Counter())["names"] += 1

@@ -51,7 +51,7 @@ def text(x: float, y: float, words: str, size: int, ink: str, more: str = "") ->
 
 
 def there(name: str) -> bool:
-    """Return whether the package has a module or a package of this name: some layers name what may come."""
+    """Return whether the package has a module or a package of this name: some layers name future ones."""
     path = ROOT.joinpath(*name.split("."))
     return path.is_dir() or path.with_suffix(".py").exists()
 

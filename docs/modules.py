@@ -1,4 +1,4 @@
-"""Write the table of ``docs/modules.md``: what each of PyTorch's modules answers that means little on one device.
+"""Write the table of ``docs/modules.md``: the answers of PyTorch's modules for compilers, processes and devices.
 
 python docs/modules.py           # write it
 python docs/modules.py --check   # fail if it is out of date

@@ -1,4 +1,4 @@
-"""Write ``docs/reference.md``: what there is of PyTorch's public names, with derivatives, read off the registry.
+"""Write ``docs/reference.md``: the coverage of PyTorch's public names, with derivatives, from the registry.
 
 python docs/reference.py           # write it
 python docs/reference.py --check   # fail if it is out of date, or if something is absent without a reason
@@ -99,7 +99,7 @@ summed over the dimensions along which they were; where their dtypes differ, it 
 
 
 def batching() -> list[str]:
-    """Which operations compute all samples of ``vmap`` at once, and how; which run sample by sample."""
+    """List the operations that compute all samples of ``vmap`` at once, and those that run sample by sample."""
     by_word: dict[str, list[str]] = {}
     shown = {name: declared for name, declared in OPS.items() if "Backward" not in name and name not in RANDOM}
     for name, declared in shown.items():
@@ -151,7 +151,7 @@ WORDS = {
 
 
 def table(names: list[str]) -> list[str]:
-    """A row per function: what it computes, in which forms it comes, and its derivative."""
+    """Return a row per function: its result, its forms, and its derivative."""
     return [
         "| function | what it computes, and its derivative | forms |",
         "| --- | --- | --- |",

@@ -3,11 +3,10 @@
 python docs/stubs.py           # write them
 python docs/stubs.py --check   # fail if a stored one is out of date
 
-Operations attach their methods to Tensor while they are declared, and lazy families come by `__getattr__`. The stubs
-say statically what is there then: `_engine/core/_tensor_methods.pyi` is a class with the attached methods, from which
-Tensor is derived for type checkers; `__init__.pyi` is the package with its functions, and so for
-namespaces; `return_types.pyi` are the named tuples. Signatures are read off the functions, and off `docs/overloads.pyi`
-where there are several.
+Operations attach their methods to Tensor when declared, and lazy families use `__getattr__`. The stubs list them
+statically: `_engine/core/_tensor_methods.pyi` is a class with the attached methods, from which Tensor is derived for
+type checkers; `__init__.pyi` is the package with its functions, and likewise for namespaces; `return_types.pyi` are the
+named tuples. Signatures come from the functions, and from `docs/overloads.pyi` for overloads.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ SPECIAL = {
     "__setitem__": "(self, key: Any, value: Any) -> None",
     "__delitem__": "(self, key: Any) -> None",
 }
-"""Operators: what stands on their other side is not promised to be a tensor."""
+"""Operators: the type of the other operand is not restricted to tensors."""
 
 
 class Source(str):
@@ -144,7 +143,7 @@ def signatures(name: str, function: Any, method: bool) -> list[Signature]:
 
 
 def of_base(name: str, base: str) -> list[Signature]:
-    """A method in place, or a copy of a view, which takes what the function does whose name it adds to."""
+    """A method in place, or a copy of a view, with the parameters of its base function."""
     method = vars(Tensor)[base]
     found = [as_method(each) for each in signatures(base, method, True)]
     kinds = {each.return_annotation for each in found}
@@ -180,7 +179,7 @@ def with_rest(signature: Signature, function: Any) -> Signature:
 
 
 def numpy_names(name: str, function: Any) -> set[str]:
-    """Which parameters NumPy's names may stand for, too."""
+    """Parameters that NumPy's names can replace."""
     if name in OPS and OPS[name].function is function:
         return {*OPS[name].numpy_names}
     if name in ("sum", "mean"):  # functions that read them themselves
@@ -282,7 +281,7 @@ def described(value: Any) -> str:
 
 
 class Text:
-    """Writes signatures, and remembers what has to be imported for them."""
+    """Writes signatures, and collects their imports."""
 
     def __init__(self, here: tuple[str, ...] = ()) -> None:
         self.here, self.used = here, set[str]()
@@ -325,7 +324,7 @@ class Text:
                 yield f"{indent}def {name}{text}: ..."
 
     def imports(self) -> Iterator[str]:
-        """The import statements for all that was used."""
+        """Return the import statements of all used names."""
         needed = self.used - PLAIN - {*ALIASES, *self.here} | ({"np"} & self.used)
         found = [(IMPORTED.get(name) or home(name), name) for name in needed - {"np", "return_types"}]
         yield from (f"from {module} import {name}" for module, name in sorted(found))
@@ -376,7 +375,7 @@ def home(name: str) -> str:
 
 
 def own_names(cls: type[Any]) -> set[str]:
-    """Return the names that the source of a class and of its bases defines: type checkers see those there."""
+    """Return the names defined in the source of a class and its bases, which type checkers see."""
     names: set[str] = set()
     for each in cls.__mro__[:-1]:
         for node in defined(each)[1].body:

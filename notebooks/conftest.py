@@ -1,4 +1,4 @@
-"""Which notebooks are tests here: what they print depends on what is installed."""
+"""Choose the notebooks to test here: their outputs depend on the installed packages."""
 
 from importlib.util import find_spec
 

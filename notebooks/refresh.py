@@ -1,6 +1,6 @@
 """Run notebooks and store their outputs: ``python notebooks/refresh.py [NOTEBOOK ...]`` (all of them by default).
 
-With ``--check`` nothing is run or written: it fails if one is not in the form in which it would be stored.
+With ``--check`` nothing is run or written: it fails for a notebook that is not in its stored form.
 
 The English notebook is the source of the code: its code cells are first carried, by cell id, into the Chinese one of
 the same name under ``zh/``. Their comments and texts are translated as ``zh/code.toml`` says, and the first cell has a
@@ -63,7 +63,7 @@ def is_only_a_widget(output: nbformat.NotebookNode) -> bool:
 
 
 def clean(notebook: nbformat.NotebookNode) -> None:
-    """Leave out what differs from run to run, or is nothing without its kernel."""
+    """Remove parts that vary between runs, or need a kernel."""
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if "outputs" in cell:

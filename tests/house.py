@@ -1,6 +1,6 @@
-"""The package in numbers: its wings, their size, and what makes it hard to read.
+"""Measure the package: its wings, their size, and the constructs that make it hard to read.
 
-``python -m tests.house`` prints files, lines and tokens of each wing; with a commit behind it, also what was added
+``python -m tests.house`` prints files, lines and tokens of each wing; with a commit as argument, also the changes
 since.
 """
 
@@ -102,9 +102,9 @@ def words_of(name: str) -> set[str]:
 
 
 def unknown_names() -> Iterator[str]:
-    """Yield the names in docstrings that no code has: not as a whole, nor as parts that ``_`` or digits separate.
+    """Yield the names in docstrings that the code lacks, as a whole and as parts between ``_`` or digits.
 
-    A constant in capitals has to be in the module itself, unless the docstring says what has it.
+    A constant in capitals has to be in the module itself, unless the docstring names its module.
     """
     own = {name: words_of(name) for name in SOURCES}
     known = set().union(*own.values(), ELSEWHERE)

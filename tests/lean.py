@@ -1,4 +1,4 @@
-"""Turn off features that no test needs and every process would pay for: a plugin of pytest that is loaded first.
+"""Turn off unneeded features that slow down every process: a plugin of pytest that is loaded first.
 
 Formats of addresses: nbformat checks notebooks by jsonschema, which builds a grammar of addresses in four scripts when
 it is imported (3 s); notebooks have no such field, and jsonschema does without the package where it is missing.

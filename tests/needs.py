@@ -47,7 +47,7 @@ HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]
 }
 """The installation of requirements outside of the test extra."""
 NAMES = {"torch": "PyTorch", "cupy": "CuPy", "resource": "a system with limits for processes"}
-"""Of packages: what people call them, where that is not the name that is imported."""
+"""By import name of a package: its usual name, if that differs."""
 
 
 def reason(name: str) -> str:
@@ -75,8 +75,8 @@ def optional(module: str) -> Any:
 
 @cache
 def prepared(module: Any) -> Any:
-    """A module, PyTorch as an oracle for small tensors: in one thread, as its own and those of
-    NumPy's BLAS wait for each other, and seeding no devices that are not there.
+    """Return PyTorch as an oracle for small tensors: in one thread, as its threads and those of NumPy's BLAS wait for
+    each other, and without seeding missing devices.
 
     For each of those ``torch.manual_seed`` notes the whole stack of calls, which takes longer than most tests do.
     """
@@ -102,7 +102,7 @@ def nvrtc() -> tuple[Any, Path]:
 
 
 def cuda_device() -> None:
-    """At the top of a file, skip all of its tests where there is no CUDA device."""
+    """At the top of a file, skip all of its tests without a CUDA device."""
     why = cuda.why_not()
     if why is not None:
         pytest.skip(f"needs a CUDA device: {why}", allow_module_level=True)

@@ -17,7 +17,7 @@ import sys
 __all__ = ["given_environment"]
 
 OWN = "NBAUTOGRAD_ONE_CPU"
-"""Names what was set here, for the processes that inherit it."""
+"""Names the variables set here, for child processes."""
 LEVELS = {
     "ATEN_CPU_CAPABILITY": "avx2",
     "MKL_CBWR": "COMPATIBLE",  # the only level of MKL for all processors
@@ -34,7 +34,7 @@ ASKED = (
 
 
 def given_environment() -> dict[str, str]:
-    """The environment without what this plugin set in it."""
+    """The environment without the variables of this plugin."""
     own = {OWN, *os.environ.get(OWN, "").split()}
     return {name: value for name, value in os.environ.items() if name not in own}
 

@@ -1,4 +1,4 @@
-"""The package's own modules as source text and as compiled code, for the tests that ask what they name and import."""
+"""The package's own modules as source text and as compiled code, for tests about names and imports."""
 
 from __future__ import annotations
 

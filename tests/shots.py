@@ -1,4 +1,4 @@
-"""Pictures that tests keep, in the folder NBAUTOGRAD_SHOTS names, else tests/screenshots; and what pages show."""
+"""Screenshots of tests, in the folder NBAUTOGRAD_SHOTS or else tests/screenshots, and the texts of pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waits for events: what a busy machine delays comes later, and a test that waits for a time ends before it."""
+"""Wait for events: a busy machine delays them, and a test that waits for a fixed time may end before."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def wait_until(is_true: Callable[[], bool], seconds: float = 60) -> bool:
 
 
 def wait_for_layout(page: Any) -> None:
-    """Wait until a page has drawn two frames: observers of sizes have been called, and what they changed is drawn."""
+    """Wait until a page has drawn two frames: observers of sizes have run, and their changes are drawn."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
@@ -33,7 +33,7 @@ def wait_in_page(page: Any, milliseconds: int) -> None:
 
 @contextmanager
 def expect_to_appear(page: Any, selector: str) -> Iterator[None]:
-    """Require that an element appears until the end of the block, even where it is gone again by then."""
+    """Require that an element appears before the end of the block, even if it has disappeared by then."""
     page.evaluate(
         """(selector) => {
             window.appeared = null;

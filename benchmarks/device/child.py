@@ -1,4 +1,4 @@
-"""A step's process, seen from inside: what it has to do, and the pipe by which it says what it did."""
+"""Run a step's process from the inside: its work, and the pipe for its reports."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def of_trace(trace: list[dict[str, Any]]) -> Counter[str]:
 
 
 def counted(side: Side, step: Step) -> dict[str, Any]:
-    """Waits by name, their number, and the kernels of one step, over what the profiler does by itself."""
+    """Waits by name, their number, and the kernels of one step, in excess of the profiler's own."""
     if side.clock == "host":
         return rehearsed(step)
     for _ in range(3):
@@ -63,7 +63,7 @@ def counted(side: Side, step: Step) -> dict[str, Any]:
 
 
 def rehearsed(step: Step) -> dict[str, Any]:
-    """The stand-in's waits, and which lines of ours they come from."""
+    """The stand-in's waits, and the lines that cause them."""
     from tests.engine.strict import strict_array
 
     class Places(list[str]):

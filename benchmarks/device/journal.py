@@ -1,4 +1,4 @@
-"""The journal of a run: one line of JSON for whatever has happened, appended at once, so that nothing is lost.
+"""The journal of a run: one line of JSON per event, appended at once, so that nothing is lost.
 
 A line has ``what``: ``run`` (the first of each run), ``begun`` and ``item`` (a test, a row of a table; of a step that
 has none the item is the step itself), ``left`` (begun, and stopped because the part's time was over), ``step``.
@@ -20,7 +20,7 @@ REHEARSAL = "rehearsal: says nothing about CUDA"
 class Journal:
     """The events so far, as read from a folder, and the one place that writes to it.
 
-    :raises SystemExit: the folder holds a rehearsal's results and this is none, or the other way round.
+    :raises SystemExit: the folder has results of a rehearsal and this is none, or the reverse.
     """
 
     def __init__(self, folder: Path, rehearsal: bool) -> None:
@@ -56,7 +56,7 @@ class Journal:
         return self.status(step) in OVER
 
     def items(self, step: str) -> dict[str, dict[str, Any]]:
-        """The items of a step that have ended, the last time that each has."""
+        """Return the finished items of a step, with the last result of each."""
         return {x["item"]: x for x in self.lines if x["what"] == "item" and x["step"] == step}
 
     def open_items(self, step: str) -> Counter[str]:
@@ -70,7 +70,7 @@ class Journal:
         return begun
 
     def forget(self, step: str) -> None:
-        """Run the step again from its beginning: what it found before stays in the file, and does not count."""
+        """Run the step again from its beginning: earlier results stay in the file, but do not count."""
         self.add(what="again", step=step)
         self.lines = current(self.lines)
 

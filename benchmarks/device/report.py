@@ -1,4 +1,4 @@
-"""The page that comes of a run: what ran where and when, counts of tests, tables with goals met and missed."""
+"""Write the page of a run: the environment, counts of tests, and tables with goals met and missed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def heading(journal: Journal) -> str:
 
 
 def summary(journal: Journal, steps: list[Step]) -> str:
-    """A line for each step, and the goals that were missed."""
+    """Return a line for each step, and the missed goals."""
     rows = []
     for step in steps:
         kinds = Counter(line["status"] for line in journal.items(step.name).values())
@@ -98,7 +98,7 @@ def speed(journal: Journal, steps: list[Step]) -> str:
 
 
 def cells(name: str, figures: dict[str, Any]) -> list[str]:
-    """A row of the table; what missed its goal says so."""
+    """Return a row of the table, marked if it missed its goal."""
     missed = " ".join("missed" for goal in figures["goals"] if not goal["met"])
     low, high = figures["quartiles"]
     share = f"{figures['ours_share']:.0%}" if "ours_share" in figures else ""

@@ -1,7 +1,7 @@
 """Define the measurements on the device: each row makes the same step of either library.
 
-Rows with ``moved`` are bound by memory: what counts is their share of the bandwidth of a copy from the device to
-itself. Those with a goal of shares but no ``moved`` are one product: what counts is that of cuBLAS through PyTorch.
+Rows with ``moved`` are bound by memory: their result is the share of the bandwidth of a copy from the device to itself.
+Those with a goal of shares but no ``moved`` are one product: their result is the share of cuBLAS through PyTorch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .side import Side, Step
 
 @dataclass(frozen=True)
 class Row:
-    """A row: what makes its step, and what is wanted of it.
+    """A row: the function that creates its step, and its goals.
 
     ``share``: at least so much of the copy's bandwidth, or of cuBLAS; ``ratio``: at most so many times PyTorch's time.
     ``moved``: bytes that must be read and written, of the side's size.

@@ -1,8 +1,8 @@
-"""Steps run as processes: each as long as it may, what it says written down at once, what hangs or dies left behind.
+"""Run steps as processes with time limits: record each result at once, and skip steps that hang or die.
 
-A step's process says by a pipe which item it begins and how each ended. Where an item takes longer than it may, the
-process is killed; where it is, or dies by itself, that item is recorded, and a new process goes on with the rest. A
-step that raises stops no other. When a part's time is over, what runs is stopped and goes on in the next part.
+A step's process reports each item's start and end through a pipe. If an item exceeds its time, the process is killed;
+then, or if it dies by itself, the item is recorded, and a new process continues with the rest. A step that raises stops
+no other. When a part's time is over, running work is stopped and continues in the next part.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Step:
 
 @dataclass
 class Worker:
-    """A process of a step's, and what it is at."""
+    """A process of a step, and its current item."""
 
     process: Any
     pipe: int
@@ -175,7 +175,7 @@ class Runner:
         return Worker(process, reading, index)
 
     def heard(self, step: Step, worker: Worker) -> bool:
-        """Write down what a process has said; False when it has closed its pipe."""
+        """Write down the reports of a process; return False when it has closed its pipe."""
         data = os.read(worker.pipe, 1 << 16)
         *lines, worker.buffer = (worker.buffer + data).split(b"\n")
         for text in lines:
@@ -185,7 +185,7 @@ class Runner:
         return bool(data)
 
     def watch(self, step: Step, workers: list[Worker]) -> None:
-        """Kill what takes too long, and everything when the part's time is over."""
+        """Kill processes that exceed their time, and all of them when the part's time is over."""
         now = time.monotonic()
         for worker in workers:
             limit = self.limit or step.limit

@@ -1,4 +1,4 @@
-"""The two libraries that are measured, each with its device and its clock, and how they are measured in turn."""
+"""The two measured libraries, each with its device and clock, and the measurement in turns."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Side:
         return (end - begin) / count
 
     def peak(self, step: Step) -> float:
-        """MB that a step needs at its peak over what was held before it, as the library's own counter has it."""
+        """MB that a step needs at its peak above its start, by the library's own counter."""
         step()
         if self.clock == "host":
             return 0.0

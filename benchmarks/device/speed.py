@@ -60,7 +60,7 @@ def measured(row: Row, group: str, ours: Side, theirs: Side, rounds: int, copied
 
 
 def further(pairs: list[tuple[Side, Step]]) -> dict[str, Any]:
-    """Peaks of memory, waits and kernels; what cannot be had is None, and the row's times stay."""
+    """Measure peaks of memory, waits and kernels; unavailable ones are None, and the row's times stay."""
     asked: dict[str, Callable[[], Any]] = {
         "peak_MB": lambda: [side.peak(step) for side, step in pairs],
         "counts": lambda: [counted(side, step) for side, step in pairs],

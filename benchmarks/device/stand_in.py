@@ -16,7 +16,7 @@ _entered = ExitStack()
 
 
 def enter() -> None:
-    """From now on there are two devices in this process that are none."""
+    """From now on this process has two fake devices."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     from tests.engine.cuda.fake_cupy import fake_cupy, present

@@ -19,7 +19,7 @@ ADDOPTS = "addopts=--strict-markers --strict-config -p tests.one_cpu"  # no plug
 
 
 class Recorder:
-    """A plugin that leaves out what has been done and says how each of the rest ended."""
+    """A plugin that skips finished tests and records the outcome of each of the rest."""
 
     def __init__(self, child: Child) -> None:
         self.child = child

@@ -1,4 +1,4 @@
-"""Which packages a machine without a network lacks, and how to carry them there."""
+"""List the packages missing on a machine without a network, and the way to carry them there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def wanted() -> list[str]:
 
 
 def missing() -> list[str]:
-    """Of these and of all that they need in turn, what is not installed here."""
+    """Return the packages, among these and their requirements, that are not installed here."""
     lacking: dict[str, None] = {}
     seen: set[str] = set()
     waiting = [(Requirement(text), "") for text in wanted()]

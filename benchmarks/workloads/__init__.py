@@ -41,7 +41,7 @@ def makers(same: Callable[[Any], Program], **others: Maker) -> dict[str, Maker]:
 def recorded(of: Callable[[Any, Callable[[Any, tuple[Any, ...]], Any]], Program]) -> dict[str, Maker]:
     """The makers of recorded or compiled functions: ours, traced, and PyTorch's, compiled.
 
-    :param of: makes the program, given the library and what turns a function and its examples into another function.
+    :param of: creates the program from the library and a transform of a function and its examples.
     """
 
     def traced() -> Program:

@@ -173,4 +173,4 @@ BARE: dict[str, Callable[..., Call]] = {
     "x[i]": lambda x, i: lambda: np.take(x, i, 0),
     "cumsum": lambda x: lambda: np.cumsum(x, -1),
 }
-"""By an operation's name: from its operands to the calls. None for an operation of more than a few calls."""
+"""By an operation's name: a function from its operands to the calls. None for an operation of more than a few calls."""

@@ -1,11 +1,11 @@
 """Share the parts of tinygrad's programs.
 
-tinygrad writes down the expression only, and computes when it is told to: it joins operations into kernels, has a C
-compiler translate these, and runs them. Every program therefore ends with `computed`.
+tinygrad only records the expression, and computes on request: it joins operations into kernels, compiles them with a C
+compiler, and runs them. Every program therefore ends with `computed`.
 
-Where a user would: everything that is run again and again on data of one shape, c to j, is put under ``TinyJit`` as in
-tinygrad's own examples, and a call replays the kernels without looking at the expression again. The rest, a, a1 and b,
-builds its expression at every call, which is what those are about; compiled kernels are looked up, not compiled again.
+As a user would: programs that run repeatedly on data of one shape, c to j, use ``TinyJit`` as in tinygrad's own
+examples, and a call replays the kernels without reading the expression again. The others, a, a1 and b, measure the
+building of an expression, and build it at every call; compiled kernels are cached.
 """
 
 from __future__ import annotations

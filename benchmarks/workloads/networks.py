@@ -143,7 +143,7 @@ def gpt(torch: Any) -> Program:
 
 
 def vision_transformer(torch: Any) -> Program:
-    """Two layers over the 64 patches of a picture (Dosovitskiy et al., 2021), made of PyTorch's encoder layers."""
+    """Two layers over the 64 patches of a picture (Dosovitskiy et al., 2021), built from PyTorch's encoder layers."""
     nn = torch.nn
     torch.manual_seed(0)
     patches = nn.Conv2d(3, 128, 4, 4)

@@ -1,4 +1,4 @@
-"""a, b: tensors of a few elements, where time is what the library itself costs."""
+"""a, b: tensors of a few elements, for which time is the overhead of the library."""
 
 from __future__ import annotations
 

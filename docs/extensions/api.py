@@ -193,7 +193,9 @@ def directives(functions: Iterable[str]) -> str:
 
 
 def tensor() -> str:
-    """Return the page of tensors: what only they have. Methods that are functions, too, are on the functions' pages."""
+    """Return the page of tensors, with their own methods only. Methods that are also functions are on the functions'
+    pages.
+    """
     families = reference.NAMES["family"]
     functions = {name for family in families if not family["below"] for name in family["names"].split()}
     methods = {name for family in families if family["below"] == "Tensor" for name in family["names"].split()}

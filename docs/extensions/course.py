@@ -35,7 +35,7 @@ def anchor(title: str) -> str:
 
 
 def stored() -> list[str]:
-    """The pages, as Sphinx finds them, that ask for PyTorch where it is not: they show what their notebooks keep.
+    """The pages, as Sphinx finds them, that need the missing PyTorch: they show their stored outputs.
 
     >>> stored() if find_spec("torch") else []
     []

@@ -1,4 +1,4 @@
-"""The directive ``generated``: the code that is generated for an operation, as ``library.source`` tells it."""
+"""The directive ``generated``: the generated code of an operation, from ``library.source``."""
 
 from __future__ import annotations
 

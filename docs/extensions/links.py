@@ -70,7 +70,7 @@ def link(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 @cache
 def used() -> dict[str, list[str]]:
-    """By full name, the notebooks of the course whose cells call it, in order."""
+    """By full name, the course's notebooks that call it, in order."""
     pages: dict[str, list[str]] = defaultdict(list)
     methods = set(
         next(f["names"] for f in reference.NAMES["family"] if f["title"].startswith("Tensor: public")).split()

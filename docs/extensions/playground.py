@@ -79,7 +79,7 @@ def passes(chosen: str) -> dict[str, Any]:
 
 
 def write(app: Sphinx, error: Exception | None) -> None:
-    """Write what the page loads."""
+    """Write the files that the page loads."""
     if error is not None or app.builder.format != "html":
         return
     folder = Path(app.outdir, "playground")

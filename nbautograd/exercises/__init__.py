@@ -247,7 +247,7 @@ def _pages(book: str) -> dict[str, Any]:
 
 
 def _scope(names: dict[str, Any]) -> dict[str, Any]:
-    """Return the variables that a check can read; what it defines is not the reader's."""
+    """Return the variables that a check may read, without its own definitions."""
     shown = {} if hasattr(builtins, "display") else {"display": print}  # IPython has one
     return {**shown, **names, "same": same}
 

@@ -24,8 +24,8 @@
     with viz.watch():       # PyTorch's operations, too; a notebook's cells are watched anyway
         loss = model(x).sum()
 
-In a notebook each is shown where it stands, unless something takes it: ``p = viz.graph(y)`` keeps it for later.
-Graphs of PyTorch's own tensors are drawn as well. Importing this imports neither IPython nor anywidget nor graphviz.
+In a notebook each is shown at its call, unless its value is used: ``p = viz.graph(y)`` keeps it for later. Graphs of
+PyTorch's own tensors are drawn as well. Importing this imports neither IPython nor anywidget nor graphviz.
 """
 
 from __future__ import annotations

@@ -3,16 +3,16 @@
 An output is read into a list of *statements*: its lines of text, its elements with their attributes, and so for the
 drawings inside it, down to the nodes that an edge joins. Two outputs say the same if their statements are the same:
 
-- Words, names, types, classes and the order of everything: exactly. How many blanks stand before a number or
-  between two words does not count, as it changes with a sign; blanks that begin a line do, as they shape a tree.
+- Words, names, types, classes and order: exactly. The number of blanks before a number or between two words does not
+  count, as it changes with a sign; blanks at the start of a line do, as they shape a tree.
 - Numbers: to the digits shown. A cut number may differ by one in its last place, or by the tolerance of
   ``torch.testing.assert_close`` for float32, which is more where seventeen digits are shown. A number counts as cut
   if it shows four significant digits, or four decimals in a line whose largest number is worth a hundred of their last
   place. All others are exact: ``2.``, ``0.5``, ``0.0001``, ``1e-3``, ``In [12]``.
 - What is below a millionth, and of the largest number in its line, and shows four digits, is rounding: it is zero.
 - Colors: to two steps of 255 in each channel, which is less than between any two that mean something.
-- Coordinates in a drawing of a graph are its layout and say nothing: what joins what is read off them. In other
-  drawings they are the data, to one pixel; their frame, which is as wide as its text, is not.
+- Coordinates in a drawing of a graph are only its layout: the comparison reads the connections from them. In other
+  drawings they are the data and compared to one pixel, except for the frame, whose width depends on its text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PrintedStatement(NamedTuple):
     place: str
     """The place, in words, for a reader of the message."""
     name: str
-    """Of the attribute or key; of an element ``<>``; nothing for a line of text."""
+    """The name of the attribute or key; ``<>`` for an element; empty for a line of text."""
     kind: str
     """``text``, ``color``, ``points`` or ``float``: how it is compared."""
     value: str
@@ -64,9 +64,9 @@ class PrintedStatement(NamedTuple):
 
 
 def differences(mime: str, stored: Any, now: Any, clean: Clean = str) -> list[str]:
-    r"""In what two outputs of one MIME type differ, a line for each; none if they say the same.
+    r"""Return the differences between two outputs of one MIME type, a line for each; none if they are equal.
 
-    :param stored: text, or what JSON holds.
+    :param stored: a text, or data of a JSON file.
     :param now: the same, of another run.
     :param clean: takes out of a text what is not to be compared, such as addresses.
 
@@ -100,7 +100,7 @@ def statements(mime: str, output: Any, clean: Clean = str) -> Iterator[PrintedSt
 
 
 def _apart(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> Iterator[str]:
-    """The differences, in words: what was changed, taken out, or put in."""
+    """Describe the differences: changed, removed and added parts."""
     start, ends = 0, (len(one), len(two))
     while start < min(ends) and one[start].same(two[start]):
         start += 1
@@ -152,7 +152,7 @@ class _Number:
         return self.decimals >= 4 and largest >= 99.5 * self.place
 
     def same(self, other: _Number, largest: float) -> bool:
-        """Return whether both are one number up to another processor's last digit.
+        """Return whether both are the same number up to another processor's last digit.
 
         :param largest: of the numbers with a point in the same line.
         """
@@ -281,7 +281,7 @@ class _OutputReader(HTMLParser):
         self.statements.append(PrintedStatement(self.place, name, "text", value))
 
     def flush(self) -> None:
-        """The text that was read comes to its end."""
+        """Finish the text read so far."""
         run, self.run = self.run, ""
         if not run.strip():
             return

@@ -1,7 +1,7 @@
-"""The one way in which text from outside gets into markup, and how wide text is when drawn.
+"""Escape text from outside for markup, and measure the width of drawn text.
 
-Whatever did not come from this package (names of variables and classes, values, source lines, exceptions) goes
-through :func:`escape` before it reaches SVG or HTML, and through :func:`clean` before it is measured or stored.
+Text from outside this package (names of variables and classes, values, source lines, exceptions) passes through
+:func:`escape` before it reaches SVG or HTML, and through :func:`clean` before it is measured or stored.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _NARROW = {**dict.fromkeys("iljtfrI.,:;'|!()[] ", 0.36), **dict.fromkeys("mwMW@%
 
 @lru_cache(maxsize=4096)
 def width(text: str, size: float, *, mono: bool = False) -> float:
-    """About how wide the longest line of ``text`` is in pixels, at a font size of ``size``.
+    """Estimate the width of the longest line of ``text`` in pixels, at a font size of ``size``.
 
     East Asian wide characters count as a full em, combining marks as nothing.
     """
@@ -110,7 +110,7 @@ def fit(text: str, room: float, size: float, *, mono: bool = False) -> str:
 
 
 def fit_path(path: str, room: float, size: float) -> str:
-    """A name of parts such as ``model.layers.0.bias``, as :func:`fit`: its end tells it from others, and is kept.
+    """Shorten a dotted name such as ``model.layers.0.bias`` like :func:`fit`, but keep its distinctive end.
 
     >>> fit_path("model.layers.0.bias", 90, 12), fit_path("a_name_of_one_part", 60, 12)
     ('…0.bias', 'a_name…')
@@ -146,7 +146,7 @@ def padded(text: str, width: int) -> str:
 
 
 def ordered(text: str) -> str:
-    """The text, followed by a mark that keeps what comes next in order if it is written from right to left."""
+    """Return the text, followed by a mark that keeps the order of later text if it is written from right to left."""
     if text.isascii() or not any(unicodedata.bidirectional(c) in ("R", "AL") for c in text):
         return text
     return text + "\u200e"

@@ -51,7 +51,7 @@ def current() -> str:
 
 
 def use(name: str) -> str:
-    """Set the language; returns what it was before.
+    """Set the language and return the previous one.
 
     >>> before = use("中文")
     >>> say("play")
@@ -72,7 +72,7 @@ def texts() -> dict[str, str]:
 def say(key: str, /, **parts: Any) -> str:
     """A text in the current language, with ``parts`` put in for its placeholders.
 
-    For one of something (``n=1``), the text of ``key_1`` is taken where there is one.
+    For a count of one (``n=1``), the text of ``key_1`` is used if it exists.
 
     :raises KeyError: there is no text of this key.
 

@@ -2,9 +2,9 @@
 
     pytest -p nbautograd.viz.nbval --nbval my_notebook.ipynb
 
-nbval compares outputs byte by byte, so a picture that another processor draws a tenth of a pixel further left would
-be another picture. With this plugin the rule of :mod:`nbautograd.viz.compare` holds for all that a cell shows and
-prints, and a failure names what differs. What nbval skips (widgets, PNG), its patterns and its marks stay.
+nbval compares outputs byte by byte, so it rejects a picture that another processor draws a tenth of a pixel further
+left. With this plugin, all outputs of a cell are compared by the rule of :mod:`nbautograd.viz.compare`, and a failure
+names the difference. Outputs that nbval skips (widgets, PNG), its patterns and its marks do not change.
 
 The same comparison without nbval, of a notebook as it was stored and as it ran now:
 
@@ -45,7 +45,7 @@ bound them."""
 
 
 def missing_names() -> str:
-    """Name what this plugin uses of nbval and the installed nbval lacks; the answer is empty if nothing is missing."""
+    """Return the names of nbval that this plugin uses and the installed nbval lacks."""
     from nbval import kernel, plugin
 
     missing = []

@@ -70,7 +70,7 @@ class NBAutograd(Configurable):
         return proposal.value
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
-        """(name, value, choices, what it does) of every setting, in order."""
+        """(name, value, choices, effect) of every setting, in order."""
         for name in NAMES:
             value = getattr(self, name)
             shown = language.NAMES[value] if name == "language" else written(value)
@@ -78,7 +78,7 @@ class NBAutograd(Configurable):
             yield name, shown, ", ".join(known), language.say(f"set_{name}")
 
     def change(self, **new: Any) -> dict[str, Any]:
-        """Set several settings at once, all or none; returns the former values.
+        """Set several settings at once, all or none; return the former values.
 
         :raises AttributeError: there is no such setting.
         :raises traitlets.TraitError: a value does not fit.

@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind: the message names the argument, what was given and what is accepted."""
+"""Test arguments of the wrong kind: the message names the argument, its value and the accepted types."""
 
 from __future__ import annotations
 

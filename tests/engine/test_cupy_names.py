@@ -1,8 +1,8 @@
 """Every name and keyword of NumPy and SciPy that our sources use on a tensor's array exists in CuPy.
 
-The sources are walked, formulas included, and compared with ``cupy_names.json``, a table made from a real wheel of
-CuPy, and with CuPy itself where it is installed (it imports without a driver). What runs on host arrays only is listed
-below with the reason. This finds names and keywords, not results: those take a GPU (``pytest -m cuda``).
+The sources are read, formulas included, and compared with ``cupy_names.json``, a table from a real wheel of CuPy, and
+with CuPy itself if installed (it imports without a driver). Code for host arrays only is listed below with the reason.
+This checks names and keywords, not results, which need a GPU (``pytest -m cuda``).
 
 ``python -m tests.engine.test_cupy_names`` writes the table again from the installed CuPy.
 """
@@ -65,7 +65,8 @@ HOST = words("""
     issubdtype lib.array_utils.byte_bounds lib.NumpyVersion linspace ndindex ones promote_types
     random.default_rng set_printoptions tril_indices triu_indices zeros
 """)
-"""Names of NumPy that take no array of a tensor: what makes new arrays on the host, and what is about dtypes."""
+"""NumPy's names without a tensor's array among their arguments: functions that create arrays on the host, and dtypes.
+"""
 
 LAPACK = "asked for only after hasattr(lin, ...), which is False of cupyx, or of an array that was fetched"
 ON_HOST = {

@@ -1,4 +1,4 @@
-"""Files that are cut short, changed or forged: told, or harmless."""
+"""Load truncated, changed or forged files: an error, or a harmless result."""
 
 from __future__ import annotations
 

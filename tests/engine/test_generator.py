@@ -105,7 +105,7 @@ FILLS = [
 
 
 def digest(generator):
-    """Of the bytes of a generator's state."""
+    """From the bytes of a generator's state."""
     return hashlib.sha256(generator.get_state().numpy().tobytes()).hexdigest()
 
 

@@ -37,7 +37,7 @@ def run(code: str) -> str:
 
 
 DEEP = 100_000
-"""As many steps overflow the 8 MiB of a stack if each takes 84 bytes of it; a call in C takes more."""
+"""This many steps overflow the 8 MiB of a stack if each takes 84 bytes of it; a call in C takes more."""
 
 
 @pytest.mark.parametrize(("free", "count"), [("del y", 1_000_000), ("y.detach_()", DEEP), ("del y, x", DEEP)])

@@ -132,7 +132,7 @@ def test_a_tuple_of_tensors_and_formatting():
 
 @pytest.fixture
 def default_printing():
-    """It prints with the default options afterwards, too."""
+    """It also prints with the default options afterwards."""
     yield
     printing.set_printoptions(profile="default")
 

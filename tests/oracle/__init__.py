@@ -1,8 +1,8 @@
-"""PyTorch as the oracle: what it answers to a program, and whether we answer the same. Nothing else asks it.
+"""Compare programs with PyTorch, the oracle. No other module of the tests asks PyTorch.
 
-A program is a function of the library, ``T``, and of inputs. It returns what is to be compared: tensors (rather than
-numbers made of them, because a tensor knows how far off it may be), texts, sizes, dtypes, modules, and containers of
-them. ::
+A program is a function of the library, ``T``, and of inputs. It returns the values to compare: tensors (rather than
+numbers computed from them, because a tensor has an error bound), texts, sizes, dtypes, modules, and containers of them.
+::
 
     def program(T, x):
         x = T.tensor(x, requires_grad=True)
@@ -12,8 +12,8 @@ them. ::
 
     oracle.check(program, np.ones(3))
 
-PyTorch's answers are stored in ``tests/stored`` and read from there, whether or not PyTorch is installed.
-``pytest FILE --oracle=record`` asks it and stores what it answers, ``--oracle=live`` and ``-m live`` only ask.
+PyTorch's answers are stored in ``tests/stored`` and read from there, whether or not PyTorch is installed. ``pytest FILE
+--oracle=record`` asks it and stores its answers, ``--oracle=live`` and ``-m live`` only ask.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ RENEW = "pytest {} --oracle=record, where PyTorch is installed, asks it again (n
 def check(program: Program, *inputs: Any, steps: int = 1, exact: bool = False) -> Any:
     """Compare a program's answers under this library and under PyTorch.
 
-    :param inputs: what it gets behind the library; each run gets copies.
+    :param inputs: the arguments after the library; each run gets copies.
     :param steps: of the training loop that the program runs.
     :param exact: whether the numbers have to be the same to the last bit; then nothing watches PyTorch.
     :returns: our answer, as the program returned it.
@@ -62,7 +62,7 @@ def check(program: Program, *inputs: Any, steps: int = 1, exact: bool = False) -
 def check_raises(program: Program, *inputs: Any, says: str = "") -> BaseException:
     """Check a program that raises: the same kind of exception, and a key word of PyTorch's in the message.
 
-    :param says: what both messages have to say.
+    :param says: words of both messages.
     :returns: our exception.
     """
     __tracebackhide__ = True
@@ -99,9 +99,9 @@ def check_warns(program: Program, *inputs: Any, steps: int = 1, exact: bool = Fa
 
 
 def both(test: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a program, with a parameter ``T``, a test: what it asserts holds under both libraries.
+    """Make a program, with a parameter ``T``, a test: its assertions hold under both libraries.
 
-    It runs under PyTorch where that is asked, and each time under ours. What it returns is compared, too.
+    It runs under PyTorch when asked live, and each time under ours. Its return values are compared as well.
     """
 
     @functools.wraps(test)
@@ -149,7 +149,7 @@ def shared(name: str, program: Program, *inputs: Any) -> Any:
 
 
 def agree(way: Program, other: Program, *inputs: Any) -> None:
-    """Compare what two programs of arrays, which have no ``T``, give here, within the bound of the other's runs.
+    """Compare the results of two programs of arrays, which have no ``T``, within the bound of the other's runs.
 
     What is the same to the last bit needs no bound.
     """

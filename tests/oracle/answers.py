@@ -56,7 +56,7 @@ def sample_of(values: np.ndarray[Any, Any]) -> Sample:
 class Array:
     """A tensor or an array. ``kind`` is the name of its class.
 
-    ``bound`` is how far off PyTorch's numbers may be: see ``comparison.py``.
+    ``bound`` is the error bound of PyTorch's numbers: see ``comparison.py``.
     """
 
     kind: str
@@ -65,7 +65,7 @@ class Array:
     values: np.ndarray[Any, Any] = field(repr=False)
     bound: float | None = None
     sample: Sample | None = None
-    """Of a large array that was stored: then the values are zeros."""
+    """True for a large stored array: then the values are zeros."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ def is_of(value: Any, *names: str) -> bool:
 def plain(value: Any, bound_of: Any = None) -> Any:
     """A result of either library as plain data.
 
-    :param bound_of: says of a tensor or an array how far off it may be.
+    :param bound_of: returns the error bound of a tensor or an array.
     :raises TypeError: it has something that cannot be compared, such as an object of a class of the program.
     """
 

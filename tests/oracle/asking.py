@@ -1,4 +1,4 @@
-"""Runs a program under PyTorch, and measures how far off its numbers are: nothing else here imports PyTorch."""
+"""Runs a program under PyTorch, and measures the error of its numbers: only this module imports PyTorch."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ WIDE = {**dict.fromkeys(REAL, torch.float64), torch.complex64: torch.complex128,
 OTHER = {**WIDE, torch.float64: torch.float32, torch.complex128: torch.complex64}
 """The precision in which each dtype's operations are run once more: one up, or, at the top, one down."""
 COARSE = {torch.float32: torch.bfloat16, torch.float64: torch.float32}
-"""Dtypes that hold what people write, such as 0.5, and hardly any other number of a dtype."""
+"""Dtypes that hold common numbers such as 0.5, and few others of a wider dtype."""
 MOVED = 2
-"""The number of runs of a program with numbers that are moved."""
+"""The number of runs of a program with moved numbers."""
 FACTORS = re.compile("linalg_(qr|lu|svd|eig|ldl|inv|solve|lstsq|det|slogdet|hous)|cholesky|geqrf|ormqr|_solve")
 """Operations that factor a matrix: their error is bounded by the matrix's largest number, not by each number's size."""
 DOWN = 2.0**-29
@@ -63,7 +63,7 @@ class World:
     def moved(
         self, shadow: torch.Tensor, t: torch.Tensor, where: Any = None, units: float = 0.5, matrix: bool = False
     ) -> torch.Tensor:
-        """A shadow whose numbers are moved by up to so many units in the last place; only if this world has a seed.
+        """A shadow with numbers moved by up to this many units in the last place; only if this world has a seed.
 
         :param where: those that cannot be exact; without it, those with many digits.
         :param matrix: whether the units are those of each matrix's largest number.
@@ -74,7 +74,7 @@ class World:
     def run(self, func: Any, args: Any, kwargs: Any, depth: float = 0.0) -> Any:
         """The results of an operation in this world, or None where PyTorch has it in one precision only.
 
-        :param depth: how often terms that are added up are rounded: their numbers are moved before.
+        :param depth: log2 of the number of added terms: their numbers are moved before.
         """
         is_mutable = func._schema.is_mutable
         matrix = FACTORS.search(func._schema.name) is not None
@@ -105,7 +105,7 @@ class World:
 
 
 class Worlds(TorchDispatchMode):
-    """Runs each operation of PyTorch again: in another precision, and some times with numbers that are moved.
+    """Runs each operation of PyTorch again: in another precision, and several times with moved numbers.
 
     Integers, truth values and random numbers are shared: all runs take the same branches.
     """
@@ -195,7 +195,7 @@ class Worlds(TorchDispatchMode):
 
 
 def has_shadow(value: Any) -> bool:
-    """Return whether a value is a tensor of numbers in memory: forward mode makes others, of zeros and for shapes
+    """Return whether a value is a tensor of numbers in memory: forward mode creates others, of zeros and for shapes
     alone.
     """
     is_one = isinstance(value, torch.Tensor) and value.dtype in OTHER and is_strided(value)
@@ -233,7 +233,7 @@ def written_operands(schema: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
 
 
 def has_many_digits(t: torch.Tensor) -> torch.Tensor:
-    """Return where numbers are none of those that people write: only these are moved, lest 0 becomes negative."""
+    """Return where numbers are not simple ones such as 0.5: only these are moved, so that 0 never becomes negative."""
     if t.dtype.is_complex:
         return has_many_digits(torch.view_as_real(t)).any(-1)
     coarse = COARSE.get(t.dtype)
@@ -243,7 +243,7 @@ def has_many_digits(t: torch.Tensor) -> torch.Tensor:
 def noisy(
     t: torch.Tensor, real: torch.Tensor, where: torch.Tensor, seed: int, units: float = 0.5, matrix: bool = False
 ) -> torch.Tensor:
-    """Numbers moved by up to so many units in the last place of the real dtype: equal ones equally, lest ties break."""
+    """Move numbers by up to this many units in the last place of the real dtype: equal ones equally, to keep ties."""
     size = real.abs().to(torch.float64)
     bits = size.contiguous().view(torch.int64)
     noise = (((bits * 0x9E3779B97F4A7C1) >> (13 * seed)) % (1 << 24)).to(torch.float64) / (1 << 23) - 1
@@ -255,7 +255,7 @@ def noisy(
 
 
 def doublings(func: Any, operands: list[torch.Tensor], results: Any) -> float:
-    """Return how often the terms that an operation adds up for one number double, by the sizes of operands and results.
+    """Return log2 of the number of terms that an operation adds up for one number, by sizes.
 
     Of a product of matrices (m, k) and (k, n) there are k terms, the root of m k times k n over m n. What factors an
     (m, n) matrix is exact for a matrix that is moved by max(m, n) units (Higham, Accuracy and Stability, 9.3 and 19.4).
@@ -272,7 +272,7 @@ def doublings(func: Any, operands: list[torch.Tensor], results: Any) -> float:
 
 @contextmanager
 def numbers_with_bounds(worlds: Worlds) -> Iterator[None]:
-    """``item`` and ``tolist`` return numbers that know how far off they may be."""
+    """``item`` and ``tolist`` return numbers with their error bound."""
 
     def known(value: Any, bound: float | None) -> Any:
         if isinstance(value, list):

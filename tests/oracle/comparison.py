@@ -44,7 +44,7 @@ EPS = float(np.finfo(np.float64).eps)
 def difference(ours: Any, theirs: Any, *, steps: int = 1, exact: bool = False, place: str = "") -> str | None:
     """Return where and how our plain data differ from PyTorch's, or None.
 
-    :param exact: whether numbers, too, have to be the same.
+    :param exact: True if numbers must be equal as well.
     """
 
     def inner(a: Any, b: Any, part: str) -> str | None:

@@ -21,11 +21,11 @@ class State:
     test: str | None = None
     """The test that runs now."""
     asked: dict[str, int] = {}  # noqa: RUF012
-    """By each test, how often it has asked."""
+    """By test, its number of questions."""
     recorded: dict[str, store.Answers] = {}  # noqa: RUF012
-    """By each file of tests, the answers of this run."""
+    """By file of tests, the answers of this run."""
     tests: dict[str, list[str]] = {}  # noqa: RUF012
-    """By each file of tests, the tests that it has."""
+    """By file of tests, its tests."""
     version = ""
 
 
@@ -71,7 +71,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Gather what a worker has recorded."""
+    """Collect the recordings of a worker."""
     version, answers, tests = getattr(node, "workeroutput", {}).get("oracle", ("", {}, {}))
     State.version = version or State.version
     for file, data in answers.items():
@@ -80,7 +80,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write what was recorded; a worker sends it to the process that started it."""
+    """Write the recordings; a worker sends them to the process that started it."""
     if not State.recorded:
         return
     if hasattr(session.config, "workeroutput"):

@@ -1,4 +1,4 @@
-"""Numbers meet PyTorch in ``tests.oracle`` alone: what says otherwise is counted, and each file's count may only fall.
+"""Count comparisons with PyTorch outside ``tests.oracle``, the only place for them; each file's count may only fall.
 
 ``python -m tests.oracle.rules`` lowers the counts in ``unconverted.txt`` to the present ones; it raises none.
 """
@@ -24,7 +24,7 @@ ELSEWHERE = (
 
 
 def counts(source: str) -> tuple[int, int]:
-    """Return how often a file compares numbers itself, and asks a live PyTorch."""
+    """Return the number of comparisons and of live questions to PyTorch in a file."""
     compared = asked = 0
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):

@@ -119,7 +119,7 @@ def _short(bound: float | None) -> float | None:
 
 
 def _encoded(value: Any, pools: dict[str, Pool]) -> Any:
-    """Plain data as JSON: whatever is no number, text or list is a dict with the name of its class."""
+    """Write plain data as JSON: an object that is not a number, text or list is a dict with the name of its class."""
 
     def offset(values: np.ndarray[Any, Any]) -> int:
         memory = values.view(np.uint16) if values.dtype.name == "bfloat16" else values

@@ -1,4 +1,4 @@
-"""``torch.utils.benchmark``: texts and tables are PyTorch's of the same numbers; a timer measures what it says."""
+"""Test ``torch.utils.benchmark``: texts and tables equal PyTorch's for the same numbers; a timer is accurate."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_numbers_as_pytorch_has_them(number: float) -> None:
 
 
 class Clock:
-    """One that a statement advances, so that times are certain."""
+    """A timer that a statement advances, for exact times."""
 
     def __init__(self) -> None:
         self.now = 0.0

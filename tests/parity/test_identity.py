@@ -23,7 +23,7 @@ PATHS = """
 
 
 def classes(library: Any, paths: list[str]) -> dict[tuple[str, str], str]:
-    """The classes in modules of PyTorch's, by path and name: what they say that their module is."""
+    """The classes in modules of PyTorch's, by path and name, with their ``__module__``."""
     places = {}
     for path in paths:
         module = importlib.import_module(f"torch.{path}".rstrip("."))

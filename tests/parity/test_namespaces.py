@@ -52,7 +52,7 @@ print(json.dumps([found, moved]))
 
 
 def walked(name: str) -> tuple[list[str], list[str]]:
-    """Of the package's modules those that can be imported below ``name``, and those of which that changes what was."""
+    """Return the modules below ``name`` that can be imported, and those whose import changes an existing name."""
     paths = json.dumps([path for path in PATHS if path not in ABSENT])
     command = [sys.executable, "-c", WALK, name, paths]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=PACKAGE.parent)
@@ -90,7 +90,7 @@ def test_importing_it_by_pytorchs_name_does_so_too_and_finds_nothing_internal() 
 
 
 def test_what_is_imported_late_is_found_while_the_package_stands_in() -> None:
-    """Then its name is PyTorch's, by which ``from nbautograd import _x`` would look for a name not loaded yet."""
+    """Then it has PyTorch's name, and ``from nbautograd import _x`` would look for that in unloaded modules."""
     command = [sys.executable, "-c", "import sys, nbautograd; print(*sys.modules)"]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True, cwd=PACKAGE.parent).stdout.split()
     late = {name for name in SOURCES if name.startswith("nbautograd._")} - {*loaded}
@@ -178,7 +178,7 @@ def test_every_name_of_the_table_is_found() -> None:
 
 
 def alone(code: str, T: Any) -> Any:
-    """Return the output of a process that has imported nothing else."""
+    """Return the output of a process without other imports."""
     code = f"import json\nimport {T.__name__} as T\n{code}"
     command = [sys.executable, "-W", "ignore", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
@@ -189,8 +189,9 @@ MODULES_OF = "from tests.parity.test_namespaces import modules_of\nprint(json.du
 
 
 def modules_of(T: Any) -> dict[str, Any]:
-    """Of each public module that ``import torch`` loads, and each of the table: its names, whether the package above
-    has it under its name (None: nothing), and by each package around it the names for the same, if they are its own."""
+    """For each public module that ``import torch`` loads, and each of the table: its names, whether the parent package
+    has it under its name (None: nothing), and for each enclosing package its own names for the same.
+    """
     for path in namespaces.MODULES:
         if path not in ABSENT:
             import_module(f"{T.__name__}.{path}")
@@ -250,7 +251,7 @@ def test_the_table_says_what_pytorch_has(pytorchs: dict[str, Any]) -> None:
 
 
 def test_no_module_of_pytorchs_is_forgotten(pytorchs: dict[str, Any]) -> None:
-    """Of those that ``import torch`` loads."""
+    """The modules that ``import torch`` loads."""
     warnings.simplefilter("ignore")  # of deprecated names
     public = {path: held(around) for path, (_, _, around) in pytorchs.items() if not namespaces.is_public(path)}
     assert {path: names for path, names in public.items() if names} == {} and len(pytorchs) > 100

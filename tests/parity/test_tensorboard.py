@@ -20,7 +20,7 @@ PACKAGES = ("tensorboardX", "tensorboard")
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """As if neither package were installed; the module is imported again, and forgotten afterwards."""
+    """As if neither package were installed; the module is imported again, and then dropped."""
     sys.modules.pop(NAME, None)
     for package in PACKAGES:
         monkeypatch.setitem(sys.modules, package, None)

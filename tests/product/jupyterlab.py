@@ -127,7 +127,7 @@ def _address(home: Path, server: subprocess.Popen[bytes], token: str) -> str:
 
 @contextmanager
 def browse(driver: Any, profile: Path) -> Iterator[Any]:
-    """A browser's page; its list ``blocked`` is what it was kept from fetching, ``errors`` what its scripts raised."""
+    """Open a browser's page; its list ``blocked`` has blocked requests, ``errors`` exceptions of its scripts."""
     context = driver.chromium.launch_persistent_context(
         str(profile), executable_path=needs.CHROMIUM, headless=True, args=ARGUMENTS,
         viewport={"width": 1280, "height": 1000}, reduced_motion="reduce",

@@ -1,7 +1,7 @@
 """A Pyodide for tests: npm's package ``pyodide``, and the packages in Python that its kernel starts with.
 
-npm's package has the interpreter and the list of packages, but no package. Those that are only Python come from the
-package index; NumPy, which is compiled for the browser, is not there, and stays missing.
+npm's package has the interpreter and the list of packages, but no package. Packages in pure Python come from the
+package index; NumPy, which is compiled for the browser, is missing there.
 
 ``python -m tests.product.pyodide_folder FOLDER`` makes the folder, which the variable NBAUTOGRAD_PYODIDE then names.
 """

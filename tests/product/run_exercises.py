@@ -1,9 +1,9 @@
 """Run a notebook's cells in IPython as handed out, and at each check try wrong answers and the worked ones.
 
-``python -m tests.product.run_exercises NOTEBOOK < trials.json`` prints what the checks said, as JSON.
-``trials`` has, by number of exercise, a list of cells that a reader might write instead. The worked answers are checked
-in both languages; each check is also asked before its skeleton ran, as after a cell with a syntax error. After each
-check the skeleton stands again, as the cells that follow must do without an answer.
+``python -m tests.product.run_exercises NOTEBOOK < trials.json`` prints the results of the checks as JSON. ``trials``
+has, by number of exercise, a list of cells that a reader might write instead. The worked answers are checked in both
+languages; each check also runs before its skeleton, as after a cell with a syntax error. After each check the skeleton
+is restored, as the following cells must work without an answer.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Reader:
         self.shell = InteractiveShell()
 
     def run(self, cell: Cell) -> str:
-        """Return what a cell prints.
+        """Return the output of a cell.
 
-        :raises Exception: what the cell raises, where its tags do not say that it does.
+        :raises Exception: the cell's exception, unless its tags allow it.
         """
         printed = io.StringIO()
         with redirect_stdout(printed), redirect_stderr(printed):
@@ -44,14 +44,14 @@ class Reader:
         return printed.getvalue()
 
     def attempt(self, cell: Cell) -> str:
-        """Return what a cell prints, or the error that it raises."""
+        """Return the output of a cell, or its error."""
         try:
             return self.run(cell)
         except RuntimeError as error:
             return str(error)
 
     def check(self, cells: dict[str, Cell], number: str, *trial: Cell) -> str:
-        """Return what a check says after the skeleton and what was written below it."""
+        """Return the message of a check after the skeleton and the answer below it."""
         for cell in (cells[f"try-{number}"], *trial):
             self.run(cell)
         return self.run(cells[f"check-{number}"])

@@ -57,7 +57,7 @@ print(count, longest)
 
 
 def test_texts_of_the_tutorials_graphs_are_short() -> None:
-    """In a process of its own, as the cells of the tutorials change the library."""
+    """In a separate process, as the cells of the tutorials change the library."""
     if not documents():
         pytest.skip("needs the tutorial documents: the variable NBAUTOGRAD_SEEDS names their folder")
     done = subprocess.run([sys.executable, "-c", LONGEST], cwd=DOCS.parent, capture_output=True, text=True, check=False)

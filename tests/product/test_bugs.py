@@ -1,4 +1,4 @@
-"""The bugs of the course: under PyTorch the programs do what they do here, before the cure and after it."""
+"""Check that the programs of the course's bugs do the same under PyTorch, before and after the cure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NUMBERS = [name.removeprefix("try-") for name in CELLS if name.startswith("try-"
 
 
 def outcome(torch: Any, number: str, program: str) -> list[Any]:
-    """Return what the check of a program compares, or that the program raises."""
+    """Return the values that the check of a program compares, or its exception."""
     compared: list[Any] = []
 
     def differs(name: str, got: Any, wanted: Any) -> None:

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
-    """Run the command with a stand-in for JupyterLab, in an empty folder; the result also says how that was called."""
+    """Run the command with a stand-in for JupyterLab, in an empty folder; return its arguments as well."""
     for name, code in FAKE.items():
         module = tmp_path / "fake" / name
         module.parent.mkdir(parents=True)

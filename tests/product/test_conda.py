@@ -1,4 +1,4 @@
-"""The conda recipe: it says what ``pyproject.toml`` says, and rattler-build understands it, where that is installed."""
+"""Test the conda recipe: it agrees with ``pyproject.toml``, and rattler-build accepts it, if installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The course: both languages hold the same code, exercises are solved, and saved notebooks show what they should."""
+"""Test the course: both languages have the same code, exercises are solved, and saved outputs are current."""
 
 from __future__ import annotations
 

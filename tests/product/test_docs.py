@@ -43,7 +43,7 @@ sys.exit(bool(failed))
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES)
 def test_examples_run(page: str, tmp_path: Path) -> None:
-    """In a process of their own, as one of them declares an operation."""
+    """In a separate process, as one of them declares an operation."""
     command = [sys.executable, "-c", DOCTEST, str(ROOT / page)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -92,7 +92,7 @@ print(*shown, shell.user_ns["w"].grad, shell.user_ns["x"].grad)
     ],
 )
 def test_the_quickstart_runs(page: str, shown: str, gradients: str, tmp_path: Path) -> None:
-    """Run the cells of the page in one shell, and compare what they show."""
+    """Run the cells of the page in one shell, and compare their outputs."""
     text = (DOCS / page).read_text(encoding="utf-8")
     cells = re.findall(r"^```(?:\{code-cell\} ipython3|python)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     env = {**os.environ, "IPYTHONDIR": str(tmp_path)}

@@ -1,4 +1,4 @@
-"""Docstrings say what they should, and what they say in common words is true."""
+"""Check the content of docstrings, and the truth of their common phrases."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EXCEPT = {
     "distributions.identity_transform": "an object, whose class is described",
 }
 MOST = {"parameters": 31, "result": 57, "raises": 103, "example": 26}
-"""So many names of all families lacked these when the numbers were written down: they may only fall."""
+"""The number of names of all families without these when first counted: it may only fall."""
 
 
 @pytest.fixture(scope="module")

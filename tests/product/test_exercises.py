@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
 NAMES = sorted(path.stem for path in FOLDER.glob("[0-9a]*.ipynb") if '"try-1"' in path.read_text(encoding="utf-8"))
 TRIALS = tomllib.loads((Path(__file__).parent / "wrong_answers.toml").read_text(encoding="utf-8"))
-"""Of each exercise: what a reader may write instead, and what the check says to it."""
+"""For each exercise: other answers of a reader, and the check's messages."""
 
 
 @pytest.mark.sweep

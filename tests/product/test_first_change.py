@@ -22,7 +22,7 @@ PAGES = {
     "first_magic": ["put", "put", "put", "run", "put", "run"],
     "first_picture": ["put", "run", "put", "run"],
 }
-"""By page, its steps."""
+"""The steps of each page."""
 
 
 def put(path: Path, place: str, code: str) -> None:

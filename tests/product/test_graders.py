@@ -25,7 +25,7 @@ HANDED_IN: dict[str, tuple[dict[str, str], float]] = {
     "empty": ({}, 0),
     "hostile": ({"try-1": "def check(name, *answers):\n    print('right')\n\n\ngrad_of_w = grad_of_x = 0"}, 0),
 }
-"""Of each student: the answers, and the points."""
+"""For each student: the answers, and the points."""
 
 
 def run(folder: Path, *arguments: str) -> None:

@@ -1,4 +1,4 @@
-"""The house stays in order: wings with walls, docstrings that name what exists, numbers that only fall."""
+"""Check the order of the house: wings with walls, docstrings with existing names, numbers that only fall."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_every_name_in_a_docstring_exists() -> None:
 
 
 def entries() -> set[str]:
-    """Return what stands at the top of the package and has no name of PyTorch's."""
+    """Return the names at the top of the package that PyTorch does not have."""
     found = {path.name.partition(".")[0] for path in PACKAGE.iterdir()} - {"__init__", "__pycache__", "py"}
     return found - house.PYTORCH
 

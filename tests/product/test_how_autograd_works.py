@@ -32,7 +32,7 @@ def plain(cell: str) -> str:
 
 
 def printed(T: Any) -> list[str]:
-    """Run the cells that hold for both libraries, and return what each prints."""
+    """Run the cells that are for both libraries, and return their outputs."""
     namespace: dict[str, Any] = {"torch": T}
     shown = []
     for number, cell in enumerate(CELL.findall(text("autograd.md").partition(CHOICES)[0])):

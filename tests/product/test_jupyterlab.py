@@ -288,7 +288,7 @@ def test_it_plays_on_without_a_kernel(page):
 
 
 def opened(page, name):
-    """Another notebook in the same JupyterLab, in front; what it shows."""
+    """Open another notebook in the same JupyterLab, in front, and return its output."""
     page.evaluate("path => { window.jupyterapp.commands.execute('docmanager:open', { path }); }", name)
     page.wait_for_function(
         "name => { const panel = window.jupyterapp.shell.currentWidget;"

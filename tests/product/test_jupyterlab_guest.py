@@ -79,7 +79,7 @@ class Lab:
         return self.page.locator(f".jp-Notebook .jp-Cell[data-windowed-list-index='{place}']")
 
     def run(self, name: str, keys: str = "") -> Any:
-        """Run a cell, by keys of whoever has the focus where some are given; gives what it shows, newly drawn."""
+        """Run a cell, by keys if some are given; return its new output."""
         old = self.cell(name).locator(".jp-OutputArea-output *")
         old.evaluate_all("elements => elements.forEach((element) => { element.dataset.former = ''; })")
         if keys:
@@ -91,7 +91,7 @@ class Lab:
         return shown.first
 
     def state(self) -> list[Any]:
-        """Of each cell its kind, its source and its count: what plain keys of a notebook change."""
+        """For each cell its kind, its source and its count: the parts that a notebook's shortcuts change."""
         return self.page.evaluate(
             "() => window.jupyterapp.shell.currentWidget.context.model.toJSON().cells"
             ".map((cell) => [cell.id, cell.cell_type, cell.source, cell.execution_count])"
@@ -236,8 +236,8 @@ PLAYERS = ("player", "predict", "lens", "monitor")
 def growth(lab: Lab, name: str) -> tuple[float, float]:
     """Bytes of heap and listeners by which the page grows with each run of a cell, at its best.
 
-    JupyterLab's own listeners come in batches of more than a hundred, now and then, and on a busy machine the browser
-    may still hold what it drops later. What is never given back shows in every round.
+    JupyterLab's own listeners come in occasional batches of more than a hundred, and on a busy machine the browser may
+    still hold dropped ones. A leak shows in every round.
     """
     best, held = (float("inf"), float("inf")), False
     for _ in range(8):
@@ -256,8 +256,8 @@ def growth(lab: Lab, name: str) -> tuple[float, float]:
 def test_a_cell_that_runs_again_gives_back_what_it_took(lab: Lab) -> None:
     """It keeps at most four times the heap of a widget of 300 words, or 200 kB, and no listeners.
 
-    JupyterLab itself adds one listener with each run, the plain widget's included; a player has more than a hundred.
-    While the plain widget is measured, the browser may free what was dropped before: its growth counts from 0 on.
+    JupyterLab itself adds one listener per run, also for the plain widget; a player has more than a hundred. While the
+    plain widget is measured, the browser may free dropped listeners: its growth counts from 0 on.
     """
     for name in (*PLAYERS, "plain"):
         lab.run(name)

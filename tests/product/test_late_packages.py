@@ -1,4 +1,4 @@
-"""SciPy and ml_dtypes are loaded when they are asked for, in a browser too."""
+"""Check that SciPy and ml_dtypes load at their first use, also in a browser."""
 
 from __future__ import annotations
 

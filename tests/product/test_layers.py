@@ -1,4 +1,4 @@
-"""The package's layers: who may import whom, what an import brings in, and what the names in formulas mean."""
+"""Test the package's layers: allowed imports, the modules loaded by an import, and the names in formulas."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LAYERS = [
     {f"nbautograd.{name}" for name in WINGS["product"][0].split()},
     {"nbautograd"},
 ]
-"""A module imports from its own layer and from those before it. Imports inside functions and for types count, too."""
+"""A module imports from its own layer and from those before it, including imports inside functions and for types."""
 VIZ = "nbautograd.viz"
 VIZ_LAYERS = [
     {f"nbautograd.viz.{name}" for name in ("escape", "language", "program", "settings", "translations")},
@@ -161,7 +161,7 @@ def test_pictures_see_the_protocol_only() -> None:
 
 
 OF_NOTEBOOKS = {"nbautograd.cli.lite", "nbautograd.cli.player", "nbautograd.exercises"}
-"""The commands write the pictures' script; what only notebooks import speaks the language of their pictures."""
+"""The commands write the pictures' script; only notebook modules speak the language of pictures."""
 
 
 def test_nothing_but_the_extension_hook_names_the_pictures() -> None:

@@ -154,7 +154,7 @@ print(json.dumps([published, [kind for kind, *_ in sent]]), file=sys.__stdout__)
 
 
 def test_players_open_in_the_shell_of_pyodides_kernel(tmp_path: Path) -> None:
-    """The kernel's own Python, without its browser: what it publishes of a player, and what the widget sends."""
+    """The kernel's own Python, without its browser: its messages for a player, and those of the widget."""
     needs.package("jupyterlite_core")
     static = lite.extension("jupyterlite-pyodide-kernel", lite.KERNEL) / "static" / "pypi"
     (kernel,) = static.glob("pyodide_kernel-*.whl")

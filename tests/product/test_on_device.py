@@ -34,7 +34,7 @@ def started(folder: Path, *options: str) -> Any:
 
 
 def run(folder: Path, *options: str) -> tuple[int, str]:
-    """The exit status, and what was said."""
+    """Return the exit status and the output."""
     process = started(folder, *options)
     said, _ = process.communicate(timeout=100)
     return process.returncode, said

@@ -1,4 +1,4 @@
-"""All tests, and whatever they start, compute as on any processor with AVX2; whoever sets a level has it."""
+"""Check that all tests and their child processes compute as on any processor with AVX2, unless a level is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle notices a few units in the last place, keeps what it is told, and is the only one that asks PyTorch."""
+"""Test the oracle: it notices a few units in the last place, stores answers, and alone asks PyTorch."""
 
 from __future__ import annotations
 

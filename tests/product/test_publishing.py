@@ -1,4 +1,4 @@
-"""The workflows that test, publish and release: each step runs what exists, with as few rights as it needs."""
+"""Test the workflows for tests, pages and releases: each step runs existing commands with minimal rights."""
 
 from __future__ import annotations
 

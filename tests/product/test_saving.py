@@ -160,7 +160,7 @@ def index_in_kernel(page: Any) -> str:
 
 
 def kernel_hears(page: Any, key: str) -> bool:
-    """Press a key of the player; return whether the kernel then has the step that is shown."""
+    """Press a key of the player; return whether the kernel then has the shown step."""
     page.locator(PLAYER).press(key)
     wait_in_page(page, 300)
     return index_in_kernel(page) == page.locator(PLAYER).get_attribute("data-step")

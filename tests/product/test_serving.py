@@ -85,7 +85,7 @@ class Lab:
                     process.wait()
 
     def _page(self, process: subprocess.Popen[bytes]) -> str:
-        """The address with its token, as the log shows it, once the server answers there."""
+        """Return the address with its token from the log, once the server answers there."""
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             assert process.poll() is None, self.log
@@ -158,7 +158,7 @@ def test_of_a_folder_that_is_served_it_names_the_address(lab: Lab) -> None:
 
 
 def configured(lab: Lab, text: str) -> None:
-    """Write what Jupyter reads from the home folder."""
+    """Write Jupyter's files in the home folder."""
     folder = lab.folder / "home" / ".jupyter"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "jupyter_server_config.py").write_text(text)

@@ -1,4 +1,4 @@
-"""Slides: which cell stands on which, players that play in a browser without a network, stills to be printed."""
+"""Test slides: the slide of each cell, players without a network, and stills for printing."""
 
 from __future__ import annotations
 

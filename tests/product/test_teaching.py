@@ -1,4 +1,4 @@
-"""The teacher's kit: the key answers every open question, the quiz's answers are what its programs print."""
+"""Test the teacher's kit: the key answers every open question, and the quiz's answers are its programs' outputs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def key(language: str) -> list[str]:
 
 
 def printed(torch: Any) -> list[str]:
-    """Return what each program of the quiz prints under a library."""
+    """Return the output of each program of the quiz under a library."""
     answers = []
     for code, _ in quiz("en"):
         said = io.StringIO()

@@ -1,8 +1,7 @@
 """Every code cell of the tutorial documents, with nbautograd standing in for PyTorch.
 
-Each is compared with the results in its document, and, where PyTorch is installed, with PyTorch's for the same
-cell after the same seed: character for character, addresses aside. PyTorch itself goes through the first comparison
-too, which checks this file.
+Each is compared with the results in its document and, if installed, with PyTorch's for the same cell after the same
+seed: character for character, except addresses. PyTorch itself also takes the first comparison, which checks this file.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def test_every_cell_is_found():
 
 @pytest.mark.parametrize("cell", CELLS, ids=cell_id)
 def test_cells_are_whole(cell):
-    """Code and output were told apart: the code parses, and no statement is left over in the output."""
+    """Check the separation of code and output: the code parses, and no statement is left in the output."""
     tree = ast.parse(re.sub(r"^%.*", "", cell.code))
     printed = cell.shown.replace('  print("gradient:', "")  # quoted by a warning
     assert not re.search(r"^\s*(print\(|return |def |class |import |\w+ = |\w+\.backward\()", printed, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Type checkers and editors see what declarations make: the stubs are current, right and wrong calls differ."""
+"""Check that type checkers and editors see declarations: the stubs are current, and wrong calls are errors."""
 
 from __future__ import annotations
 

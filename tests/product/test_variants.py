@@ -60,7 +60,7 @@ def no_results(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def said(name: str, answers: dict[str, Any], variant: int) -> str:
-    """Return what a check says to answers, in a variant."""
+    """Return the message of a check for answers, in a variant."""
     call = f'check("{name}", {arguments(name)}, variant={variant})'
     printed = StringIO()
     with redirect_stdout(printed):

@@ -1,4 +1,4 @@
-"""The check of words finds what it should find, and counts what stands."""
+"""Test the check of words: it finds the patterns, and counts them."""
 
 from __future__ import annotations
 

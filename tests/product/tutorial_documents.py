@@ -156,7 +156,7 @@ def _execute(cell: Cell, scope: dict[str, Any]) -> None:
 
 
 def masked(text: str) -> str:
-    """The text without what differs from run to run, and without white space that the exports have lost."""
+    """Return the text without parts that vary between runs, and without white space that the exports have lost."""
     text = re.sub(r"0x[0-9a-fA-F]+", "0x", text)
     text = _numbered(text)
     text = re.sub(r"^'\d+\.\d+\.\d+.*'$", "'VERSION'", text, flags=re.MULTILINE)
@@ -171,6 +171,8 @@ def _numbered(text: str) -> str:
 
 
 def form(text: str) -> str:
-    """The masked text with every number replaced and white space evened out: what random values leave alike."""
+    """Return the masked text with every number replaced and white space normalized: the part independent of random
+    values.
+    """
     text = re.sub(r"[-+]?\d+\.?\d*(e[-+]\d+)?", "N", masked(text))
     return re.sub(r"\s+", " ", text).replace("[ ", "[")

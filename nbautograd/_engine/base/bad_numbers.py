@@ -64,7 +64,7 @@ class BadNumber(NamedTuple):
     """A NaN or an infinity, and where it comes from."""
 
     operation: str
-    """Of a forward pass ``log``; of a backward pass the node, ``SqrtBackward0``."""
+    """For a forward pass ``log``; for a backward pass the node, ``SqrtBackward0``."""
     result: str
     """Such as ``-inf``."""
     element: tuple[int, ...]

@@ -64,7 +64,7 @@ class Cut(NamedTuple):
     """The call that stops a gradient."""
 
     name: str
-    """The variable that no gradient reaches this way."""
+    """The variable that gets no gradient this way."""
     call: str
     line: int
 

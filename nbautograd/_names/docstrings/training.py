@@ -14,7 +14,7 @@ TABLES = Tables(
         "base_momentum": "the momentum at the highest learning rate.",
         "batch_sampler": "yields lists of indices, one for each batch.",
         "batch_size": "the number of samples in a batch.",
-        "betas": "the shares of the past in the mean of gradients and in that of their squares.",
+        "betas": "the decay rates of the running means of the gradient and of its square.",
         "capturable": "for CUDA graphs, which are not supported; accepted or rejected as the class describes.",
         "centered": "subtract the mean of the gradients: divide by their standard deviation.",
         "cycle_momentum": "move the momentum opposite to the learning rate.",

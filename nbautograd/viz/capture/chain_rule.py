@@ -35,7 +35,7 @@ EXACT = 4096  # limit of the elements compared to recognize a tensor
 
 
 class TilePool:
-    """The tiles of a recording, each once: what one step sends, the next one receives."""
+    """The tiles of a recording, without repeats: a tile sent by one step is received by the next one."""
 
     def __init__(self) -> None:
         self.tiles: list[Tile] = []
@@ -98,7 +98,7 @@ class ChainStep:
     upstream: int = -1
     factor: int = -1
     product: int = -1
-    """Before the sums that undo broadcasting, where there are any."""
+    """Before the sums that undo broadcasting, if any."""
     sent: int = -1
     left: bool = False
     """True if the matrix is the left factor."""
@@ -108,19 +108,18 @@ class ChainStep:
     told: str = ""
     """Which of the player's sentences says why no element can be written out."""
     story: str = ""
-    """Which of them says what the operation does with the elements that came."""
+    """The key of the sentence about the operation's effect on the arriving elements."""
     places: tuple[int, ...] = ()
-    """For each element of the product the one of the upstream gradient that it is made from, where that is another
-    one."""
+    """For each element of the product, the matching element of the upstream gradient, if their order differs."""
     rows: Terms | None = None
-    """Of what is no product: of which elements that came each one that was sent is the sum."""
+    """For a step that is not a product: the arriving elements whose sum each sent element is."""
     more: tuple[int, ...] = ()
     """The tiles of the further gradients that came, of an operation with several results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """The gradients that a node received, and what its formulas name, copied before the node runs and frees it."""
+    """The gradients that a node received and the values in its formulas, copied before the node runs and frees them."""
 
     gradients: Came = field(default_factory=dict)
     count: int = 1
@@ -142,7 +141,7 @@ class Arrival:
         """Return the gradients that arrived at a node that is about to run.
 
         :param kept: what ``kept_before`` gave at the start of the pass.
-        :param told: whether the node has formulas, which need what it saved.
+        :param told: True if the node has formulas, which need its saved values.
         """
         came = {i: gradient for i, gradient in enumerate(gradients) if gradient is not None}
         known = kept.get(node)
@@ -186,7 +185,7 @@ def chain_step(
 
     :param node: the live node.
     :param names: of the gradient that came, and of the one that was sent.
-    :param pair: the operation from which the gradient came, where it came from one only.
+    :param pair: the operation that sent the gradient, if there is only one.
     """
     gradients = list(came.gradients.values())
     derivative = local_derivative(

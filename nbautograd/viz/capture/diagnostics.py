@@ -51,9 +51,9 @@ def log_size(value: Any) -> float | None:
 
 
 def first_bad(node: Any, incoming: Any, sent: Any, names: Mapping[str, str]) -> str:
-    """Which element first is not finite, and the numbers that went into it; nothing where that cannot be told.
+    """Find the first element that is not finite, and its inputs; return nothing if they are unknown.
 
-    :param names: what the user calls the operands.
+    :param names: the user's names of the operands.
     """
     try:
         array = values.host(sent)
@@ -113,7 +113,7 @@ def reset(was: str, grad: Any) -> str:
 def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ...]:
     """For each leaf of a small graph vᵀJ with its numbers; nothing where that is large or might have side effects.
 
-    The rows of J are passes of their own, so nothing is done where users would notice: hooks, custom functions.
+    The rows of J are separate passes, so they must not trigger users' code: hooks, custom functions.
     """
     model = model.entire
     nodes = [node for node in model.handles.ops if not hasattr(node, "variable")]

@@ -1,4 +1,4 @@
-"""The formulas of a step with its numbers put in, where what they come to is what was sent."""
+"""The formulas of a step with its numbers, if their value is the sent gradient."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def equations(node: Node, slot: int, sent: str, receives: Sequence[tuple[str, st
     """Return the equations by which an operation computed the gradients that it sent to one of its inputs.
 
     :param sent: the gradient that it sent, as text.
-    :param receives: what it had received, by name.
+    :param receives: the gradients it had received, by name.
     """
     lines = []
     for formula in node.formulas:

@@ -46,11 +46,11 @@ class Failure:
     summary: str
     alarms: tuple[str, ...]
     freed: tuple[str, ...] = ()
-    """Ids of the operations whose saved values are gone."""
+    """Ids of the operations with freed saved values."""
     story: tuple[tuple[str, str, str], ...] = ()
-    """(what happened, the details, the line of code where), in the order of time."""
+    """(event, details, line of code), in order of time."""
     changed: tuple[str, int] | tuple[()] = ()
-    """The cell and the line that wrote to a saved value, where that is known."""
+    """Return the cell and the line that wrote to a saved value, if known."""
     products: tuple[Product, ...] = ()
     drawn: GraphModel | None = None
     """Another graph to draw: the one that should have led to a tensor that has none."""
@@ -94,7 +94,7 @@ def refused(
 
 
 def _cut_graph(cause: Cause, tensor: Any, namespace: Mapping[str, Any], resolve: Resolve | None) -> GraphModel | None:
-    """The graph that should have led to a tensor, and the line from there that no gradient goes along."""
+    """The expected graph of a tensor, and the line of the cut in it."""
     source = namespace.get(cause.source)
     if source is tensor or not is_tensor(source):
         return None
@@ -185,7 +185,7 @@ def _with(what: str, value: Any) -> str:
 
 
 def _out_of_place(line: str, name: str) -> tuple[str, str, str]:
-    """A write in place, the assignment of a new tensor that does the same, if there is one, and the variable.
+    """Return a write in place, an equivalent assignment of a new tensor, if one exists, and the variable.
 
     >>> _out_of_place("h.add_(1)", "h"), _out_of_place("h *= 2  # twice", "t1"), _out_of_place("h[0] = 1", "h")
     (('h.add_(1)', 'h = h.add(1)', 'h'), ('h *= 2', 'h = h * 2', 'h'), ('h[0] = 1', '', 'h'))

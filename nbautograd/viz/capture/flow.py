@@ -27,18 +27,18 @@ class Flow:
     """Sizes of gradients: a number with its sign if there is one element, else the Euclidean norm."""
 
     received: dict[Any, float] = field(default_factory=dict)
-    """By node: of the sum of the gradients that came."""
+    """By node: the size of the sum of its arriving gradients."""
     sent: dict[tuple[Any, int], float] = field(default_factory=dict)
     """By node and edge."""
     gradients: list[Any] = field(default_factory=list)
-    """Of the targets; None if nothing came there."""
+    """For each target; None if no gradient arrived."""
     several: set[Any] = field(default_factory=set)
-    """Nodes to more than one output of which a gradient came, so that no factor can be told."""
+    """Nodes with gradients at several outputs, for which no factor can be computed."""
     told: str = ""
     """Why there are no sizes: ``freed``, ``hooks`` or the error of the pass."""
 
     def factor(self, node: Any, edge: int) -> float | None:
-        """Return the ratio of the gradient along an edge to the one that came to its node."""
+        """Return the ratio of the gradient along an edge to the gradient of its node."""
         came, sent = self.received.get(node), self.sent.get((node, edge))
         return None if came is None or sent is None or not came or node in self.several else sent / came
 
@@ -65,7 +65,7 @@ def size_of(value: Any) -> float:
 
 
 def sum_of(gradients: Sequence[Any]) -> float:
-    """Return the size of all gradients that came to a node."""
+    """Return the size of the total gradient of a node."""
     sizes = [size_of(g) for g in gradients if g is not None]
     return sizes[0] if len(sizes) == 1 else float(np.linalg.norm(sizes)) if sizes else 0.0
 

@@ -39,7 +39,7 @@ class FoldedSum:
         self.sizes.append(size)
 
     def known(self) -> Tile | None:
-        """The sum; None where the terms are known too roughly to tell it."""
+        """Return the sum, or None if the terms are too imprecise."""
         total = self.total
         if total is None or len(total.cells) <= MANY or total.block != (1, 1):
             return total
@@ -47,13 +47,13 @@ class FoldedSum:
         return total if self.count * ROUGH <= SHARE * largest else None
 
     def curve(self) -> tuple[float | None, ...]:
-        """The sizes, at most so many that a small curve can show them."""
+        """Return the sizes, reduced to the number that a small curve can show."""
         step = math.ceil(len(self.sizes) / POINTS)
         return tuple(self.sizes[::step])
 
 
 def several(model: GraphModel) -> dict[str, int]:
-    """The lines that stand for several gradients of one value, and for how many."""
+    """The lines that represent several gradients of one value, and their number."""
     return {line: counts[0] for line, counts in _lines(model).items() if len(counts) == 1 and counts[0] > 1}
 
 
@@ -63,7 +63,7 @@ def mixed(model: GraphModel) -> set[str]:
 
 
 def _lines(model: GraphModel) -> dict[str, list[int]]:
-    """Of each line of a folded view for each value whose gradients it stands for: for how many."""
+    """For each line of a folded view and each value whose gradients it represents: their number."""
     counts: dict[str, Counter[tuple[str, int]]] = {}
     for edge in model.entire.edges if model.stands else ():
         if edge.kind == "flow" and (line := model.stands.get(edge.id, edge.id)):
@@ -72,7 +72,7 @@ def _lines(model: GraphModel) -> dict[str, list[int]]:
 
 
 def added(one: Tile | None, other: Tile | None) -> Tile | None:
-    """The tile of the sum of two tensors; None where that is not known."""
+    """Return the tile of the sum of two tensors, or None if unknown."""
     if one is None or other is None or (one.shape, one.block) != (other.shape, other.block):
         return None
     numbers = [float(a) + float(b) for a, b in zip(one.cells, other.cells, strict=True)]
@@ -93,7 +93,9 @@ def text_of(total: Tile | None) -> str:
 def sums_in_view(
     model: GraphModel, labels: Mapping[str, str], edge_tiles: Mapping[str, int], tiles: Sequence[Tile]
 ) -> tuple[dict[str, str], dict[str, int], Sequence[Tile], dict[str, int]]:
-    """Labels and tiles of a folded view, where several edges are one line, and how many gradients each line has."""
+    """Return labels and tiles of a folded view, whose lines represent several edges, and the number of gradients per
+    line.
+    """
     known = dict(enumerate(tiles))
     shown = {model.stands.get(key, key): text for key, text in labels.items()}
     numbers = {model.stands.get(key, key): number for key, number in edge_tiles.items()}

@@ -33,10 +33,10 @@ class ForwardPass:
     steps: tuple[tuple[str, Columns | None], ...] = ()
     """(the operation's id, which part of its line called it, where that is known)"""
     cells: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
-    """By what a cell or file is called: its lines with their numbers."""
+    """By name of the cell or file: its lines with their numbers."""
 
     def to_json(self) -> dict[str, Any]:
-        """As lists and dictionaries."""
+        """Return lists and dictionaries."""
         return {"steps": [[key, *(columns or ())] for key, columns in self.steps],
                 "cells": {name: [list(line) for line in lines] for name, lines in self.cells.items()}}  # fmt: skip
 
@@ -44,7 +44,7 @@ class ForwardPass:
 def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
     """The forward pass of a graph whose nodes are alive.
 
-    :param by_group: what happens in succession in one closed group is one step, for graphs of very many operations.
+    :param by_group: merge consecutive operations of a closed group into one step, for very large graphs.
     """
     whole = model.entire
     if by_group:
@@ -62,9 +62,9 @@ def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
 
 
 def columns(trace: Any) -> Columns | None:
-    """Which part of its line an operation was called from; None where that is not known.
+    """Return the part of the line that called an operation, or None if unknown.
 
-    Of an expression on several lines it is the part on the line where it begins.
+    For an expression on several lines, return the part on its first line.
     """
     line, last, start, stop = place_of(trace) or (None, None, None, None)
     if line is None or line != trace.lineno:

@@ -48,7 +48,7 @@ class FrameLog:
     drawn: GraphModel
     """The graph that is running, as the picture shows it."""
     model: GraphModel
-    """The graph that is running, with all its operations: which of them are drawn is the picture's matter."""
+    """The running graph with all its operations; the picture decides which of them to draw."""
 
     def run(self, scene: int) -> None:
         """Make a graph the one that runs."""
@@ -57,7 +57,7 @@ class FrameLog:
 
     @property
     def told(self) -> GraphModel:
-        """The graph whose nodes the steps name: of a large one, what the picture shows of it."""
+        """Return the graph whose nodes the steps refer to; for a large graph, the drawn part."""
         return self.drawn if is_large(self.drawn) else self.model
 
     def timeline(self, passes: int) -> Timeline:
@@ -99,7 +99,7 @@ class FrameLog:
             self.settle()
 
     def settle(self) -> None:
-        """Tell in the step of a group what its leaves have got: once, since each time the whole row is written."""
+        """Report the new gradients of leaves in the step of a group: once, since each report writes the whole row."""
         self.is_inner = False
         got = {key: leaf for key, leaf in self.owed.items() if key in self.drawn.by_id}
         self.owed = {}
@@ -110,7 +110,7 @@ class FrameLog:
             self.frames[-1] = last.but(leaves=last.leaves | leaves, ledger=last.ledger | ledger)
 
     def with_gradient(self, frame: Frame, edge: str, gradient: Any) -> Frame:
-        """Return the frame with the gradient that goes along an edge, unless nothing is drawn of it."""
+        """Return the frame with the gradient on an edge, unless it is not drawn."""
         if self.is_inner and not self.drawn.stands.get(edge, edge):
             return frame
         size = log_size(gradient)
@@ -157,14 +157,14 @@ class FrameLog:
         self.add(new)
 
     def redrawn(self, model: GraphModel | None) -> GraphModel:
-        """The current graph, exchanged for another one, if there is one."""
+        """Replace the current graph by another one, if there is one."""
         if model is not None:
             self.scenes[self.scene] = model
             self.run(self.scene)
         return self.model
 
     def build(self, roots: list[Any], namespace: Mapping[str, Any] | None) -> GraphModel:
-        """The graph of these roots, of which as much is described as steps will tell of."""
+        """Return the graph of these roots, with descriptions of the nodes in the steps."""
         return build(roots, namespace, resolve=self.resolve, described=STEP_BY_STEP)
 
     def add(self, new: GraphModel) -> None:
@@ -182,7 +182,7 @@ def is_large(model: GraphModel) -> bool:
 
 
 def _is_same(one: GraphModel, other: GraphModel) -> bool:
-    """Return whether two graphs show the same numbers: of a loop the first nodes tell, and the rest is not compared."""
+    """Return whether two graphs show the same numbers: of a loop only the first nodes are compared."""
     if (len(one.nodes), one.edges, one.roots) != (len(other.nodes), other.edges, other.roots):
         return False
     pairs = zip(one.nodes, other.nodes, strict=True)

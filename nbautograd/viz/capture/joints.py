@@ -1,5 +1,5 @@
-"""Computed values that tell more than their value: the sum over paths of one that several operations use, term by term,
-and the ``.grad`` of one that retains it.
+"""Computed values with more than a value: the sum over paths, term by term, for a value with several users, and the
+``.grad`` of a value that retains it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ MAX_CHARACTERS = 30  # limit of the characters of a sum written out in a box
 class _Joint:
     """The gradients that have reached one computed value in the current pass.
 
-    :param expected: how many terms will come; one where there is no sum.
+    :param expected: the number of expected terms; one without a sum.
     :param kept: the tensor, if it keeps its gradient and is alive.
-    :param grad: what it had kept when the graph was drawn.
+    :param grad: the stored gradient when the graph was drawn.
     """
 
     def __init__(self, expected: int, kept: Any, grad: str) -> None:
@@ -43,7 +43,7 @@ class _Joint:
 
 
 class Joints:
-    """The sums over paths of one pass at all computed values that several operations use, and gradients that are kept.
+    """The sums over paths of one pass at all computed values with several users, and the retained gradients.
 
     They go by the id of the value's box, or of its operation where the value has no box.
     """
@@ -58,7 +58,7 @@ class Joints:
         return {key: joint.state() for key, joint in self._joints.items() if key in drawn}
 
     def arrive(self, node: str, index: int, gradient: Any, total: Any) -> dict[str, LeafState]:
-        """Add a term to the sum for a result of ``node``; ``total`` is the sum so far. The new state, if it is one."""
+        """Add a term to the sum for a result of ``node``; ``total`` is the sum so far. Return a new state."""
         key = self._place(node, index)
         joint = self._joints.get(key)
         if joint is None:
@@ -90,7 +90,7 @@ class Joints:
 
 
 def waiting(model: GraphModel, leaves: Mapping[str, LeafState]) -> dict[str, LeafState]:
-    """The states of leaves and joints, and of joints that nothing has been told of yet: none has come.
+    """Return the states of leaves and joints, and of joints without a gradient so far.
 
     :param model: as it is drawn, perhaps folded.
     """

@@ -62,7 +62,7 @@ def tile_json(tile: Tile) -> dict[str, Any]:
 
 
 def shorten(frames: list[dict[str, Any]]) -> None:
-    """Write of each row of the ledger only the terms that are new, and how many are as before (``kept``)."""
+    """Write only the new terms of each row of the ledger, and the number of unchanged ones (``kept``)."""
     former: dict[tuple[int, int, str], tuple[Any, ...]] = {}
     for frame in frames:
         for key, row in frame.get("ledger", {}).items():

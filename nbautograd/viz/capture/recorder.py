@@ -1,4 +1,4 @@
-"""From the engine's events to the frames of an animation.
+"""Convert the engine's events to the frames of an animation.
 
 A :class:`Recorder` gets each event of a backward pass (see ``protocol``) and stores at once, as text, what a picture of
 that moment shows, since arrays change later. The result, a :class:`Timeline`, is plain JSON. A leaf has two sums: over
@@ -76,7 +76,7 @@ class Recorder:
         self.troubles = 0
 
     def __call__(self, event: protocol.Event) -> None:
-        """Write down one event. What cannot be drawn is left out; the pass goes on."""
+        """Record one event. Events that cannot be drawn are omitted; the pass continues."""
         handler = getattr(self, f"_on_{type(event).__name__}", None)
         if handler is None:
             return
@@ -187,7 +187,7 @@ class Recorder:
         return "gradient" if math.prod(getattr(gradient, "shape", ())) > 1 else gradient_name("", root, root)
 
     def _meet_leaves(self) -> list[str]:
-        """Start the rows of this pass's leaves; what was done to their ``.grad`` since the last pass, in words."""
+        """Start the rows of this pass's leaves, and describe the changes of their ``.grad`` since the last pass."""
         handles, self.leaves, said = self.model.handles, {}, []
         tensors = {handles.leaves[id(t)]: t for t in handles.kept if id(t) in handles.leaves}
         for node in self.model.leaves:
@@ -245,7 +245,7 @@ class Recorder:
         )
 
     def _receives(self, key: str, gradients: Sequence[Any]) -> tuple[tuple[str, str], ...]:
-        """Return the gradients that came to an operation, by name, with the terms of their sums."""
+        """Return the gradients that reached an operation, by name, with the terms of their sums."""
         receives = []
         for index, gradient in enumerate(gradients):
             if gradient is not None:

@@ -31,12 +31,12 @@ RANDOM = "nbautograd._engine.ops.creation"  # the package of operations that cre
 Parameter = tuple[str, int | None]
 """The name of a parameter, and which part of the list passed for it, if it takes one."""
 Place = tuple[str, int]
-"""The id of an operation or leaf, and which of its results."""
+"""The id of an operation or leaf, and the index of the result."""
 
 
 @dataclass(frozen=True)
 class _ReplayedCall:
-    """One operation with its arguments: places of values that are computed, or arrays and options as they were."""
+    """One operation with its arguments: places of computed values, or the original arrays and options."""
 
     node: str
     function: Any
@@ -49,7 +49,7 @@ class _ReplayedCall:
 
 @dataclass(frozen=True)
 class Outcome:
-    """All values of a graph, and what its leaves get, by the ids of boxes."""
+    """All values of a graph, and the gradients of its leaves, by the ids of boxes."""
 
     values: dict[str, list[float]]
     grads: dict[str, list[float]]
@@ -128,7 +128,7 @@ class Replay:
 def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
     """The graph of ``root`` in a form that can be computed again; None if it cannot be.
 
-    :param model: with its live objects, before a backward pass has freed what they saved.
+    :param model: with its live objects, before a backward pass has freed the saved tensors.
     :param seed: the gradient that the pass starts with, or None.
     """
     whole = model.entire
@@ -178,7 +178,7 @@ def _copied(value: Any) -> np.ndarray[Any, Any]:
 
 
 def _numbers(tensor: Any) -> list[float]:
-    """The elements of a real tensor; nothing of others, which a picture cannot show as numbers."""
+    """The elements of a real tensor; empty for others, which a picture cannot show as numbers."""
     array = values.host(tensor)
     if array.dtype.kind not in "biuf" or array.size > MAX_ELEMENTS or not np.isfinite(array).all():
         return []

@@ -1,7 +1,7 @@
-"""The frames of an animation as plain data, and what has happened by each of them.
+"""The frames of an animation as plain data, and the accumulated state at each of them.
 
-A :class:`Timeline` holds the graphs that ran (its *scenes*) and the steps in the engine's own order. Everything in it
-is text and numbers, so it is JSON, and the player needs nothing else.
+A :class:`Timeline` holds the graphs that ran (its *scenes*) and the steps in the engine's own order. It contains only
+text and numbers, so it is JSON, and the player needs no other data.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LeafState:
     grad_tile: int = -1
     got: int = 0
     of: int = 0
-    """Of a sum over several paths, how many of its terms have come; 0 of 0 where there is one path only."""
+    """For a sum over several paths, the number of arrived terms; 0 of 0 for a single path."""
     kept: bool = False
     """True if the sum has been added to ``.grad``."""
 
@@ -63,7 +63,7 @@ class LeafState:
 
 @dataclass(frozen=True)
 class FrameState:
-    """The state after a frame: what is active, what has happened, and the texts that have changed."""
+    """The state after a frame: active nodes, finished nodes, and changed texts."""
 
     active: frozenset[str] = frozenset()
     done: frozenset[str] = frozenset()
@@ -74,11 +74,11 @@ class FrameState:
     tiles: Sequence[Tile] = ()
     """All tiles of gradients, which the leaves and ``edge_tiles`` name by their numbers."""
     edge_tiles: Mapping[str, int] = field(default_factory=dict)
-    """Of the gradients on edges; -1 for no tile."""
+    """For gradients on edges; -1 for no tile."""
     scale: float = 0.0
     """The upper end of the color scale of the gradients; 0 without gradients."""
     sums: Mapping[str, int] = field(default_factory=dict)
-    """Of the lines of a folded view that carry a sum, how many gradients it is of."""
+    """For the lines of a folded view with a sum, the number of gradients in it."""
 
     def seen_in(self, model: GraphModel) -> FrameState:
         """Return the frame in a folded view of the graph: a group for events inside, the latest text of a line."""
@@ -150,7 +150,7 @@ class Frame:
     node: str = ""
     active: tuple[str, ...] = ()
     received: tuple[str, ...] = ()
-    """Active edges along which the gradient came; the other active edges carry what the node sends."""
+    """Active edges of the arriving gradient; the other active edges carry the sent gradient."""
     labels: dict[str, str] = field(default_factory=dict)
     leaves: dict[str, LeafState] = field(default_factory=dict)
     ledger: dict[str, LedgerRow] = field(default_factory=dict)
@@ -161,27 +161,27 @@ class Frame:
     chain: tuple[ChainStep, ...] = ()
     """The equation of each gradient that the node sends: upstream × local = sent."""
     tiles: dict[str, int] = field(default_factory=dict)
-    """Of the gradients on edges, the numbers of their tiles."""
+    """For gradients on edges, the numbers of their tiles."""
     sends: tuple[tuple[str, str], ...] = ()
     where: str = ""
     source: str = ""
     saved: str = ""
     notes: tuple[str, ...] = ()
     alarms: tuple[str, ...] = ()
-    """Those of the notes that something is wrong."""
+    """The notes that report a problem."""
     sizes: dict[str, float] = field(default_factory=dict)
-    """Of the gradient on an edge, log10 of its root mean square."""
+    """For the gradient on an edge, log10 of its root mean square."""
     sums: dict[str, tuple[int, tuple[float | None, ...]]] = field(default_factory=dict)
-    """Of a large graph, where a group is one step: of lines that carry a sum, of how many, and the sizes of those."""
+    """For a large graph with groups as steps: for lines that carry a sum, the number of terms and their sizes."""
     hooks: tuple[tuple[str, str], ...] = ()
-    """(where it acted, a node's id; what it did)"""
+    """(the id of the node where it acted, its effect)"""
     products: tuple[Product, ...] = ()
     story: tuple[tuple[str, str, str], ...] = ()
-    """Of an error, how it came about: (what happened, the details, the line of code where)."""
+    """For an error, its story: (event, details, line of code)."""
     changed: tuple[str, int] | tuple[()] = ()
     """And the cell and the line that wrote to a saved value."""
     count: int = 1
-    """The number of steps that this frame replaces: inside a group of a large graph, there is one frame for all."""
+    """The number of steps that this frame replaces: a group of a large graph has one frame."""
 
     def but(self, **changes: Any) -> Frame:
         """Return the frame with these fields changed, as ``replace`` does in ten times the time."""
@@ -270,7 +270,7 @@ class Timeline:
     tiles: tuple[Tile, ...] = ()
     """Gradients as matrices of numbers, which frames name by their place here."""
     forward: tuple[ForwardPass, ...] = ()
-    """Of each scene, how it came about."""
+    """For each scene, its story."""
 
     def __len__(self) -> int:
         return len(self.frames)
@@ -278,7 +278,7 @@ class Timeline:
     def state_at(self, index: int, scene: int = -1) -> FrameState:
         """The state after ``index`` steps (0: before the first), for the scene that is then shown.
 
-        It tells of every operation; ``FrameState.seen_in`` tells what a folded view of the graph shows of it.
+        It includes every operation; ``FrameState.seen_in`` returns the part that a folded view shows.
         """
         active: set[str] = set()
         done: set[str] = set()
@@ -325,7 +325,7 @@ class Timeline:
         return states
 
     def label_texts(self, scene: int, model: GraphModel) -> dict[str, str]:
-        """For each edge that ``model``, a view of this scene, draws: the longest text that it will carry.
+        """For each edge of ``model``, a view of this scene: the longest text that it will carry.
 
         Where it carries a tile, that is no text.
         """
@@ -340,7 +340,7 @@ class Timeline:
         return longest
 
     def label_tiles(self, scene: int, model: GraphModel) -> dict[str, list[int]]:
-        """For each edge that ``model``, a view of this scene, draws: the tiles that it will carry."""
+        """For each edge of ``model``, a view of this scene: the tiles that it will carry."""
         tiles: dict[str, dict[int, None]] = {}
         without = mixed(model)
         for frame in self.frames:

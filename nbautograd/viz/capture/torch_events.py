@@ -1,7 +1,7 @@
 """The engine's events for a graph that does not send them itself, such as PyTorch's: by hooks on its nodes.
 
-Nothing is imported from PyTorch; ``register_prehook`` and ``register_hook`` of the nodes are all that is used, and, for
-passes that a block runs itself, a ``TorchFunctionMode`` that hears of ``backward`` and ``grad``.
+Nothing is imported from PyTorch. It uses ``register_prehook`` and ``register_hook`` of the nodes and, for passes that a
+block runs itself, a ``TorchFunctionMode`` that intercepts ``backward`` and ``grad``.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class _Watcher:
 
 
 def explain_write(error: BaseException, node: Any) -> None:
-    """To an error about what was saved and then written to, add what nbautograd's tells: which value, and where."""
+    """Add to PyTorch's error about a modified saved tensor the content of nbautograd's: the value and the line."""
     told = re.search(r"is at version (\d+); expected version (\d+)", str(error))
     saved = introspect.changed_saved(node) if told is not None else ""
     if told is None or not saved:
@@ -244,7 +244,7 @@ def _as_many(gradients: Any, tensors: list[Any]) -> list[Any]:
 
 
 def _observed(func: Any, about: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a pass, and tell the observers of it."""
+    """Run a pass, and notify its observers."""
     try:
         tensors, gradients, retain, create, wanted = about(*args, **kwargs)
         roots = [(tensor.grad_fn, tensor.output_nr) for tensor in tensors]

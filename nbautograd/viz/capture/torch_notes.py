@@ -24,7 +24,7 @@ OUR_NAMES = {
 HELPERS = {"aten::clone", "aten::_conj_physical", "aten::_neg_view", "aten::copy_"}
 """Functions that PyTorch calls between making a node and computing: they save written tensors or resolve conjugates."""
 STATE = {"running_mean", "running_var"}
-"""Arguments that are updated, and no part of the result."""
+"""Arguments that are updated and not part of the result."""
 REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
 
 
@@ -58,7 +58,7 @@ def parameter(name: str) -> str:
 class NotedCall:
     """An operation whose node has not been met yet.
 
-    :ivar parameters: None for a function of the user's, of which the results are not known before its node is met.
+    :ivar parameters: None for a user's function, whose results are unknown before its node is met.
     :ivar given, named: what is known of the arguments, in their order and by their names.
     """
 
@@ -88,7 +88,7 @@ class NotedCall:
                 yield name, *about
 
     def made(self, tensor: Any) -> bool:
-        """Return whether this operation made a tensor, if that is known."""
+        """Return whether this operation created a tensor, if known."""
         if self.parameters is None or self.outputs[0]() is tensor:
             return True
         shape = self.result[2] if self.result else None

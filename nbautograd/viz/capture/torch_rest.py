@@ -19,7 +19,7 @@ class Rests:
     :param torch: PyTorch.
     :param rest: takes the watch off; returns whether it was on.
     :param resume: puts it on again.
-    :param written: told of each parameter that an optimizer has written to.
+    :param written: called with each parameter that an optimizer has written to.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Rests:
         self.resting = len(args) == 1 and not any(kwargs.values()) and self.rest()
 
     def _step_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """Go on, and note what was written to (global hook of optimizers)."""
+        """Continue, and note the written parameters (global hook of optimizers)."""
         if self.resting:
             self.resting = False
             self.resume()

@@ -90,7 +90,7 @@ def _running_node(torch: Any) -> Any:
 
 
 def _source(tensor: Any) -> Any:
-    """Return the node that made a tensor, or itself if it is a leaf; None if no gradient goes there."""
+    """Return the node that created a tensor, or itself if it is a leaf; None if no gradient reaches it."""
     return tensor if tensor.requires_grad and tensor.grad_fn is None else tensor.grad_fn
 
 

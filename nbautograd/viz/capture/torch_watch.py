@@ -37,7 +37,7 @@ COPIES = 500  # limit of the tensors whose copy is kept for the next operation
 FEW = 20_000  # limit of the elements summed by NumPy, which starts sooner
 ROWS = 32  # rows and columns of a sample
 PACKAGES = ("torch", "nbautograd", "contextlib")
-"""Packages in which the caller of an operation is not looked for."""
+"""Packages that are skipped in the search for an operation's caller."""
 
 
 def pytorch() -> Any:
@@ -58,7 +58,7 @@ def watching() -> TorchWatch | None:
 
 
 def settle(namespace: Mapping[str, Any] | None = None) -> None:
-    """Give the results of the block that is being watched their notes, as they are about to be looked at."""
+    """Attach notes to the results of the watched block before they are read."""
     if _current is not None:
         _current.settle(namespace)
 
@@ -66,7 +66,7 @@ def settle(namespace: Mapping[str, Any] | None = None) -> None:
 class TorchWatch:
     """Watches a block: ``start``, then ``stop``; or as a ``with`` block. Inside of another one it renews the budget.
 
-    :param budget: how many operations are noted.
+    :param budget: the number of operations to note.
     """
 
     def __init__(self, budget: int = notes.BUDGET) -> None:
@@ -115,7 +115,7 @@ class TorchWatch:
         return True
 
     def stop(self, namespace: Mapping[str, Any] | None = None) -> None:
-        """Watch no longer; what the block has left behind in ``namespace`` gets its notes."""
+        """Stop watching, and attach notes to the objects that the block left in ``namespace``."""
         global _current
         if self._mode is None:
             settle(namespace)
@@ -135,7 +135,7 @@ class TorchWatch:
         self._copies.clear()
 
     def renew(self, budget: int) -> None:
-        """Note so many operations more."""
+        """Note this many operations more."""
         self.left = max(self.left, budget)
         if self.full is not None:
             notes.passed_over.append((self.full, self.peek()))
@@ -152,7 +152,7 @@ class TorchWatch:
                 _taken_off(self._mode, self._torch.utils._python_dispatch)
 
     def rest(self) -> bool:
-        """Leave the mode for a while, if it is the innermost one; what stops at a NaN stays."""
+        """Leave the mode for a while, if it is the innermost one; the mode that stops at a NaN stays."""
         current = self._torch.utils._python_dispatch._get_current_dispatch_mode
         if not self._on or _stops or threading.get_ident() != self._thread or current() is not self._mode:
             return False
@@ -209,7 +209,7 @@ class TorchWatch:
     def noted(self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], deep: int = 2) -> Any:
         """Run it, and note it.
 
-        :param deep: how many calls there are between the caller and this one, which is the frame at 0.
+        :param deep: the number of calls between the caller and this one, which is the frame at 0.
         """
         noted = None
         sequence = self.peek()
@@ -261,7 +261,7 @@ class TorchWatch:
         return True
 
     def _inside_function(self, sequence: int, frame: Any) -> None:
-        """The node was made by ``Function.apply``, which has called the user's ``forward``: note that call."""
+        """``Function.apply`` created the node and has called the user's ``forward``: note that call."""
         while frame is not None and frame.f_code is not self._apply:
             frame = frame.f_back
         if frame is None or sequence in self.waiting or not self._affordable():
@@ -284,7 +284,7 @@ class TorchWatch:
             writes.append((weakref.ref(tensor), tensor._version + more, code.co_filename, line))
 
     def met(self, tensor: Any) -> None:
-        """A tensor is at hand: if the node that made it is waited for, it gets its notes."""
+        """A tensor appears: if the node that created it is awaited, attach its notes."""
         node = tensor.grad_fn
         if node is None:
             return
@@ -383,7 +383,7 @@ class TorchWatch:
 
 
 _parameters: dict[int, Parameters] = {}
-"""By id() of the function, which its parameters keep alive: to hash one takes ten times as long."""
+"""By id() of the function, which its parameters keep alive: hashing one takes ten times as long."""
 
 
 def _parameters_of(function: Any) -> Parameters:
@@ -467,7 +467,7 @@ def _taken_off(mode: Any, stack: Any) -> None:
 
 @cache
 def _is_inside(name: str) -> bool:
-    """Return whether a module is one of those in which an operation's caller is not looked for."""
+    """Return whether a module is skipped in the search for an operation's caller."""
     return name.partition(".")[0] in PACKAGES
 
 

@@ -1,5 +1,4 @@
 """Models and timelines drawn: layout, SVG, text, raster, DOT.
 
-Layout comes first and is data, drawing comes second; what a user can name is escaped here. It must not know the
-notebook.
+Layout comes first and is data; drawing comes second and escapes all user text. This package must not know the notebook.
 """

@@ -121,20 +121,20 @@ def row_height(states: Sequence[LeafState], grid: Grid | None) -> float:
 
 
 def name_text(node: Node) -> str:
-    """As much of a tensor's name as there is room for beside its type."""
+    """Return the part of a tensor's name that fits beside its type."""
     room = min(NAME, WIDEST - width(about_text(node), SMALLEST) - 14) / BOLD
     return node.names if node.names and width(node.names, 14) <= room else fit_path(node.name, room, 14)
 
 
 def is_beside(node: Node, grid: Grid | None) -> bool:
-    """Return whether a value stands beside the name, not below it: a tile without numbers, or a short text."""
+    """Return whether a value is drawn beside the name instead of below it: a tile without numbers, or a short text."""
     if grid is not None:
         return not grid.written
     return 0 < len(node.value) <= SHORT and "\n" not in node.value and not node.retains
 
 
 def name_width(node: Node) -> float:
-    """The width of a name, and of the text below it where the value stands beside both."""
+    """Return the width of a name, and of the text below it if the value is beside both."""
     return BOLD * width(name_text(node), 14)
 
 
@@ -207,7 +207,7 @@ def _even(number: float) -> float:
 
 @lru_cache(maxsize=2048)
 def cut(text: str, limit: int) -> str:
-    """A text of at most so many characters."""
+    """Return a text of at most this many characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -220,7 +220,7 @@ def cut_lines(text: str) -> str:
 def about_text(node: Node, *, usual: bool = False) -> str:
     """Type, shape, device, version and base of a tensor, in a line.
 
-    :param usual: name the type also where it is PyTorch's default, which its printing leaves out, too.
+    :param usual: show the type even if it is PyTorch's default, which its printing omits.
     """
     dtype = node.dtype if usual or node.dtype != USUAL else ""
     parts = [dtype, cut(node.shape, 18), cut(node.device, 10)]

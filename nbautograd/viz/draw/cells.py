@@ -1,4 +1,4 @@
-"""Tiles in a drawing: how large they are, and their cells as rectangles.
+"""Tiles in a drawing: their sizes, and their cells as rectangles.
 
 A :class:`Grid` says where the cells of a tile go. It depends on the shape and on the longest number only, so room is
 kept for every tile that will ever be shown in a place. The player gets the grids and paints the cells itself; a still
@@ -38,11 +38,11 @@ class Room:
     """The room for a tile."""
 
     side: float
-    """Of the whole, in pixels."""
+    """The size of the whole, in pixels."""
     cell: tuple[float, float]
     """The least and the greatest side of a cell."""
     rows: int
-    """Rows of numbers that are written."""
+    """The number of rows of written numbers."""
     wide: float
     """The largest width of all cells together."""
     line: float
@@ -110,7 +110,7 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
 
 
 def coarsened(grid: Grid, tile: Tile, most: int) -> tuple[Grid, Tile]:
-    """A tile in at most so many rows and columns, and the grid that fills the same place with it."""
+    """Return a tile in at most this many rows and columns, and the grid that fills the same place with it."""
     fewer = coarser(tile, most) if not grid.written and max(grid.columns, grid.rows) > most else tile
     if fewer is tile:
         return grid, tile
@@ -152,7 +152,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
     """The cells of a tile as SVG elements, in the light colors.
 
     :param scale: that of its picture.
-    :param backed: whether there is a card behind them, so that no line shows between.
+    :param backed: True if a card is behind them, so that no line shows between.
     """
     columns = 1 if grid.columns == 1 else tile.columns  # a vector may be drawn as a column
     gap = 0.0 if min(grid.wide, grid.high) < TIGHT else GAP

@@ -22,7 +22,7 @@ LABEL_ROOM = 10.0  # in addition to a label's own length
 LONGEST_LABEL, LEAST_ROOM = 92.0, 62.0  # a longer label is placed above or below the boxes, with less room between them
 
 Pulls = list[list[tuple[int, float]]]
-"""Of each node its neighbors, and how strongly they pull."""
+"""For each node its neighbors, and the weight of their pull."""
 
 
 class BreadthAssignment:
@@ -88,7 +88,9 @@ class BreadthAssignment:
                 break
 
     def pulls(self) -> tuple[Pulls, Pulls]:
-        """Neighbors and how strongly they pull: trunks are straight first, then the spine; leaves step aside."""
+        """Return the neighbors and the strengths of their pull: trunks are straight first, then the spine; leaves move
+        aside.
+        """
         graph = self.graph
         source = [not graph.before[v] for v in range(graph.total)]
 

@@ -11,7 +11,7 @@ __all__ = ["order_layers"]
 
 
 def order_layers(graph: LayeredGraph) -> list[list[int]]:
-    """The nodes of each layer in order: of those that the sweeps come by, the order with the fewest crossings."""
+    """Return the nodes of each layer in order: the order with the fewest crossings among those of the sweeps."""
     rows = depth_first_order(graph)
     rank = [0] * graph.total  # position of each node in its layer
     for row in rows:

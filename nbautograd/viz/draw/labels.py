@@ -40,7 +40,7 @@ class Box:
 
 
 def is_turn(line: Sequence[Point]) -> tuple[Point, Point] | None:
-    """The ends of the turn to another row through which a line comes to its end, if it does."""
+    """Return the ends of the turn to another row at the end of a line, if it has one."""
     if len(line) > 4 and line[-4][0] == line[-3][0] != line[-2][0] and line[-3][1] == line[-2][1] != line[-4][1]:
         return line[-4], line[-3]
     return None
@@ -137,7 +137,7 @@ class _Obstacles:
 
 
 def _samples(line: Sequence[Point], across: bool) -> list[Point]:
-    """Points along a line, near enough to each other that no text slips between."""
+    """Return points along a line, dense enough that no text fits between."""
     (x0, y0), (x1, y1) = line[-3], line[-2]
     count = min(int((abs(x1 - x0) + abs(y1 - y0)) / 7) + 2, 80)
     points = curve_points(line, [i / count for i in range(count + 1)], across)

@@ -25,7 +25,7 @@ class LayeredGraph:
     """The graph as lists indexed by node, each in its layer; bends are nodes with higher numbers.
 
     ``before`` and ``after`` are the neighbors in the adjacent layers, ``trunk[v]`` is v followed by the bends that its
-    long edges share, and ``lanes`` tells of the nodes whose long edges run beside the drawing in which lane they do.
+    long edges share, and ``lanes`` maps nodes whose long edges run beside the drawing to their lane.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ def staggered(
 
 
 def choose_lanes(layer: Sequence[int], edges: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """Of the nodes whose long edges run beside the drawing, in which lane they do (0: the nearest)."""
+    """For the nodes whose long edges run beside the drawing, their lane (0: the nearest)."""
     count = len(layer)
     reach = [0] * count
     for src, dst in edges:

@@ -49,9 +49,9 @@ class Layout:
     trunks: tuple[tuple[Point, ...], ...] = ()
     branches: dict[str, tuple[Point, ...]] = field(default_factory=dict)
     joints: dict[str, Point] = field(default_factory=dict)
-    """Of a loop, where the branch to each step leaves the rail of the shared nodes, by the branch's edge."""
+    """For a loop, the points where branches to each step leave the rail of shared nodes, by edge of the branch."""
     headings: tuple[tuple[Point, str], ...] = ()
-    """Of a loop, the numbers of its steps, above their columns."""
+    """For a loop, the numbers of its steps, above their columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def layout(
 
     :param direction: ``LR``, from leaves on the left to roots on the right, or ``TB``, from top to bottom.
     :param labels: sizes of the texts on edges, by edge id; room is left for them.
-    :param rows: into how many rows a drawing from left to right is cut; one where it cannot be cut so.
+    :param rows: the number of rows into which a drawing from left to right is cut; one if it cannot be cut.
     """
     return labelled(
         Arranged(outline_of(model), sizes, direction, labels or {}, margin).in_rows(rows), labels or {}, margin
@@ -138,7 +138,7 @@ class Arranged:
         return self.frame.extent(*(self.along.length, self.across.span) if ribbon is None else ribbon.extent)
 
     def in_rows(self, rows: int = 1) -> Layout:
-        """The layout, cut into so many rows if it can be."""
+        """Return the layout, cut into this many rows if possible."""
         graph, frame = self.graph, self.frame
         nodes = list(zip(self.along.depth[: graph.count], self.across.breadth, strict=False))
         (routes, trunks), ribbon = self.lines, self.ribbon(rows)
@@ -188,7 +188,7 @@ def _moved(places: Layout, spots: Mapping[str, Point], right: float, down: float
 
 
 def _branch(line: tuple[Point, ...]) -> tuple[Point, ...]:
-    """The end of a line, from where it leaves the trunk that it shares with others."""
+    """Return the end of a line, from its branch off the shared trunk."""
     points = 3 if is_turn(line) is None else 5
     end = line[-points:]
     return end[0], *end
@@ -215,7 +215,7 @@ def _layered(
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """From depth and breadth to x and y, with a margin around the whole."""
+    """Convert depth and breadth to x and y, with a margin around the whole."""
 
     across: bool
     """True if depth is x."""

@@ -19,7 +19,7 @@ _trimmed = partial(re.compile(r"\.0(?!\d)").sub, "")  # drops the digit of 3.0
 def path(line: Sequence[Point], direction: str = "LR", lean: float = 0.0) -> str:
     """The ``d`` of a line: straight within a layer, curved between two, with rounded corners where it turns.
 
-    :param lean: how far the steep middle of a curve is moved aside, so that two lines stay beside each other.
+    :param lean: the offset of the steep middle of a curve, so that two lines stay beside each other.
     """
     bends = _straightened(line, direction)
     parts = [f"M{line[0][0]:.1f} {line[0][1]:.1f}"]

@@ -1,9 +1,9 @@
-"""A loop as a grid: a column per step, the same operation in the same row; what the steps share are rails above them.
+"""Draw a loop as a grid: a column per step, equal operations in the same row, and rails for shared tensors above them.
 
-Columns are laid out from top to bottom by the layered layout, each on its own, and put beside each other in rows of one
-height. A tensor passed to the next step leaves on the right and enters on the left. A shared weight stands on the
-far left; its rail has a branch to each step that uses it, and where that leaves the rail, a gradient joins those that
-have come from the later steps.
+Columns are laid out from top to bottom by the layered layout, each separately, and placed side by side in rows of one
+height. A tensor passed to the next step leaves on the right and enters on the left. A shared weight is on the far left;
+its rail has a branch to each step that uses it. Where a branch leaves the rail, its gradient joins those of the later
+steps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BELOW = 14.0  # distance of two lines below the columns
 
 @dataclass(slots=True)
 class _Block:
-    """A column, or what comes before or after them: its own layout, of which only the rows are moved."""
+    """A column, or the part before or after the columns: it has its own layout, of which only rows are moved."""
 
     places: Layout
     nodes: list[str]
@@ -48,7 +48,7 @@ def grid(model: GraphModel, loop: Loop, sizes: Mapping[str, Size], labels: Mappi
 
 
 class _Grid:
-    """Blocks from left to right: 0 is what comes before the first step, the last what comes after them."""
+    """Blocks from left to right: 0 is the part before the first step, the last one the part after the last step."""
 
     def __init__(self, model: GraphModel, loop: Loop, sizes: Mapping[str, Size], labels: Mapping[str, Size]) -> None:
         self.model, self.loop, self.sizes, self.labels = model, loop, sizes, labels
@@ -86,7 +86,7 @@ class _Grid:
             block.rows[:0] = [[] for _ in range(max(tails) - tail)]
 
     def mirror(self) -> None:
-        """Turn columns round if the values for the next step would else come to the far side."""
+        """Mirror columns if the values for the next step would otherwise leave on the far side."""
         sides = [0, 0]
         for edge in self.crossing():
             if 0 < self.loop.place[edge.dst] < self.loop.steps and edge.src not in self.loop.shared:
@@ -158,7 +158,7 @@ class _Grid:
         return None
 
     def make_room(self) -> None:
-        """Move a constant that stands right above its user aside, so that a branch can come down beside it."""
+        """Move a constant directly above its user aside, so that a branch can pass beside it."""
         wanted = {edge.dst for edge in self.model.edges if edge.src in self.rails}
         for edge in self.model.edges:
             if edge.kind != "constant" or edge.dst not in wanted or not inside(edge, self.loop):
@@ -212,13 +212,13 @@ class _Grid:
                 self.enter(edge, to, "left", block)
 
     def enter(self, edge: Edge, gutter: int, side: str, block: _Block) -> None:
-        """Note the gutter through which a line comes to its end."""
+        """Note the gutter of the end of a line."""
         self.slots[gutter].append((edge.id, "in"))
         side = side if self.clear(block, edge.dst, side == "right") else "top"
         self.ports.setdefault((edge.dst, side), []).append(edge.id)
 
     def crossing(self) -> list[Edge]:
-        """The edges from one block to another."""
+        """Draw the edges from one block to another."""
         return [edge for edge in self.model.edges if not inside(edge, self.loop)]
 
     def spread(self) -> None:
@@ -263,14 +263,16 @@ class _Grid:
         return Box(round(block.x + box.x, 1), round(box.y, 1), box.width, box.height)
 
     def way_out(self, edge: Edge, x: float) -> list[Point]:
-        """From the beginning of a line to a gutter."""
+        """Draw from the beginning of a line to a gutter."""
         if (at := self.port(edge, edge.src, "right")) is not None:
             return [at, (x, at[1])]
         at = self.port(edge, edge.src, "bottom") or (0.0, 0.0)
         return [at, (at[0], at[1] + 12), (x, at[1] + 12)]
 
     def way_in(self, edge: Edge, start: float) -> list[Point]:
-        """From a gutter, which a line comes along from ``start``, to its end; the last piece but one holds a label."""
+        """Return the path from a gutter, which a line reaches from ``start``, to its end; the last piece but one holds
+        a label.
+        """
         x = self.lines[edge.id, "in"]
         for side in ("left", "right"):
             if (at := self.port(edge, edge.dst, side)) is not None:
@@ -307,7 +309,7 @@ class _Grid:
         self.beads[edge.id] = round(down[0][0], 1), y
 
     def way_up(self, key: str) -> list[Point]:
-        """From what is shared to the beginning of its rail."""
+        """Draw from a shared node to the beginning of its rail."""
         box, y = self.box(key), self.heights[key]
         x = self.risers[key] if key in self.risers else self.lines[key, "rail"]
         middle = box.y + box.height / 2
@@ -370,7 +372,7 @@ def _tail(block: _Block, model: GraphModel) -> int:
 
 
 def _extents(block: _Block) -> tuple[list[float], list[float]]:
-    """From where to where each row of a block goes in its own layout; the last row first."""
+    """Return the old and new positions of each row of a block; the last row first."""
     boxes = block.places.boxes
     starts = [min((boxes[key].y for key in ids), default=0.0) for ids in block.rows]
     return starts, [max((boxes[key].y + boxes[key].height for key in ids), default=0.0) for ids in block.rows]

@@ -30,12 +30,12 @@ class PictureTiles:
         self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
 
     def of_edge(self, key: str) -> Tile | None:
-        """The tile of a gradient on an edge, if there is one now."""
+        """Return the tile of the current gradient on an edge, if any."""
         tile = self.numbered(self.state.edge_tiles.get(key, -1))
         return tile if is_tiled(tile) else None
 
     def numbered(self, number: int) -> Tile | None:
-        """A tile by its number, if there is one."""
+        """Return a tile by its number, if it exists."""
         return self.state.tiles[number] if 0 <= number < len(self.state.tiles) else None
 
     def in_rows(self, node: Node, state: LeafState) -> tuple[Tile | None, Tile | None]:

@@ -1,8 +1,7 @@
 """A long drawing in rows: the layers of a left-to-right layout cut into pieces that lie below each other.
 
-Every row runs from left to right, as the lines of a text do. What goes on in the next row returns between the two: it
-leaves its row at the right, runs back below it and comes in at the left. Lines that do not cross before that do not
-cross in it.
+Every row runs from left to right, like lines of text. An edge to the next row leaves its row at the right, runs back
+between the rows and enters at the left. Lines that did not cross before do not cross here.
 
     ─ a ── b ──╮
     ╭──────────╯
@@ -122,7 +121,7 @@ class Ribbon:
         return next(row for row in self.rows if depth <= row.end + 0.1)
 
     def measure(self, graph: LayeredGraph, across: BreadthAssignment) -> None:
-        """From which to which breadth each row is taken."""
+        """Return the range of breadths of each row."""
         spans: dict[int, list[float]] = {row.first: [] for row in self.rows}
         for v in range(graph.count):
             half = graph.thickness[v] / 2
@@ -161,7 +160,7 @@ class Ribbon:
         return lambda depth, breadth: self.within(row, depth, breadth)
 
     def line(self, points: Line) -> list[Point]:
-        """A line, with a return of four more points wherever it goes on in the next row."""
+        """Draw a line, with a return of four more points at each change of row."""
         placed = [self.point(*points[0])]
         for (d0, b0), (d1, b1) in pairwise(points):
             row, next_ = self.row_of(d0), self.row_of(d1)
@@ -177,5 +176,5 @@ class Ribbon:
 
 
 def _out(count: int) -> float:
-    """Return the distance of the outermost of so many returning lines from its row."""
+    """Return the distance of the outermost of this many returning lines from its row."""
     return TURN + NEXT_TURN * (count - 1) if count else 0.0

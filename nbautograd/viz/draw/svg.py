@@ -144,7 +144,7 @@ class _Picture:
         )
 
     def edges(self) -> None:
-        """Each line once in the direction of the computation, and once, if a gradient went there, against it."""
+        """Draw each line once in the direction of the computation, and once against it if it carried a gradient."""
         flows = []
         moving = self.state.active | self.state.done
         for edge in self.model.edges:
@@ -178,7 +178,7 @@ class _Picture:
         )
 
     def loop(self) -> None:
-        """Of a loop the numbers of its steps, and a bead wherever a step's gradient joins those of later steps."""
+        """For a loop, draw the numbers of its steps, and a bead at each sum with the gradients of later steps."""
         for (x, y), text in self.places.headings:
             self.put(x, y + 8, text, "nb-sub nb-heading", LIGHT["muted"], SMALLEST, anchor="middle")
         for edge in self.model.edges:
@@ -415,7 +415,7 @@ class _Picture:
         self.put(right, y + 15, state.count, "nb-in", ink, SMALLEST, anchor="end", slot=f"{node.id}:count")
 
     def bead(self, node: Node, x: float, y: float, state: LeafState) -> str:
-        """The sign before what arrives: an arrow, or a bead that holds terms until all have come."""
+        """Return the sign before the arriving gradient: an arrow, or a bead that holds terms until all have arrived."""
         of = state.of or (node.arrivals if node.arrivals > 1 else 0)
         if not of:
             return "⇠"

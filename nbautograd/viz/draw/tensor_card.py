@@ -1,8 +1,8 @@
 """A tensor on a card: shape, dtype, least, mean and greatest value, what is not finite, heat maps of it and its grad.
 
-The card is a drawing of its own, so it shows in every notebook, trusted or not. Colors are those of all pictures:
-values are gray, gradients blue below zero and orange above. A cell that is not finite is crossed out, so that color
-is not all that tells it.
+The card is an ordinary drawing, so it shows in every notebook, trusted or not. Its colors are those of all pictures:
+values are gray, gradients blue below zero and orange above. A cell that is not finite is crossed out as well, so color
+is not the only sign.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SIDE, LARGEST, MAP = 9, 22, 200  # smallest and largest cell, and largest map
 def card_svg(tensor: Any, name: str = "") -> str:
     """The card of a tensor as SVG.
 
-    :param name: what the tensor is called; nothing for one without a name.
+    :param name: the name of the tensor; empty if it has none.
     """
     title = " ".join(part for part in (one_line(name, 40), _about(tensor)) if part)
     lines = [_numbers(tensor)]
@@ -83,7 +83,7 @@ def _tracked_leaf(tensor: Any) -> bool:
 
 
 def _numbers(value: Any) -> str:
-    """The least, mean and greatest value, and how many are not finite."""
+    """Return the smallest, mean and largest value, and the number of elements that are not finite."""
     try:
         array = values.host(value)
         if array.size == 0:
@@ -104,7 +104,7 @@ def _numbers(value: Any) -> str:
 
 
 def heat_cells(value: Any) -> tuple[np.ndarray[Any, Any], int]:
-    """The means of at most 16 × 32 blocks of a tensor seen as a matrix, and how many elements a block has.
+    """Return the means of at most 16 × 32 blocks of a tensor seen as a matrix, and the number of elements per block.
 
     >>> heat_cells(np.ones((2, 3)))[0].shape
     (2, 3)

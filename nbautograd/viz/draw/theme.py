@@ -83,7 +83,7 @@ _LIGHT_HOSTS = (
 
 
 def css(selector: str = ".nb-player") -> str:
-    """The rules that set the colors: the system's choice first, then what JupyterLab, VS Code or a page say.
+    """Return the color rules: the system's choice first, then the setting of JupyterLab, VS Code or the page.
 
     A choice of the user's (``data-nb-theme``) comes last and takes over nothing from the notebook.
     """

@@ -81,7 +81,7 @@ def marked(
 
     :param sizes: by operation; nothing for those that have none.
     :param text: the label of a box that stands for some operations.
-    :param note: the line below the picture that says what the marks are.
+    :param note: the line below the picture that explains the marks.
     """
     try:
         model = build(root, names, fold=None).without_values()

@@ -44,12 +44,12 @@ def graph(
     :param direction: ``LR``, from left to right; ``TB``, from top to bottom; None: as shows most of it at a size
         that can be read, from left to right if that fits, else also in several rows or from top to bottom.
     :param values: whether values are shown, or only shapes.
-    :param depth: how many operations from the result are drawn; 0 for all.
-    :param fold: True: layers, and loops but for their last step, are drawn as one box each, which a click opens; False:
-        nothing is folded unless the graph is large; None: layers are, if there are several.
-    :param opened: what stays open nevertheless: names of layers as the picture shows them, or ids of groups.
-    :param resolve: tells the cell of a line of code; by default as the extension does.
-    :param engine: ``own``, or ``dot`` for Graphviz's layout, where that is installed.
+    :param depth: the number of operations from the result to draw; 0 for all.
+    :param fold: True: draw layers, and loops except their last step, as one box each, which a click opens; False: fold
+        nothing unless the graph is large; None: fold layers, if there are several.
+    :param opened: groups that stay open: names of layers as shown in the picture, or ids of groups.
+    :param resolve: returns the cell of a line of code; by default as the extension does.
+    :param engine: ``own``, or ``dot`` for Graphviz's layout, if installed.
     :param tensors: results, of nbautograd or of PyTorch.
     :returns: the picture.
     :raises TypeError: one of ``opened`` is no string.
@@ -108,7 +108,7 @@ def animate(
     :param create_graph: record the pass itself.
     :param inputs: the only tensors whose gradients are accumulated.
     :param namespace: variables whose names are to be shown; by default those where this is called.
-    :param resolve: tells the cell of a line of code; by default the notebook does.
+    :param resolve: returns the cell of a line of code; by default as the notebook does.
     :param direction: as for :func:`graph`.
     :param fold: as for :func:`graph`; here nothing is folded unless the graph is large.
     :param opened: as for :func:`graph`.
@@ -200,7 +200,7 @@ def record(
 
     :param progress: show a bar that counts passes, where tqdm is installed.
     :param namespace: variables whose names are to be shown; by default those where this is called.
-    :param resolve: tells the cell of a line of code; by default the notebook does.
+    :param resolve: returns the cell of a line of code; by default as the notebook does.
     :param direction: as for :func:`graph`.
     :returns: a context manager, whose target is the recording.
 

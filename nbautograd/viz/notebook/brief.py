@@ -1,4 +1,4 @@
-"""A long text, shortened for a terminal or an assistant: what begins and what ends each of its parts."""
+"""Shorten a long text for a terminal or an assistant: keep the beginning and the end of each part."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def brief(text: str) -> str:
 
 
 def _ends(lines: Sequence[str], room: int) -> str:
-    """Return the first and the last lines that fit, with a line between them that counts the others."""
+    """Return the first and the last lines that fit, with a line between them that counts the omitted ones."""
     lines = [line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines]
     if sum(len(line) + 1 for line in lines) <= room:
         return "\n".join(lines)
@@ -50,7 +50,7 @@ def _ends(lines: Sequence[str], room: int) -> str:
 
 
 def _fitting(lines: Sequence[str], room: int) -> int:
-    """Return how many of the lines fit."""
+    """Return the number of lines that fit."""
     count = 0
     for line in lines:
         room -= len(line) + 1

@@ -11,7 +11,7 @@ __all__ = ["callers_names"]
 
 
 def callers_names() -> Mapping[str, Any]:
-    """The variables of the code that called this package, as they are when they are looked at."""
+    """Read the current variables of the code that called this package."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
         "nbautograd",

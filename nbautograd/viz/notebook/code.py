@@ -65,7 +65,7 @@ def code(
     is written, and compared bit for bit with the recorded values; a program with other numbers is rejected.
 
     :param tensor: the result, of nbautograd, computed while operations were traced, as in a notebook.
-    :param gradient: what the backward pass starts with; needed unless the tensor has one element.
+    :param gradient: the start of the backward pass; required unless the tensor has one element.
     :param library: ``numpy``, or ``torch`` for a program of tensors, which runs in PyTorch and in nbautograd.
     :param flat: write one straight line, however long. Otherwise modules are functions, which calls of one structure
         share, and steps that are alike are loops. By default graphs of up to 32 operations are written flat.
@@ -110,7 +110,7 @@ class Code:
 
     :param program: the program that :func:`code` wrote.
     :ivar program: its lines.
-    :returns: what a notebook shows.
+    :returns: the output for a notebook.
     :raises AttributeError: ``program`` is something else.
 
     >>> import nbautograd as torch

@@ -124,9 +124,9 @@ def time_text(seconds: float) -> str:
 def cost(computation: Callable[[], Any] | Any, *, namespace: Mapping[str, Any] | None = None) -> Cost:
     """Measure parameters, floating-point operations, milliseconds and memory of a computation, from one run.
 
-    They are told by operation, line and module, the most expensive first, and as labels of the graph. As
-    PyTorch's own counter does, floating-point operations count products, convolutions and attention.
-    No ``.grad`` changes: the backward pass of the sum of the elements is computed apart.
+    They are listed by operation, line and module, the most expensive first, and as labels of the graph. Like PyTorch's
+    own counter, floating-point operations count products, convolutions and attention. No ``.grad`` changes: the
+    backward pass of the sum of the elements is computed separately.
 
     :param computation: a function without parameters that returns a tensor of nbautograd or of PyTorch, and is called
         once; or a tensor, of which the times of the forward pass are not known any more.

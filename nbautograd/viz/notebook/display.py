@@ -41,9 +41,9 @@ settings.observe(_stop, "stop")
 class Locator:
     """Tells the cell of a line of code: called with a file name and a line number, answers ``("In [3]", text)``.
 
-    The number is the shell's own. Where cells leave no history (as under nbval) that number stands still, and cells are
-    counted from the one that loaded the extension; so if that is the first, a notebook run from top to bottom shows the
-    same numbers everywhere.
+    The number is the shell's own. If cells leave no history (as under nbval), that number does not change, and cells
+    are counted from the one that loaded the extension. So if that is the first cell, a notebook run from top to bottom
+    shows the same numbers everywhere.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -144,7 +144,7 @@ class TensorFormatter:
         return output.colored(tensor_card.card_svg(tensor, self.name(tensor)))
 
     def graph(self, tensor: Any) -> api.Picture:
-        """Its graph. A still picture cannot be opened, so nothing is folded that need not be."""
+        """Return its graph. A still picture cannot be opened, so only the necessary parts are folded."""
         return api.graph(tensor, namespace=self.shell.user_ns, fold=False)
 
     def name(self, tensor: Any) -> str:
@@ -156,7 +156,7 @@ class TensorFormatter:
 class LiveTensor(TensorFormatter):
     """A tensor's whole output where widgets run: its text and, below, its graph to be clicked; else nothing.
 
-    IPython asks the formatter of the HTML all the same, afterwards: it is told what to answer.
+    IPython calls the HTML formatter afterwards in any case, so its answer is prepared here.
     """
 
     def __init__(self, shell: Any, html: TensorFormatter) -> None:

@@ -37,12 +37,12 @@ PLAYER = (
     "handles", "forward", "program", "timeline", "controls", "drawer", "keys", "snapshot", "player", "axes",
     "ridges", "lens", "widget",
 )  # fmt: skip
-"""The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
+"""The files of ``static/`` of the player's module, in order: base classes first."""
 SCHEMA, VERSION = "nbautograd.pass", 1
 """The form of a pass in a file; a change that older players cannot show gets a new number."""
 STYLES = ("player", "program", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity",
           "touch", "sizes")  # fmt: skip
-"""Those that make up the player's style sheet."""
+"""The files of the player's style sheet."""
 
 
 # -- pages -----------------------------------------------------------------------
@@ -67,7 +67,7 @@ def live_js() -> str:
 
 @cache
 def packed(kind: str, tag: str) -> tuple[bytes, str]:
-    """Return what the widgets of a kind need beside their data, compressed, and its digest.
+    """Return the script and data shared by the widgets of a kind, compressed, and its digest.
 
     :param kind: ``"player"`` or ``"live"``.
     :param tag: the language of the texts, which is the current one.
@@ -94,13 +94,13 @@ def pass_json(data: Mapping[str, Any]) -> str:
 
 @cache
 def _page_js() -> str:
-    """The script of every saved page, without what only people read."""
+    """Return the script of every saved page, without comments."""
     return _REMARKS.sub("", player_js() + "\n" + static("frame.js"))
 
 
 @cache
 def player_css() -> str:
-    """The player's style sheet with the colors, and what still pictures follow, in front."""
+    """Return the player's style sheet with the colors, preceded by the rules for still pictures."""
     return "\n".join([theme.css(), theme.FOLLOWS, *(static(f"{name}.css") for name in STYLES)])
 
 
@@ -174,7 +174,7 @@ def _hash(text: str) -> str:
 
 
 def json_for_script(data: Any) -> str:
-    """JSON that may stand inside a script element: nothing in it can end the element."""
+    """Return JSON for a script element: no part of it can end the element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -183,9 +183,9 @@ def json_for_script(data: Any) -> str:
 
 
 def save(path: str | Path, kinds: Mapping[str, Callable[[], str]]) -> Path:
-    """Write what the path's suffix asks for; where there is a way to make ``.svg``, also ``.png`` and ``.pdf``.
+    """Write the format of the path's suffix: with ``.svg`` available, also ``.png`` and ``.pdf``.
 
-    :raises ValueError: the suffix is none of those.
+    :raises ValueError: an unknown suffix.
     :raises RuntimeError: the program that makes such a file is not installed.
     """
     target = Path(path)
@@ -200,7 +200,7 @@ def save(path: str | Path, kinds: Mapping[str, Callable[[], str]]) -> Path:
 
 
 def write(path: str | Path, content: str | bytes) -> Path:
-    """Write a file as a whole or not at all: readers never see half of it, a full disk leaves the old one."""
+    """Write a whole file or none: readers never see half of it, and a full disk leaves the old one."""
     target = Path(path).expanduser()
     data = content.encode("utf-8") if isinstance(content, str) else content
     with replacing(target) as file:

@@ -28,15 +28,15 @@ __all__ = ["DRAWN", "Figure"]
 DRAWN = 3000  # limit of the boxes; a larger graph is shown as text
 LARGEST = 2_500_000  # limit of a widget's state in bytes: Jupyter passes about three million in three seconds
 WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
-"""Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
+"""Widths of a player beside its panel on a laptop, on a telephone, a tablet and a large screen: each gets a drawing."""
 LAPTOP, STILL = WINDOWS[3:]
 """The windows in which an opened group is seen with all that is around it, and in which a still picture is whole."""
-VIEWS = 16  # groups of a drawing that can be opened without a kernel
-VIEW_BYTES = 1_000_000  # and how much they may take
-SEARCHED = 4000  # operations that are found also where they are folded
-STEPS = 16  # operations and groups of a folded graph that are seen at first
-WRITTEN = 16  # operations of a pass whose program is written at once, so that a saved notebook has it
-LARGE = 260  # nodes of a drawing of which there are no further views
+VIEWS = 16  # limit of the groups that open without a kernel
+VIEW_BYTES = 1_000_000  # and their room
+SEARCHED = 4000  # limit of the operations that search finds in folded groups
+STEPS = 16  # limit of the operations and groups of a folded graph at first sight
+WRITTEN = 16  # limit of the operations of a pass whose program is written at once: a saved notebook has it
+LARGE = 260  # a drawing with more nodes has no further views
 _LEVEL = re.compile("L([0-9]{1,3})")
 
 
@@ -49,7 +49,7 @@ class Figure:
     """Drawings of graphs, each a *scene*, of which groups can be opened; and the steps in which something happens.
 
     A *view* is a scene with other groups open. Its key is ``"scene:groups"``, where groups are ids in order, and
-    perhaps ``L`` and the number of a level (see ``levels``), or ``open``, where nothing is folded.
+    perhaps ``L`` and the number of a level (see ``levels``), or ``open`` without folding.
     """
 
     direction: str | None = None
@@ -75,7 +75,7 @@ class Figure:
 
     @property
     def label(self) -> str:
-        """One line that says what this is."""
+        """Summarize it in one line."""
         raise NotImplementedError
 
     @property
@@ -98,7 +98,7 @@ class Figure:
         return []
 
     def forward(self) -> list[dict[str, Any]]:
-        """Of each graph, its operations in the order in which they ran, as JSON."""
+        """Return the operations of each graph in running order, as JSON."""
         return []
 
     def nudged(self, asked: Any) -> dict[str, Any] | None:
@@ -225,7 +225,7 @@ class Figure:
     def data(self, room: int = VIEW_BYTES, *, is_live: bool = False) -> dict[str, Any]:
         """All that the player needs, as JSON.
 
-        :param room: how many bytes views other than the first may take.
+        :param room: limit of the bytes of views other than the first.
         :param is_live: a kernel answers; the program of a long pass is written when the player asks for it.
         """
         frames = self.frames()
@@ -422,6 +422,8 @@ def _operations(model: GraphModel) -> dict[str, Any] | None:
 
 
 def _scene(model: GraphModel, used: Collection[str]) -> dict[str, Any]:
-    """A view as the player gets it: its nodes, its words, and what stands for the nodes and edges that steps name."""
+    """Return a view for the player: its nodes, its texts, and the drawn counterparts of the nodes and edges in the
+    steps.
+    """
     stands = {key: stand for key, stand in model.stands.items() if key in used}
     return scene_json(model) | {"words": graph_text(model)} | ({"stands": stands} if stands else {})

@@ -1,9 +1,9 @@
-"""A picture appears where the call stands that made it: in a loop, a function, a ``with`` block, before other lines.
+"""Show a picture at the call that created it: in a loop, a function, a ``with`` block, or before other lines.
 
-A notebook shows by itself only the value of a cell's last line. So a picture is displayed at once if nothing takes the
-value of its call. What the code does with it is read from the instruction that follows the call: one that throws the
-value away means that it is to be seen here; one that prints it is the cell's last line, which stays the notebook's; all
-others take it, for later. Where no notebook shows anything, as in a script, nothing is displayed.
+A notebook itself shows only the value of a cell's last line. So a picture is displayed at once if its call's value is
+unused. The instruction after the call decides: if it discards the value, the picture is displayed here; if it prints
+the value, the call is the cell's last line and the notebook shows it; all other instructions store it for later.
+Outside a notebook, as in a script, nothing is displayed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ DROPPED, PRINTED, TAKEN = "dropped", "printed", "taken"
 """The ways in which code uses a call's value."""
 OWN = __name__.partition(".")[0]
 BETWEEN = (OWN, "IPython", "contextlib", "decorator")
-"""Packages whose frames stand between a picture and the code that asked for it."""
+"""Packages whose frames are skipped between a picture and the calling code."""
 TIMED = ("<magic-timeit>", "<timeit-src>")
-"""The names of code that is run repeatedly for timing; nothing is shown there."""
+"""Names of code that runs repeatedly for timing; nothing is shown there."""
 PASSED = ("NOP", "NOT_TAKEN", "EXTENDED_ARG", "CACHE")
 SILENCED = re.compile(r"[^;#]*;\s*(#.*)?$")
 SILENT_MAGIC = re.compile(r";\s*(#[^'\"]*)?$")
@@ -78,7 +78,7 @@ def after_block(function: Callable[P, AbstractContextManager[T]]) -> Callable[P,
 def of_magic(value: T, silent: bool) -> T | None:
     """Return the value of a magic; display it now if nothing takes it.
 
-    :param silent: the line ends with a semicolon: nothing is displayed, neither now nor as a cell's value.
+    :param silent: True if the line ends with a semicolon: display nothing, neither now nor as a cell's value.
     """
     fate = _fate()
     if silent and fate != TAKEN:
@@ -112,7 +112,7 @@ _notes: list[list[Any]] = []
 
 @contextmanager
 def noted() -> Iterator[list[Any]]:
-    """A block whose target holds what has been displayed in it."""
+    """A block whose target holds the outputs displayed in it."""
     values: list[Any] = []
     _notes.append(values)
     try:
@@ -170,7 +170,7 @@ def _fate_in(frame: FrameType) -> str | None:
 
 
 def _following(frame: FrameType) -> dis.Instruction | None:
-    """The instruction that comes after the call at which a frame stands."""
+    """Return the instruction after the current call of a frame."""
     instructions = list(dis.get_instructions(frame.f_code))
     offset = next((i.offset for i in instructions if i.offset > frame.f_lasti), None)
     by_offset = {i.offset: number for number, i in enumerate(instructions)}

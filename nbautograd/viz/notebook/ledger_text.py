@@ -69,7 +69,7 @@ def ledger_text(timeline: Timeline) -> str:
 
 
 def has_gradients(timeline: Timeline) -> bool:
-    """Return whether a gradient reached a leaf: before a pass that failed at once, a ledger would be empty."""
+    """Return whether a gradient reached a leaf: after a pass that failed at once, a ledger would be empty."""
     return any(row.terms or row.total or row.after for _, _, row in timeline.ledger())
 
 
@@ -84,7 +84,7 @@ def failure_html(frame: Frame) -> str:
 
 
 def _step_text(number: int, frame: Frame) -> str:
-    """A step in a line; of an error its story and the advice, too."""
+    """Write a step in one line; for an error, also its story and the advice."""
     if frame.kind != "error":
         return f"{number}. {frame.caption}"
     story = [say("story_value", what=what, value=details) + f" ({where})" * bool(where)

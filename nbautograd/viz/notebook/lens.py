@@ -58,14 +58,14 @@ def _told(value: float, written: str) -> float | str | None:
 
 
 def pass_data(recording: Recording) -> dict[str, Any]:
-    """A pass as the player gets it, without what all passes have in common."""
+    """Return a pass for the player, without the data that all passes share."""
     data = recording.data(0)
     data["svgs"] = [drawings[:2] for drawings in data["svgs"]]  # for the window of a laptop, and for a wider one
     return {key: value for key, value in data.items() if key not in ("texts", "theme")}
 
 
 def chosen(recordings: Mapping[int, Recording], outstanding: Iterable[int], room: int) -> dict[int, dict[str, Any]]:
-    """As many passes as there is room for: the first and the last one, those that stand out, and others evenly.
+    """Return as many passes as there is room for: the first and the last one, outliers, and others evenly.
 
     :param room: bytes of all passes.
     """

@@ -1,7 +1,7 @@
 """The line of a magic: its options, and the tensors that its expression gives.
 
-Whatever is wrong with the line itself is told in one line (IPython's ``UsageError``). What the user's own code raises
-while the expression is evaluated goes on as it is.
+Mistakes in the line itself are reported in one line (IPython's ``UsageError``). Exceptions of the user's own code
+during evaluation are not changed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LISTED = 10
 
 
 def parsed(magic: Any, line: str) -> tuple[Any, bool]:
-    """The options of a line, and whether it ends with a semicolon, so that nothing is to be shown.
+    """Return the options of a line, and True if it ends with a semicolon, which hides the output.
 
     :param magic: the magic's method.
     """
@@ -80,9 +80,9 @@ def one_tensor(shell: Any, magic: str, words: Sequence[str], gradient: bool = Tr
 def tensors(shell: Any, magic: str, expression: str, most: int | None = None, advice: str = "") -> tuple[Any, ...]:
     """The tensors that an expression typed by the user gives.
 
-    :param most: how many at most.
+    :param most: their largest number.
     :param advice: what is said where it gives more.
-    :raises UsageError: there is no expression, or none that can be read; a name is not defined; a value is no tensor.
+    :raises UsageError: a missing or invalid expression, an undefined name, or a value that is not a tensor.
     """
     written, first = expression.strip(), magic.split()[0]
     if not written.strip(","):

@@ -143,7 +143,7 @@ class AutogradMagics(Magics):
     @argument("expression", nargs="*", help="leaves, or results whose leaves are meant; none for all leaves")
     @line_magic
     def grads(self, line: str) -> Any:
-        """A table of leaves: grad at the last look, what was added since, now, in how many passes, norm."""
+        """Return a table of leaves: gradient at the last look, change, current value, number of passes, norm."""
         options, silent = parsed(self.grads, line)
         return of_magic(tables.table_of(self._leaves("grads", options.expression)), silent)
 
@@ -154,7 +154,7 @@ class AutogradMagics(Magics):
     def zero_grads(self, line: str) -> Any:
         """Set the gradients of leaves to None: ``%zero_grads`` for all, ``%zero_grads w, b`` for some.
 
-        As a cell's last line it shows what they were; in a loop it says nothing.
+        In a cell's last line it shows the former gradients; in a loop it shows nothing.
         """
         options, silent = parsed(self.zero_grads, line)
         leaves = self._leaves("zero_grads", options.expression)
@@ -200,9 +200,9 @@ class AutogradMagics(Magics):
     def autograd(self, line: str, cell: str | None = None) -> Any:
         """Show the settings, or change some; ``%%autograd`` runs a cell and shows its passes and last value's graph.
 
-        In front of a cell the settings hold for that cell only. ``%autograd torch`` lets ``import torch`` work: it
-        gives PyTorch where that is installed, whose operations are watched, else nbautograd; ``%autograd torch
-        nbautograd`` lets it give nbautograd in any case, and ``%autograd torch off`` ends both.
+        At the start of a cell, the settings apply to that cell only. ``%autograd torch`` makes ``import torch`` work:
+        it returns PyTorch if installed, with watched operations, else nbautograd; ``%autograd torch nbautograd`` makes
+        it return nbautograd in any case, and ``%autograd torch off`` ends both.
         """
         parsed_options, silent = parsed(self.autograd, line)
         options = vars(parsed_options)
@@ -232,7 +232,7 @@ class AutogradMagics(Magics):
     memory, cost, why, diff = map(question_magic, QUESTIONS)
 
     def _run(self, cell: str, block: Any) -> Any:
-        """Run a cell, then show every backward pass in it and what it computed, both as the block's settings say.
+        """Run a cell, then show each of its backward passes and its results, both with the block's settings.
 
         Passes that the cell's own lines have shown, all of them, are not shown again.
         """
@@ -329,7 +329,7 @@ def _complete(shell: Any, event: Any) -> list[str]:
 
 
 class _Loaded:
-    """The changes that loading the extension made in one shell, to be undone."""
+    """The changes that loading the extension made in one shell, for undoing them."""
 
     def __init__(self, shell: Any) -> None:
         self.formatters = []  # each with its earlier function for tensors
@@ -390,9 +390,9 @@ class _Loaded:
             protocol.observers.set((*protocol.observers.get(), tables.watch))
 
     def unwatch(self, result: Any) -> None:
-        """Count no longer (IPython's event ``post_run_cell``); after an interrupt, put back what the cell's blocks set.
+        """Stop counting (IPython's event ``post_run_cell``); after an interrupt, restore the blocks' settings.
 
-        An interrupt may come while Python enters or leaves a ``with`` block, so that what the block set would stay.
+        An interrupt may occur while Python enters or leaves a ``with`` block, so that the block's settings would stay.
         """
         if isinstance(getattr(result, "error_in_exec", None), KeyboardInterrupt):
             for mode, value in self.before:

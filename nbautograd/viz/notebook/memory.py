@@ -67,7 +67,7 @@ class MemoryReport:
 
     @property
     def label(self) -> str:
-        """One line that says what this is."""
+        """Summarize it in one line."""
         return say("memory_kept", name=self.name, size=bytes_text(self.total), n=self.kept.operations)
 
     @property
@@ -220,9 +220,9 @@ def _place(line: tuple[str, int] | None) -> str:
 def memory(tensor: Any, *, namespace: Mapping[str, Any] | None = None) -> MemoryReport:
     """Report the memory that the graph of a tensor keeps for its backward pass.
 
-    Saved tensors are ranked by line, operation and module. Memory that several share is counted once; parameters and
-    data are told apart, since they stay. The peaks of both passes, and the gain of checkpoints, are estimates from
-    shapes. A line that runs again and again within one graph (``total += loss``) is named.
+    Saved tensors are ranked by line, operation and module. Shared memory is counted once; parameters and data are
+    listed separately, since they stay. The peaks of both passes, and the gain of checkpoints, are estimates from
+    shapes. A line that runs repeatedly within one graph (``total += loss``) is named.
 
     :param tensor: a result, of nbautograd or of PyTorch.
     :param namespace: variables whose names are to be shown; by default those where this is called.

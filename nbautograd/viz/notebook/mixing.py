@@ -1,7 +1,7 @@
-"""Two libraries by mistake: a cell that takes some names from nbautograd and others from PyTorch is told so, in a line.
+"""Warn about mixed libraries: a cell that uses names of both nbautograd and PyTorch gets a line of explanation.
 
-After ``import nbautograd as torch``, ``from torch import nn`` gives the real PyTorch's, or fails where that is not
-installed. PyTorch is never imported from here: what is there is told by its name.
+After ``import nbautograd as torch``, ``from torch import nn`` gives the real PyTorch's, or fails if it is not
+installed. This module never imports PyTorch: it recognizes its objects by name.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Mixing:
             self.named = {name for name, _ in wrong}
 
     def after_cell(self, result: Any) -> None:
-        """Look at what a cell has left behind (IPython's event ``post_run_cell``)."""
+        """Check the variables that a cell has left (IPython's event ``post_run_cell``)."""
         named, self.named = self.named, set()
         missing = explain_missing(getattr(result, "error_in_exec", None))
         if missing:
@@ -103,7 +103,7 @@ class Mixing:
 
 
 def _named(tree: ast.AST, scope: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The names in an expression that stand for something; ``F.relu`` is one, and so is what a module holds."""
+    """Return the names in an expression that refer to an object, such as ``F.relu`` or a member of a module."""
     if isinstance(tree, ast.Name) and tree.id in scope:
         yield tree.id, scope[tree.id]
     elif isinstance(tree, ast.Attribute):

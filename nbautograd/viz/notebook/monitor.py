@@ -40,7 +40,7 @@ class Monitor:
     the older they are. ``recordings`` holds the passes that were recorded, by the number of the step.
 
     :param leaves: by name the leaves that are watched; of more than 32, 32 are.
-    :param every: note every so many steps.
+    :param every: note one step in this many.
     :param live: whether a widget shows the plot while the loop runs; None: where there is a kernel.
     :param record: whether backward passes are recorded; None: those of small graphs.
     :param namespace: variables whose names are to be shown.
@@ -75,7 +75,7 @@ class Monitor:
         self._widget: Any = None
 
     def __call__(self, loss: Any) -> None:
-        """Note this step's loss, and the gradient of each leaf and how far it has moved since the last step.
+        """Note this step's loss, the gradient of each leaf, and its change since the last step.
 
         :param loss: a tensor of one element, or a number.
         :raises TypeError: it is something else.
@@ -118,12 +118,12 @@ class Monitor:
 
     @property
     def recordings(self) -> dict[int, Recording]:
-        """The backward passes that were recorded, by the number of the step."""
+        """The recorded backward passes, by the number of the step."""
         return self._passes.recordings
 
     @property
     def label(self) -> str:
-        """One line that says what this is."""
+        """Summarize it in one line."""
         losses = self.losses
         return say("monitor", n=self.step, loss=number_text(losses[-1])) if losses else say("monitor_empty")
 
@@ -235,7 +235,7 @@ def monitor(
     :param tensors: what to watch: modules, leaves, lists, dicts or iterables of leaves, such as ``model.parameters()``,
         or pairs of names and leaves, such as ``model.named_parameters()``; none for all leaves among the caller's
         variables, those of modules included. Of more than 32 leaves, 32 are watched, biases last.
-    :param every: note every so many steps.
+    :param every: note one step in this many.
     :param live: whether a widget shows the plot while the loop runs; by default where there is a kernel.
     :param record: whether backward passes are recorded to be played, the last 50 and those at which the loss or the
         gradient leapt up. By default only those of graphs of at most 60 operations, and only as many as take a tenth

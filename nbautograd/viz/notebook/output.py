@@ -82,7 +82,7 @@ def colored(svg: str) -> str:
 def image(svg: str, label: str, size: str = "") -> str:
     """A drawing as an element that every notebook shows, trusted or not.
 
-    In a dark notebook it is dark as soon as a player or a live view has brought the rule for that (``theme.FOLLOWS``).
+    In a dark notebook it turns dark once a player or a live view has loaded the rule for that (``theme.FOLLOWS``).
     """
     follows = settings.theme == "auto"
     data = base64.b64encode((theme.adaptive(svg) if follows else svg).encode("utf-8")).decode("ascii")
@@ -112,7 +112,7 @@ def graph_table(model: GraphModel) -> str:
 
 
 def details(title: str, body: str, *, opened: bool = False) -> str:
-    """Something that a click unfolds."""
+    """A part that a click unfolds."""
     return f"<details{' open' * opened}><summary>{escape(title)}</summary>{body}</details>"
 
 
@@ -129,9 +129,9 @@ def images(svg: str) -> dict[str, str]:
 
 
 def within(attempts: Iterable[Callable[[], str]], label: str, words: str, limit: int = LARGEST) -> str:
-    """The first of several outputs that is small enough to be shown; if none is, the words and a line that says why.
+    """Return the first output that is small enough to show; if none is, return the words and a line with the reason.
 
-    From the second on, a line says that it is a smaller one.
+    From the second picture on, a line notes that it is smaller.
 
     :param attempts: make the HTML, the best one first.
     :param words: the same in words, of which the beginning is shown.

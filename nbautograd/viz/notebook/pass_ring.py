@@ -48,7 +48,7 @@ class PassRing:
     def start(self) -> None:
         """Record the next pass; where passes are asked for, also trace the operations until :meth:`stop`.
 
-        PyTorch's are watched wherever their passes are recorded: they tell too little without.
+        PyTorch's operations are watched if passes are recorded: its graphs alone contain too little.
         """
         self._active, self.began = True, time.perf_counter()
         if self.record:
@@ -93,7 +93,7 @@ class PassRing:
         self._listen_to_theirs(bool(wanted))
 
     def _listen_to_theirs(self, on: bool) -> None:
-        """Hear of PyTorch's passes, too, and watch their operations, or no longer."""
+        """Start or stop observing PyTorch's passes and watching their operations."""
         if on and not self._hears_theirs:
             self._theirs.enter_context(TorchWatch(WATCHED))
             self._theirs.enter_context(torch_events.passes_observed())
@@ -102,7 +102,7 @@ class PassRing:
         self._hears_theirs = on
 
     def _listen(self, on: bool) -> None:
-        """Be among the observers or not; those of others may have come and gone in between."""
+        """Start or stop observing; other observers may have come and gone in between."""
         others = tuple(observer for observer in protocol.observers.get() if observer is not self)
         protocol.observers.set((*others, self) if on else others)
 

@@ -32,7 +32,7 @@ class Picture(Figure):
     :param fold: as for :func:`graph`.
     :param opened: as for :func:`graph`.
     :returns: the picture.
-    :raises ValueError: ``engine`` is another.
+    :raises ValueError: an unknown ``engine``.
 
     >>> import nbautograd as torch
     >>> from nbautograd import viz
@@ -66,7 +66,7 @@ class Picture(Figure):
 
     @property
     def label(self) -> str:
-        """One line that says what this is."""
+        """Summarize it in one line."""
         return self.model.label
 
     def arranged(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:

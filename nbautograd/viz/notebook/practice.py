@@ -1,6 +1,7 @@
 """Questions without end about small programs: ``%practice``, and ``viz.practice()`` where there are no magics.
 
-A question shows a program and its graph. The reader answers, is told what is wrong, and sees the passes played.
+A question shows a program and its graph. The reader answers, gets an explanation of mistakes, and sees the passes
+played.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ class Practice:
 
     @property
     def _picture(self) -> Any:
-        """Return the graph before the first pass, where it does not tell the answer."""
+        """Return the graph before the first pass, if it does not reveal the answer."""
         return self._graph(self.question.forward()) if self.question.asked else None
 
     def _head(self) -> str:
@@ -239,7 +240,7 @@ def turn(answer: str, level: int | None, seed: int | None, show: bool) -> Any:
 
 
 def _of_gradient(drawn: Question, given: Any) -> str | None:
-    """Return what is wrong with an answer about ``.grad``; None if nothing is."""
+    """Return the mistake in an answer about ``.grad``, or None."""
     value = _read(given)
     if value is None or drawn.answer is None:
         if value is None and drawn.answer is None:
@@ -295,7 +296,7 @@ FAULTS = {"gradient": _of_gradient, "passes": _of_gradient, "fails": _of_line, "
 
 
 def _read(given: Any) -> Any:
-    """Return an answer with words for nothing as None, and texts of numbers as numbers."""
+    """Parse an answer: words such as "none" become None, and texts of numbers become numbers."""
     return None if isinstance(given, str) and given.strip().casefold() in NOTHING else exercises._read(given)
 
 

@@ -1,4 +1,4 @@
-"""Programs of which one line may raise an error, by level; {k} and {m} stand for small numbers.
+"""Programs with a line that may raise an error, by level; {k} and {m} represent small numbers.
 
 Which line fails, and whether one does, is found by running them.
 """

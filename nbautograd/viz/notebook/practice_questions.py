@@ -1,4 +1,4 @@
-"""Draw the questions of :mod:`nbautograd.viz.notebook.practice`: small random programs, and what running them answers.
+"""Draw the questions of :mod:`nbautograd.viz.notebook.practice`: small random programs, and their results.
 
 A question depends on its seed, level and number only: the same everywhere. Its answer is never written down. The
 program runs, and ``.grad``, ``is_leaf`` or the line of the exception is read afterwards.
@@ -65,7 +65,7 @@ class Question:
 
     @property
     def file(self) -> str:
-        """Return what the program is called in pictures."""
+        """Return the name of the program in pictures."""
         return f"<practice {self.seed}.{self.level}.{self.number}>"
 
     def forward(self) -> list[str]:

@@ -22,9 +22,9 @@ __all__ = ["player_lines", "program_of"]
 MAX_OPS = 20_000
 """Operations of a graph of which a program is written."""
 MAX_FLAT_OPS = 32
-"""Operations of a graph whose program is one straight line, unless something else is asked for."""
+"""Limit of the operations of a graph with a straight-line program, unless requested otherwise."""
 MAX_PLAYED_OPS = 120
-"""Operations of a graph whose program a player shows: one straight line, so that each step is one line."""
+"""Limit of the operations of a graph with a program in the player: one straight line, so that each step is one line."""
 MAX_PLAYED_ELEMENTS = 20_000
 """Elements of a leaf of such a graph, because the program is computed once more."""
 ORDER = ("data", "forward", "backward", "grads")

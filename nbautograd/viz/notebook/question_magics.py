@@ -43,7 +43,7 @@ def _two_tensors(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
 
 
 class QuestionMagic(NamedTuple):
-    """A magic: what it does, what is given, how that is read, and further options."""
+    """A magic: its effect, its arguments, their parser, and further options."""
 
     does: str
     given: str

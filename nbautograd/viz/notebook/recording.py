@@ -1,4 +1,4 @@
-"""Backward passes that have been recorded, to be played."""
+"""Recorded backward passes, for playing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ABOVE = 10.0  # for a tile of a sum: the number of terms
 class Recording(Figure):
     """Backward passes that have been recorded: the timeline, its pictures and its player.
 
-    :param timeline: what ran, frame by frame.
+    :param timeline: the frames of the passes.
     :param direction: as for :func:`graph`.
     :param fold: as for :func:`graph`; here nothing is folded unless the graph is large.
     :param opened: as for :func:`graph`.
@@ -77,7 +77,7 @@ class Recording(Figure):
 
     @property
     def label(self) -> str:
-        """One line that says what was recorded."""
+        """Summarize the recording in one line."""
         if not self.scenes:
             return say("no_pass")
         passes = max((frame.backward for frame in self.timeline.frames), default=0)
@@ -114,7 +114,7 @@ class Recording(Figure):
         return self.timeline.tiles_json()
 
     def forward(self) -> list[dict[str, Any]]:
-        """Of each graph, its operations in the order in which they ran, as JSON."""
+        """Return the operations of each graph in running order, as JSON."""
         return [ran.to_json() for ran in self.timeline.forward]
 
     def place(self, scene: int, model: GraphModel | None = None) -> Layout:
@@ -229,7 +229,7 @@ class Recording(Figure):
     _told: tuple[Any, str, str] = None, "", ""
 
     def tables(self) -> list[str]:
-        """Why a pass failed, what each leaf got, and every node of the graph in a line."""
+        """Return the reason of a failed pass, the gradients of each leaf, and a line per node of the graph."""
         failed = [ledger_text.failure_html(frame) for frame in self._failed]
         got = ledger_text.has_gradients(self.timeline) or not failed
         ledger = [output.details(say("leaf_got"), ledger_text.ledger_html(self.timeline), opened=True)] if got else []
@@ -260,7 +260,7 @@ class Recording(Figure):
 class Animation(Recording):
     """One backward pass, recorded.
 
-    :param timeline: what ran, frame by frame.
+    :param timeline: the frames of the passes.
     :param direction: as for :func:`graph`.
     :param fold: as for :func:`graph`; here nothing is folded unless the graph is large.
     :param opened: as for :func:`graph`.

@@ -1,4 +1,4 @@
-"""Points in a plane, by class, and what a model says of each place: the regions move while it is trained."""
+"""Show points in a plane, by class, and a model's prediction at each place: the regions move during training."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Scatter:
 
     @property
     def label(self) -> str:
-        """One line that says what this is."""
+        """Summarize it in one line."""
         words = self.plane.words()
         return say("scatter_now", words=words, said=self._said(self.states[-1])) if self.states else words
 
@@ -158,8 +158,8 @@ def scatter(
         class 1. At most four classes. By default all are 0.
     :param model: a module or function of points. It returns one number for each, above 0 for class 1, or a score for
         each class.
-    :param axes: what the two numbers of a point are called.
-    :param classes: what the classes are called; by default by their numbers.
+    :param axes: the names of the two coordinates.
+    :param classes: the names of the classes; by default their numbers.
     :param live: whether a widget shows the regions while a loop runs; by default in a notebook.
     :returns: the picture.
     :raises ValueError: the shapes do not fit, a number is not finite, or there are more than four classes.
@@ -206,7 +206,7 @@ def _like(places: Array, points: Any) -> Any:
 
 
 def _asked(model: Model, places: Any) -> Array:
-    """Return what a model says of each place, in evaluation mode and without a graph."""
+    """Return a model's prediction at each place, in evaluation mode and without a graph."""
     trains = bool(getattr(model, "training", False))
     library = sys.modules[type(places).__module__.partition(".")[0]]
     try:

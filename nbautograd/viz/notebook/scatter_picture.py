@@ -29,7 +29,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Plane:
-    """Points, the class of each, and what all is called."""
+    """Points, their classes, and all names."""
 
     points: Array
     kinds: Array
@@ -59,7 +59,7 @@ class Plane:
         return np.stack([np.tile(x, GRID), np.repeat(y, GRID)], axis=1)
 
     def words(self) -> str:
-        """Return how many points of each class there are."""
+        """Return the number of points of each class."""
         counts = np.bincount(self.kinds, minlength=len(self.classes))
         each = (say("scatter_of", n=n, name=one_line(name, 30)) for n, name in zip(counts, self.classes, strict=True))
         return say("scatter", n=len(self.points), each=say("scatter_and").join(each))
@@ -75,7 +75,7 @@ class Look:
 
 
 def drawn(plane: Plane, looks: Sequence[Look], label: str, words: str) -> str:
-    """Return the picture of points, or one for each of several looks at a model, in a row."""
+    """Return the picture of points, or a row of pictures for several states of a model."""
     count = max(len(looks), 1)
     side = ONE if count == 1 else ROW
     wide, high = LEFT + count * (side + GAP) + GAP, TOP + side + BELOW
@@ -117,7 +117,7 @@ def _panel(plane: Plane, look: Look | None, left: float, side: float) -> list[st
 
 
 def _places(plane: Plane, side: float) -> tuple[Array, Array, Array, float]:
-    """Return where the points are, seen from the left edge, which of them are drawn, and their size."""
+    """Return the positions of the points, seen from the left edge, the indices of the drawn ones, and their size."""
     part = (plane.points - plane.low) / (plane.high - plane.low)
     shown = np.arange(len(part))[:: -(-len(part) // MOST)]
     size = (4.0 if side == ONE else 2.6) * (1 if len(shown) <= 300 else 0.7)
@@ -140,7 +140,7 @@ def _points(plane: Plane, side: float) -> str:
 
 
 def _areas(regions: Array, left: float, side: float) -> list[str]:
-    """One path for the cells of each class, of which those beside each other in a row are one rectangle."""
+    """Return one path per class, with adjacent cells of a row as one rectangle."""
     place = f"translate({number(left)} {TOP}) scale({side / GRID:.4g})"
     look = f'fill-opacity="0.2" shape-rendering="crispEdges" transform="{place}"'
     out = []

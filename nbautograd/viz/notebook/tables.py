@@ -43,7 +43,7 @@ class Table:
     note: str = ""
     """The note below: what is left out."""
     gradients: tuple[GradientRow, ...] = ()
-    """For each row, where it is about gradients, what HTML shows of it."""
+    """For each row about gradients, its HTML."""
 
     def __repr__(self) -> str:
         if not self.rows:
@@ -89,7 +89,7 @@ def _digest(grad: Any) -> str:
 
 
 class Watch:
-    """The leaves that were looked at, or that a pass reached while this watched.
+    """The leaves that were looked at, or reached by an observed pass.
 
     It is a callback for ``protocol.observe``, and costs a pass next to nothing: it only counts.
     """
@@ -112,7 +112,7 @@ class Watch:
         return seen
 
     def row(self, name: str, leaf: Any) -> tuple[tuple[str, ...], GradientRow]:
-        """One leaf's line, and what HTML shows of it; from now on this is the last look."""
+        """Return one leaf's line and its HTML; this becomes the last look."""
         seen, grad = self.of(leaf), getattr(leaf, "grad", None)
         before, old, was = seen.text, seen.array, seen.digest
         seen.look(grad)
@@ -183,7 +183,7 @@ def _unlike(name: str, others: Mapping[str, Any]) -> str:
 
 
 def _shortened(name: str) -> str:
-    """A name that fits into its column: of a long one the beginning, and the end, which tells parameters apart."""
+    """Shorten a name to its column: keep its beginning, and its end, which distinguishes parameters."""
     return name if len(name) <= WIDEST else f"{name[: WIDEST - 25]}…{name[-24:]}"
 
 
@@ -208,7 +208,7 @@ def _is_leaf(tensor: Any) -> bool:
 
 
 def leaves_of(tensors: Sequence[Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of these tensors that are leaves, by name; of a computed one, the leaves that it was made from."""
+    """Return the leaves among these tensors, by name; for a computed one, its leaves."""
     if not tensors:
         return named_leaves(namespace)
     from nbautograd.viz.read.builder import build
@@ -272,7 +272,7 @@ def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
 
 @at_once
 def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
-    """The gradients of leaves: at the last look, what was added since, now, in how many passes, and their norm.
+    """The gradients of leaves: at the last look, their change, now, number of passes, and norm.
 
     :param tensors: leaves, or results whose leaves are meant; none for all leaves among the caller's variables.
     :param namespace: variables whose names are to be shown; by default those where this is called.
@@ -294,7 +294,7 @@ def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
 
 
 def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, Any] | None = None) -> Table:
-    """Set the gradients of leaves to None, or to zero, and return what they were, as a table.
+    """Set the gradients of leaves to None, or to zero, and return a table of the former ones.
 
     :param tensors: leaves, or results whose leaves are meant; none for all leaves among the caller's variables.
     :param set_to_none: whether ``.grad`` becomes None, as in PyTorch's ``zero_grad``, or zeros.

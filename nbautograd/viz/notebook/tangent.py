@@ -55,7 +55,7 @@ class Tangent:
 
     @property
     def label(self) -> str:
-        """One line that says what this is."""
+        """Summarize it in one line."""
         (first, _), (x, slope) = self.points[0], self.points[-1]
         known = {
             "name": self.name,
@@ -98,7 +98,7 @@ class Tangent:
         body.append(f'<path d="M{"L".join(curve)}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="2"/>')
 
         def line(x: float, slope: float, y: float) -> str:
-            """As much of the tangent as is in sight, so that a steep one keeps its slope."""
+            """Return the visible part of the tangent, so that a steep one keeps its slope."""
             ends = []
             for end in (self.low, self.high):
                 rise = slope * (end - x)
@@ -177,8 +177,8 @@ def tangent(
 ) -> Tangent:
     """The curve of a function of one number, and the straight line that ``.grad`` says is its tangent.
 
-    The slope of the line is not computed here: it is what the backward pass has found, so that one sees whether that
-    is the slope of the curve.
+    The slope of the line is not computed here: it is the result of the backward pass, so that one sees whether it is
+    the slope of the curve.
 
     :param f: the function; it is called with numbers.
     :param points: where: leaves of one element that have a gradient, or pairs of numbers (place, slope). Of several

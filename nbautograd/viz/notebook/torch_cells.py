@@ -51,7 +51,7 @@ class _AfterImport:
         self.watch = watch
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """The spec of ``torch``, with a loader that does one thing more; None for all others."""
+        """Return the spec of ``torch``, with an extended loader; None for all other modules."""
         if name != "torch":
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -68,12 +68,12 @@ class _AfterImport:
 
 @contextmanager
 def watch(budget: int = 2000, *, namespace: Mapping[str, Any] | None = None) -> Iterator[None]:
-    """Watch PyTorch's operations inside the ``with`` block, so that pictures of them tell as much as of nbautograd's.
+    """Watch PyTorch's operations inside the ``with`` block, so that their pictures are as complete as nbautograd's.
 
-    In a notebook with the extension each cell is watched anyway; this is for scripts, for functions of long cells, and
-    where ``%autograd torch off`` has switched that off. Nothing is kept alive: what is noted goes with the graph.
+    With the extension, a notebook watches each cell anyway; this is for scripts, for functions of long cells, and after
+    ``%autograd torch off``. Nothing is kept alive: the notes are freed with the graph.
 
-    :param budget: how many operations are noted.
+    :param budget: the number of operations to note.
     :param namespace: variables; by default those where this is called.
     :returns: a context manager.
     :raises ValueError: ``budget`` is less than 1.

@@ -33,7 +33,7 @@ def is_installed() -> bool:
 
 
 def choose(word: str) -> str:
-    """Do what ``%autograd torch WORD`` asks for; returns the line to print, if there is one.
+    """Carry out ``%autograd torch WORD``; return the line to print, if any.
 
     :param word: one of ``CHOICES``.
     """
@@ -49,7 +49,7 @@ def choose(word: str) -> str:
 
 
 def stop() -> None:
-    """Let ``import torch`` find what it found before :func:`choose`."""
+    """Restore the state of ``import torch`` before :func:`choose`."""
     _stand_in.stop()
 
 

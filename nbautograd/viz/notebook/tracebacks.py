@@ -1,8 +1,8 @@
 """Tracebacks in a notebook: the user's lines, without those of libraries between and below them.
 
-An error that nbautograd or PyTorch raises on purpose says in its message what is wrong and what to do. The lines of the
-library through which it came do not help the reader; ``%tb`` shows them. An error of another kind that comes from
-inside a library, as a mistake in it would, is shown whole.
+An error that nbautograd or PyTorch raises on purpose has its cause and cure in its message. Its frames inside the
+library do not help the reader; ``%tb`` shows them. Any other error from inside a library, such as a bug in it, is shown
+whole.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def _walk(traceback: types.TracebackType | None) -> Iterator[tuple[types.Traceba
 
 
 def users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback without frames of libraries, of code that they generated, and of IPython; as it is if all are."""
+    """Return the traceback without frames of libraries, of generated code, and of IPython; unchanged if these are all
+    frames.
+    """
     users: types.TracebackType | None = None
     for frame, hidden, _ in reversed(list(_walk(traceback))):
         if not hidden:
@@ -88,7 +90,7 @@ def _says_all(error: BaseException, traceback: types.TracebackType | None) -> bo
 
 @contextmanager
 def _causes_cut(error: BaseException) -> Iterator[None]:
-    """A block in which the errors that led to this one are cut, too; one that never left a library is left out."""
+    """A block that also shortens chained errors; one that never left a library is omitted."""
     known = {id(error)}
     with ExitStack() as undo:
         while (cause := _cause(error)) is not None and id(cause) not in known:

@@ -1,8 +1,7 @@
 """Keep the steps of a training loop: loss, gradients and updates of each leaf, in memory that does not grow.
 
-A step keeps for each leaf the norm of its gradient, how large its elements are (a histogram of their magnitudes), and
-how far the weights have moved since the step before. Of a long run older steps are thinned out; steps that stand out
-stay.
+For each leaf, a step keeps the norm of its gradient, a histogram of the magnitudes of its elements, and the distance
+that the weights have moved since the step before. Older steps of a long run are thinned out; outliers stay.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ BINS, PER_BIN, LOWEST = 24, 2, -40
 SAMPLE = 4096  # limit of the elements of a leaf in its histogram and update
 LARGE = 65536  # above this size a norm is summed in the gradient's own precision
 KEPT, RECENT, OUTSTANDING, ROOM = 600, 200, 60, 100
-"""Steps that are kept; how many of the last ones all stay, how many that stand out, and room for those to come."""
+"""Kept steps: the number of last ones that all stay, of outliers, and the room for later ones."""
 PAST, ENOUGH = 20, 8  # number of losses to compare a step with, and the smallest sufficient number
 
 
@@ -34,11 +33,11 @@ class LeafStep:
     """One leaf at one step."""
 
     norm: float
-    """Of the gradient; NaN for none."""
+    """Norm of the gradient; NaN for none."""
     ratio: float
-    """‖change of the weights since the step before‖ / ‖weights‖; NaN where that is not known."""
+    """‖change of the weights since the step before‖ / ‖weights‖; NaN if unknown."""
     counts: bytes
-    """The histogram: of each bin, how large it is beside the largest, from 0 to 90."""
+    """The histogram: for each bin, its size relative to the largest, from 0 to 90."""
     zeros: float = 0.0
     """The share of elements that are zero."""
     nan: int = 0
@@ -58,7 +57,7 @@ class TrainingStep:
 
 @dataclass
 class Run:
-    """The steps of a loop. :meth:`add` is called at those that are noted, :meth:`look` at the ones just before them."""
+    """The steps of a loop. :meth:`add` is called at the noted ones, :meth:`look` at those just before them."""
 
     leaves: Mapping[str, Any]
     steps: list[TrainingStep] = field(default_factory=list)
@@ -79,7 +78,7 @@ class Run:
         return step
 
     def look(self) -> None:
-        """Remember the weights, so that the next step can tell how far they have moved."""
+        """Remember the weights, so that the next step can measure their change."""
         for name, leaf in self.leaves.items():
             self._before[name] = _sampled(leaf)
 
@@ -103,7 +102,7 @@ class Run:
         return leaps
 
     def _thin(self) -> None:
-        """Keep every so many-th of the older steps, besides the first one and those that stand out."""
+        """Keep every n-th of the older steps, in addition to the first one and the outliers."""
         for step in [step for step in self.steps if step.outstanding][:-OUTSTANDING]:
             step.outstanding = False
         first, recent = self.steps[0], self.steps[-RECENT:]

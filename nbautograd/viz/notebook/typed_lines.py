@@ -18,7 +18,7 @@ _MAGIC = re.compile(r"\s*(?:[\w\s.,]+=\s*)?[%!?]")  # a line, perhaps an assignm
 def as_typed(ran: Sequence[str], typed: Sequence[str]) -> list[str]:
     r"""The lines that ran, where IPython has generated one with the text that it stands for.
 
-    A magic that took several lines is one line that ran, so the numbers of lines stay what errors call them.
+    A magic typed on several lines runs as one line, so the line numbers stay those of errors.
 
     >>> as_typed(["y = x * 2\n", "get_ipython().run_line_magic('backward', 'y')\n"], ["y = x * 2", "%backward y"])
     ['y = x * 2\n', '%backward y\n']
@@ -50,7 +50,7 @@ def _joined(typed: Iterable[str]) -> Iterator[str]:
 
 @contextmanager
 def typed_lines(lines: Callable[[str], list[str]], files: Iterable[str]) -> Iterator[None]:
-    """A block in which whoever asks for the lines of these files, as a traceback does, gets what was typed.
+    """A block in which readers of the lines of these files, such as tracebacks, get the typed text.
 
     :param lines: the lines of a file as they were typed.
     """

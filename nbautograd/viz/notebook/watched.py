@@ -12,7 +12,7 @@ __all__ = ["watched"]
 
 
 def watched(given: Iterable[Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """The leaves in what was given, each once, by the name of the variable that holds it or as the collection says.
+    """Return the leaves in the arguments, each once, named after its variable or its key in the collection.
 
     :param known: leaves by the names of the caller's variables.
     :raises TypeError: something is no tensor, module or collection of tensors.

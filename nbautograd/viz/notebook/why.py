@@ -59,10 +59,10 @@ class Explanation(Answer):
 def why(tensor: Any, of: Any = None, *, namespace: Mapping[str, Any] | None = None) -> Explanation:
     """Explain the gradient of a tensor: None, zero, tiny, huge, NaN, or the sum over its paths.
 
-    Each path is told with its factors and lines, and the factor by which the gradient vanishes or explodes. If no
-    gradient comes, the line that cuts it off is named: ``detach()``, ``no_grad()``, integers, a branch that did not
-    run. Of a module, the parameters are ranked by their share, with dead ReLUs and saturated units. No ``.grad``
-    changes: a pass of its own computes the numbers, or, if the graph is freed, the values that were noted with it.
+    Each path is listed with its factors and lines, and the factor by which the gradient vanishes or explodes. If no
+    gradient arrives, the line that cuts it off is named: ``detach()``, ``no_grad()``, integers, a branch that did not
+    run. For a module, parameters are ranked by their share, with dead ReLUs and saturated units. No ``.grad`` changes:
+    a separate pass computes the numbers; if the graph is freed, they come from the values noted with it.
 
     :param tensor: a tensor of nbautograd or of PyTorch, or a module.
     :param of: the result that is differentiated; by default the newest one among the variables that depends on it.
@@ -168,7 +168,7 @@ def _why_none(tensor: Any, name: str, root: Any, title: str, walk: GraphWalk, gr
 
 
 def _returned_none(flow: Flow, routes: Routes, name: str) -> list[str]:
-    """Name the functions on the way that get a gradient and send none: their backward() returns None there."""
+    """Name the functions on the path that receive a gradient and send none: their backward() returns None there."""
     return [
         say("why_returned_none", operation=_called(node), line=_place(node), name=name)
         for node in routes.counts
@@ -214,7 +214,7 @@ def _strongest(paths: Sequence[Path], flow: Flow, kind: str) -> tuple[Any, list[
 
 
 def _reason(node: Any) -> str:
-    """Return the reason for a small factor, if the values of the operation tell it."""
+    """Return the reason for a small factor, if the values of the operation show it."""
     name, trace = plain(node_name(node)), trace_of(node)
     known = operands_of(node)
     result = known.get("result") if known.get("result") is not None else attribute(trace, "value")
@@ -387,7 +387,7 @@ def _falls(parameters: Mapping[str, Any], sizes: Mapping[str, float | None], own
 
 
 def _units(walk: GraphWalk) -> list[str]:
-    """ReLUs of which no input was positive, and sigmoids and the like at their ends."""
+    """Return ReLUs without positive inputs, and saturated sigmoids and similar functions."""
     lines = []
     for node in walk.order:
         name = plain(node_name(node))

@@ -1,7 +1,7 @@
-"""The player as a Jupyter widget. Importing this module needs anywidget; nothing else here does.
+"""The player as a Jupyter widget. Only this module needs anywidget.
 
-A kernel keeps a widget, and all that it shows, until the widget is closed. So what a cell showed is closed when the
-next run of the same cell shows something: the front end has cleared the cell's output by then.
+A kernel keeps a widget and its data until the widget is closed. So the widgets of a cell are closed when the next run
+of the same cell shows something: by then the front end has cleared the cell's output.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _View(anywidget.AnyWidget):
         return ()
 
     def _note_cell(self) -> None:
-        """Note which cell shows this, and close what only its former run showed."""
+        """Note the cell of this output, and close the widgets of its former run."""
         cell, run = _here()
         if not cell:
             return
@@ -108,8 +108,8 @@ class _View(anywidget.AnyWidget):
 class BackwardPlayer(_View):
     """Shows a graph and plays its recorded backward passes.
 
-    ``index``, the step that is shown, and ``selected``, the id of the node that was clicked, can be read, set, observed
-    and linked. The output also holds the picture at the end and the text, for where no widget runs.
+    ``index``, the shown step, and ``selected``, the id of the clicked node, can be read, set, observed and linked. The
+    output also holds the final picture and the text, for front ends without widgets.
     """
 
     svgs = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
@@ -143,7 +143,7 @@ class BackwardPlayer(_View):
         return bundle, metadata
 
     def close(self) -> None:
-        """Close the widget, and drop its picture and text, too."""
+        """Close the widget, and drop its picture and text."""
         super().close()
         self._static = self._plain = ""
 

@@ -1,4 +1,4 @@
-"""The source of functions with everything that they use: what a program needs beside NumPy, in its own file.
+"""Collect the source of functions with all their dependencies in one file, for programs that need only NumPy.
 
 A name in a module of this package stands for the statement there that binds it. That statement is taken over, then the
 statements of the names in it, and so on; names from other packages become imports.
@@ -23,9 +23,9 @@ class _Taken:
         self.text = ""
         self.runs = runs
         self.now: set[str] = set()
-        """Those that it looks up when it runs."""
+        """The names that it looks up when it runs."""
         self.later: set[str] = set()
-        """Those that its functions look up when they run."""
+        """The names that its functions look up when they run."""
 
 
 class Bundle:
@@ -50,7 +50,7 @@ class Bundle:
     def name(self, module: str, name: str) -> str:
         """The name in the program of ``name`` of ``module``; its source is copied if that is not done yet.
 
-        :raises NotBundled: it has no source that could be taken over.
+        :raises NotBundled: its source is unavailable.
         """
         return self._name(resolved(module, name))
 
@@ -83,13 +83,13 @@ class Bundle:
         return dict(self.names), dict(self.statements), dict(self.imports)
 
     def restore(self, snapshot: Any) -> None:
-        """Forget what has been added since."""
+        """Forget all later additions."""
         added = {*self.names.values(), *self.statements} - {*snapshot[0].values(), *snapshot[1]}
         self.taken -= added - {"np"}
         self.names, self.statements, self.imports = map(dict, snapshot)
 
     def _free(self, name: str, module: str = "") -> str:
-        """A name that nothing has yet."""
+        """Return an unused name."""
         own = name if name not in self.taken or not module else f"{module}_{name.lstrip('_')}"
         while own in self.taken:
             own += "_"
@@ -97,7 +97,7 @@ class Bundle:
         return own
 
     def _import(self, key: Key) -> None:
-        """Something of another package, under the name that modules here give it."""
+        """An object of another package, under its name in these modules."""
         statement = key[1]
         name = statement.rpartition(" ")[2].partition(".")[0]
         if statement != "import numpy as np":
@@ -160,7 +160,7 @@ class Bundle:
         return "\n".join(dict.fromkeys(self.statements[name].text for name in order))
 
     def _reached(self, name: str) -> list[str]:
-        """All definitions that one needs, also by way of others."""
+        """Return all definitions that one needs, directly or indirectly."""
         known: dict[str, None] = {}
         stack = [name]
         while stack:

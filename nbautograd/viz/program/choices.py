@@ -1,4 +1,4 @@
-"""Choose how to write an operation that has several forms: the same form wherever it is computed alike."""
+"""Choose how to write an operation that has several forms: the same form for equal computations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Choices"]
 
 
 class Choices:
-    """Which ways of writing an operation come to other bits somewhere.
+    """The forms of an operation that gave wrong bits somewhere.
 
     A sum that is written as NumPy users would gives the same bits by luck in one step of a loop and not in the next.
     What is to be written alike is written once to find out, and then again.
@@ -28,10 +28,10 @@ class Choices:
         yield from sorted(all_ways, key=wrong.__contains__)
 
     def right(self, key: Any, way: Any) -> None:
-        """A way came to the right bits."""
+        """A form gave the right bits."""
         self.used.setdefault(key, set()).add(way)
 
     def failed(self, key: Any, way: Any) -> None:
-        """A way came to other bits, or to nothing."""
+        """A form gave wrong bits, or failed."""
         self.wrong.setdefault(key, set()).add(way)
         self.changed = self.changed or way in self.used.get(key, ())

@@ -27,7 +27,7 @@ PACKAGE = "nbautograd"
 DECLARING = ("op", "derivative_helper", "looks_at_elements")
 """Decorators of this package; without them a function is its body over arrays."""
 FOR_TENSORS = ("composite", "with_numpy_names", "with_argument_errors")
-"""Decorators of functions that no array reaches: bodies that know tensors, too, name them."""
+"""Decorators of functions without array arguments: also named by bodies that know tensors."""
 OUTSIDE = "import"
 Key = tuple[str, str]
 """A module and a name in it; or ``"import"`` and the statement that imports something of another package."""
@@ -45,9 +45,9 @@ class Definition:
     names: dict[str, Key]
     """The definitions that those names refer to."""
     bound: tuple[str, ...]
-    """Those that it binds."""
+    """The names that it binds."""
     now: frozenset[str]
-    """Those that are looked up when it runs: in a base class, a default, an assigned value."""
+    """The names that it looks up when it runs: in a base class, a default, an assigned value."""
     local: frozenset[str]
     """Variables of the functions in it."""
     runs: bool

@@ -52,7 +52,7 @@ class Operand:
 class Expressions:
     """Writes expressions, and takes over the functions that they call into ``bundle``.
 
-    ``scope`` has what the names in expressions mean here, to compute them: functions, and variables.
+    ``scope`` maps the names in expressions to functions and variables, for computing them.
     """
 
     def __init__(self, bundle: Bundle) -> None:
@@ -66,7 +66,7 @@ class Expressions:
         return self.named(function.__module__, function.__qualname__, function, style)
 
     def named(self, module: str, name: str, value: Any, style: str) -> str:
-        """The name in the program of ``name`` of ``module``; as a last resort it is imported from there."""
+        """Return the program's name for ``name`` of ``module``; as a last resort the program imports it."""
         try:
             own = self.bundle.name(module, name)
         except NotBundled:
@@ -107,7 +107,7 @@ class Expressions:
     def formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         """A formula of an operation's declaration.
 
-        :param dtype: what it is computed in.
+        :param dtype: the dtype of the computation.
         """
         key = _key((op.name, text, style, dtype), operands)
         tree = self.written.get(key) if key is not None else None
@@ -175,7 +175,7 @@ class _Writer(ast.NodeTransformer):
         return None if name in self.variables else module_of(self.module, name)
 
     def precise(self, name: str, arguments: list[ast.expr]) -> ast.expr:
-        """An elementary function: in float64 and rounded, which is what the precise one does."""
+        """Return an elementary function as computed by the precise one: in float64 and rounded."""
         function = precise.FUNCTIONS[name]
         kind = self.dtype.char if self.dtype is not None else ""
         wide = function.wider.get(self.dtype) if kind else None
@@ -262,7 +262,7 @@ class _Writer(ast.NodeTransformer):
 
 
 def _is_helper_of_ours(expression: ast.expr) -> bool:
-    """Return whether a body is one call of a function beside it: the operation's own name tells more."""
+    """Return whether a body is one call of an adjacent function: then the operation's own name says more."""
     return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
 
 
@@ -318,7 +318,7 @@ def with_metadata(tree: Any, operands: Mapping[str, Operand]) -> Any:
 
 
 def with_options(tree: Any, operands: Mapping[str, Operand]) -> Any:
-    """Return a formula with options that are constants, and what depends on them alone decided."""
+    """Return a formula with constant options, and with the parts that depend only on them decided."""
     constants = {name: o.tree for name, o in operands.items() if isinstance(o.tree, ast.List) or is_constant(o.tree)}
     return _folded(substituted(tree, {name: _marked(tree) for name, tree in constants.items()}))
 
@@ -348,5 +348,5 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
 
 
 def _folded(tree: Any) -> Any:
-    """Return an expression in which is decided what constants decide; a gradient is never None."""
+    """Return an expression with the parts decided that depend on constants; a gradient is never None."""
     return folded(tree, lambda name: name.startswith("g_"))

@@ -1,14 +1,14 @@
 """Large programs made short: modules as functions, and steps that are alike as a loop.
 
-What is folded is told by a tree of segments of the operations, in the order in which they ran: the picture's tree does.
-The lines of a segment stand together in the forward pass, and, in reverse, in the backward pass. From the inside out,
+Folding is described by a tree of segments of the operations in running order, as for pictures. The lines of a segment
+are adjacent in the forward pass and, in reverse, in the backward pass. From the inside out,
 
-1. the lines of a module become the call of a function, and those of its backward pass that of another, which gets what
-   it needs from the first (``modules``);
-2. the lines of all steps of a loop become those of one step, in a ``for`` statement (``loops``).
+1. the lines of a module become the call of a function, and those of its backward pass that of another one, which gets
+its inputs from the first (``modules``); 2. the lines of all steps of a loop become those of one step, in a ``for``
+statement (``loops``).
 
-Statements change places only where no value depends on it, and names are exchanged for others one to one: so the folded
-program computes what the flat one does, in the same order.
+Statements are reordered only if no value depends on it, and names are renamed one to one: so the folded program
+computes the same as the flat one, in the same order.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Folded:
     def computed(self, scope: Mapping[str, Any]) -> list[Any]:
         """The gradients of the leaves.
 
-        :param scope: what the program uses: functions, modules, stored arrays.
+        :param scope: the functions, modules and stored arrays of the program.
         """
         names = dict(scope)
         lines = ["def backward():", *textwrap.indent("\n".join(self.body()), "    ").split("\n")]
@@ -124,7 +124,7 @@ class _SharedBlock:
         self.forward: list[Statement] = []
         self.backward: list[Statement] = []
         self.pieces: list[_SharedBlock | Statement] = []
-        """The backward pass: inner segments, and what does not stand together with them."""
+        """The backward pass: inner segments, and the lines outside of them."""
 
     def begin(self, siblings: list[_SharedBlock]) -> None:
         """Take the operations before a loop for its first step, if there are as many: it often begins with something
@@ -155,10 +155,10 @@ def fold(
 ) -> Folded:
     """The program of lines in which segments are functions and loops.
 
-    :param order: the nodes of the operations, in the order in which they ran: what segments count.
+    :param order: the nodes of the operations, in running order: segments count them.
     :param results: the expressions of the leaves' gradients.
     :param names: the names in use.
-    :param wanted: what users call the variables.
+    :param wanted: the user's names of the variables.
     """
     place = {node: i for i, node in enumerate(order)}
     parts: dict[str, list[Statement]] = {DATA: [], FORWARD: [], BACKWARD: [], GRADS: []}
@@ -320,7 +320,7 @@ def _joined(statements: list[Statement]) -> list[Statement]:
 
 
 def _depth(tree: ast.stmt) -> int:
-    """Of how many things something is an element."""
+    """Return the nesting depth of an element."""
     assert isinstance(tree, ast.Assign)
     target, depth = tree.targets[0], 0
     while isinstance(target, ast.Subscript):

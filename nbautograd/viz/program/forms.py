@@ -32,7 +32,7 @@ FORMS: dict[str, tuple[str, ...]] = {
     "real": ("input.real.copy()",),
     "imag": ("input.imag.copy()",),
 }
-"""By operation: the same in NumPy's words."""
+"""By operation: its form in NumPy."""
 GUESSED: dict[str, tuple[str, ...]] = {
     "sum_all": ("input.sum()",),
     "sum_over": ("input.sum(axis=dim, keepdims=keepdim)",),

@@ -48,7 +48,7 @@ class Call:
     arguments: dict[str, Any]
     """Values, lists of values, and options as they were."""
     targets: list[Value | None]
-    """For each slot what the gradient is of; None where none is wanted."""
+    """For each slot, the operand of the gradient; None if not needed."""
     outputs: dict[int, Value] = field(default_factory=dict)
     recorded: Any = None
     """The result as tracing noted it, where it is small."""
@@ -90,8 +90,8 @@ def refuse(node: Any, reason: str) -> ProgramError:
 def read(root: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str]) -> Graph:
     """The graph that made ``root``.
 
-    :param name_of: what an output of a node is to be called.
-    :param tensor_name: what a leaf or a constant is to be called; nothing if it has no name.
+    :param name_of: returns the name of an output of a node.
+    :param tensor_name: returns the name of a leaf or a constant, or an empty one.
     :raises ProgramError: something in it is no declared operation, or was not noted.
     """
     return _Reader(name_of, tensor_name).read(root)
@@ -156,7 +156,7 @@ class _Reader:
         return Graph(calls, list(self.leaves.values()), self.calls[start].outputs[index], list(self.constants.values()))
 
     def check(self, node: Any) -> None:
-        """Raise if something about a node is not in its declaration, or not what it was any more."""
+        """Raise if a part of a node is not in its declaration, or has changed."""
         if not hasattr(type(node), "operation") and not is_write(node) and not is_view_of_written(node):
             raise refuse(
                 node, "it is a function of your own, or of a library: its backward is Python code, and no formula"
@@ -231,7 +231,7 @@ class _Reader:
         return self.calls[to].outputs[index]
 
     def check_leaf(self, node: Any, value: Value, operand: Any) -> None:
-        """Raise if a leaf is not what it was when an operation used it."""
+        """Raise if a leaf has changed since an operation used it."""
         if value.tensor is None:
             return
         noted = operand.value
@@ -240,7 +240,7 @@ class _Reader:
             raise refuse(node, f"its operand {operand.name!r}, the leaf {value.wanted!r}, has been written to since")
 
     def constant(self, node: Any, operand: Any) -> Value:
-        """A tensor that no gradient flows to, as it was."""
+        """A tensor without a gradient, unchanged."""
         tensor = operand.tensor() if operand.tensor is not None else None
         array = None
         if tensor is not None:
@@ -275,7 +275,7 @@ def _declaration(node: Any) -> OpSchema:
 
 
 def _reachable(start: Node) -> list[Any]:
-    """The nodes that a pass from ``start`` may come to."""
+    """Return the nodes that a pass from ``start`` may reach."""
     known, stack = {start: None}, [start]
     while stack:
         for to, _ in stack.pop().next_functions:

@@ -1,4 +1,4 @@
-"""The leaves of a statement: what may differ between statements that do the same, and the rest, which may not."""
+"""The leaves of a statement: parts that may differ between equivalent statements, and the rest, which may not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbautograd.viz.program.terms import Term, term_of
 __all__ = ["Form", "Place", "Value"]
 
 Place = tuple[str, int]
-"""An element: what all are called together, and its number."""
+"""An element: the common name, and its number."""
 Value = str | int | Place
 """A leaf: a variable, a whole number, or an element."""
 
@@ -21,7 +21,7 @@ Value = str | int | Place
 class Form:
     """A statement with its leaves: variables and whole numbers, which may differ from step to step.
 
-    :ivar shape: what has to be the same in each.
+    :ivar shape: the part that must be equal in each.
     """
 
     def __init__(self, statement: Statement, variables: Collection[str], families: Collection[str]) -> None:

@@ -26,9 +26,9 @@ class Line:
     name: str = ""
     """The variable that gets a value."""
     node: Any = None
-    """The operation that the line is of."""
+    """The operation of the line."""
     slot: int | None = None
-    """In the backward pass: which of its inputs the line sends a gradient to."""
+    """In the backward pass: the number of the input that gets the line's gradient."""
 
     origin: tuple[Any, ...] = ()
     """The source of the line, for a writer in another vocabulary: a kind, and its data."""
@@ -41,7 +41,7 @@ class Line:
 
 
 def _remark(text: str) -> str:
-    """Any text on one line, so that what users have named cannot go on as code."""
+    """Return any text on one line, so that user text cannot continue as code."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 

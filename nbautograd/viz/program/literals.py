@@ -112,7 +112,7 @@ def _nested(values: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    """A Python number as an expression; ``repr`` of inf and nan is none."""
+    """Write a Python number as an expression; ``repr`` of inf and nan is not one."""
     if isinstance(value, complex):
         return f"complex({_number(value.real)}, {_number(value.imag)})"
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,9 +1,8 @@
 """Steps that are alike as one ``for`` statement.
 
-Statements of all steps are compared: what is the same in each stays, numbers that grow evenly become expressions of the
-step, and a variable that each step has its own of becomes an element of one: ``h[step]``. So a step can use what the
-one before it has made, ``h[step - 1]``, and the backward pass what each has left. Variables that nothing outside of
-their step uses need no element.
+Statements of all steps are compared: equal parts stay, evenly growing numbers become expressions of the step, and a
+variable with one instance per step becomes an element: ``h[step]``. So a step can use a result of the one before,
+``h[step - 1]``, and the backward pass the results of each. Variables used only inside their step need no element.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ __all__ = ["LEAST", "Roller"]
 LEAST = 3
 """Steps of a loop."""
 AUTOMATIC = re.compile(r"(g_)?(t|c|unused|leaf)\d*")
-"""Names that no user has given."""
+"""Names not given by a user."""
 
 Values = tuple[Value | None, ...]
-"""Of each step a name, a number or an element."""
+"""For each step a name, a number or an element."""
 
 
 class _Unlike(Exception):  # noqa: N818 - a way out
@@ -48,7 +47,7 @@ class Roller:
         self.index, self.names, self.wanted, self.place = index, names, wanted, place
         self.empty: list[Statement] = []
         self.element: dict[str, Place] = {}
-        """The places of variables that are elements now, whether or not they are still variables, too."""
+        """The places of variables that are elements now, whether or not they remain variables."""
         self.families: set[str] = set()
         """The names of families of elements."""
         self.listed: dict[str, Place] = {}
@@ -103,9 +102,9 @@ def _all(steps: Iterable[list[Statement]]) -> list[Statement]:
 class _Own:
     """A variable that each step has its own of.
 
-    :ivar names: what it is called in each step; None in one that has none.
+    :ivar names: its name in each step; None in steps without one.
     :ivar place: the element that the first step has; none if nothing outside of a step uses it.
-    :ivar others: elements from before the loop, by their places.
+    :ivar others: elements from before the loop, by place.
     """
 
     def __init__(self, names: tuple[str | None, ...]) -> None:
@@ -356,7 +355,7 @@ class _Rolling:
         return guarded
 
     def condition(self, forms: Sequence[Form | None]) -> str:
-        """In which steps a statement is computed; nothing if in all."""
+        """The steps in which a statement is computed; empty if in all."""
         low = f"{self.numbers[0]} < " if forms[0] is None else ""
         high = f" < {self.numbers[-1]}" if forms[-1] is None else ""
         if low and not high:
@@ -364,7 +363,7 @@ class _Rolling:
         return f"{low}{self.counter}{high}" if high else ""
 
     def made(self, ahead: bool) -> list[Statement]:
-        """Statements that make what has elements."""
+        """Statements that create values with elements."""
         statements = []
         part = self.template[0].part
         inside = {*_all(self.steps)}

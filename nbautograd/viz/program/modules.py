@@ -51,7 +51,7 @@ def plus() -> Function:
 
 
 class _Call:
-    """A module that was called: its statements, and what becomes of its variables."""
+    """A called module: its statements, and the uses of its variables."""
 
     def __init__(self, block: Any, index: Statements) -> None:
         self.block, self.label = block, block.label
@@ -67,7 +67,7 @@ class _Call:
         self.gradients = [name for name in needed if name not in self.place]
         self.shape = _shape(self.forward, self.order)
         self.saved = ""
-        """The variable that has what the backward pass needs."""
+        """The variable that holds the inputs of the backward pass."""
 
 
 class Modules:
@@ -78,7 +78,7 @@ class Modules:
         self.functions: list[Function] = []
 
     def outline(self, blocks: Iterable[Any]) -> None:
-        """Put calls in the place of modules, none of which is inside of another."""
+        """Replace modules by calls; none of them is inside another one."""
         groups: dict[Any, list[_Call]] = {}
         for block in blocks:
             if block.forward:
@@ -124,7 +124,7 @@ class Modules:
     def share_backward(
         self, calls: list[_Call], stem: str, local: dict[str, str], first: _Call, needed: list[int], saved: str
     ) -> None:
-        """The function of the backward pass of calls that do the same there, too."""
+        """The function of the backward pass of calls that also do the same there."""
         self.unite(calls)
         one = calls[0]
         local = {name: local[first.order[one.place[name]]] for name in one.order}
@@ -225,7 +225,7 @@ def _variables(statements: Iterable[Statement], index: Statements) -> list[str]:
 
 
 def _taken(statements: Iterable[Statement], index: Statements) -> list[str]:
-    """Those that have a value before."""
+    """The variables that have a value before."""
     known: set[str] = set()
     names: dict[str, None] = {}
     for statement in statements:

@@ -35,7 +35,7 @@ class Names:
         self._next: dict[str, int] = {}
 
     def new(self, wanted: str) -> str:
-        """A name that nothing has yet: the one that is wanted, or with a number."""
+        """Return an unused name: the requested one, or with a number."""
         name = plain = identifier(wanted)
         number = self._next.get(plain, 2)
         while name in self.taken:

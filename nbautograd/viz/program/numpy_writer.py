@@ -27,7 +27,7 @@ STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
 
 
 class Ready:
-    """Nodes that a gradient has come to; the one that ran last is taken first, as the engine does."""
+    """Nodes with an arrived gradient; the one that ran last is taken first, as in the engine."""
 
     def __init__(self, *calls: Call) -> None:
         self.waiting: list[tuple[int, int]] = []
@@ -52,7 +52,7 @@ class Ready:
 class NumpyWriter(Variables):
     """Writes the lines of a program.
 
-    :ivar values: what each variable of the program comes to.
+    :ivar values: the value of each variable of the program.
     :ivar stored: large arrays, by the names under which they are stored beside the program.
     """
 
@@ -162,7 +162,7 @@ class NumpyWriter(Variables):
         raise refuse(call.node, what)
 
     def recorded(self, call: Call, place: str) -> None:
-        """The line of a random operation: what it drew."""
+        """Write the line of a random operation: its drawn values."""
         array = drawn(call)
         if array is None:
             array = None if is_freed(call.node) else getattr(call.node, "s_result", None)
@@ -178,7 +178,7 @@ class NumpyWriter(Variables):
         self.operands[call] = self.unpromoted(call)[0]
 
     def compare(self, call: Call, value: Any) -> None:
-        """Raise if a result is not what was recorded."""
+        """Raise if a result differs from the recorded one."""
         recorded = call.recorded
         first = value[0] if call.op.many else value
         if recorded is None or not isinstance(first, (np.ndarray, np.generic)):
@@ -433,7 +433,7 @@ def _all_same(value: Any, expected: Any) -> bool:
 
 
 def _ordered(tree: ast.expr, value: Any, expected: Any) -> ast.expr | None:
-    """The expression with its elements in the order in memory that is expected, if that is all that differs."""
+    """Return the expression with its elements in the expected memory layout, if only that differs."""
     if not isinstance(value, np.ndarray) or not isinstance(expected, np.ndarray):
         return None
     if value.dtype != expected.dtype or value.strides == expected.strides or not same_elements(value, expected):

@@ -34,12 +34,12 @@ __all__ = ["Program", "write", "write_later"]
 class Program:
     """The forward and the backward pass of a graph as lines of code.
 
-    :ivar name: what the result is called.
-    :ivar lines: the statements, each with the node that it is of.
-    :ivar imports: the statements that import what the helpers need.
+    :ivar name: the name of the result.
+    :ivar lines: the statements, each with its node.
+    :ivar imports: the import statements of the helpers.
     :ivar helpers: the functions that the lines call.
     :ivar stored: large arrays, by the names under which they are stored beside the program.
-    :ivar results: for each leaf what it is called, and the expression of its gradient.
+    :ivar results: for each leaf its name, and the expression of its gradient.
     :ivar library: ``numpy`` or ``torch``.
     :ivar folded: the same lines with functions and loops; None where the program is written as one straight line.
     """
@@ -73,7 +73,7 @@ class Program:
 
     @property
     def text(self) -> str:
-        """The program: its lines, below what they import."""
+        """The program: its imports, followed by its lines."""
         needed = ['data = np.load("backward.npz")            # save("backward.py") writes it'] if self.stored else []
         functions = ["", self.definitions] if self.definitions else []
         return "\n".join([*self._libraries(), *needed, *functions, "", self.body])
@@ -141,7 +141,7 @@ def _plain(text: str) -> str:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Suspend the search for garbage in cycles: a long program is made of a million small trees, none in a cycle."""
+    """Suspend the garbage collection of cycles: a long program consists of a million small trees without cycles."""
     is_on = gc.isenabled()
     gc.disable()
     try:
@@ -164,9 +164,9 @@ def write(
 ) -> Program:
     """The program of the graph that made ``root``.
 
-    :param gradient: what the backward pass starts with; by default 1, for a result of one element.
-    :param name_of: what an output of a node is to be called.
-    :param tensor_name: what a leaf or a constant is to be called; nothing if it has no name.
+    :param gradient: the start of the backward pass; by default 1, for a result of one element.
+    :param name_of: returns the name of an output of a node.
+    :param tensor_name: returns the name of a leaf or a constant, or an empty one.
     :param library: ``numpy``, or ``torch`` for tensors.
     :param helpers: take over the functions that the lines call; without them the program is only to be read.
     :param tree: which operations are modules, and which are steps of a loop, as functions and loops are to be written;
@@ -263,7 +263,7 @@ def _folded(
     scope: Mapping[str, Any],
     alike: Callable[[Any, Any], bool],
 ) -> Folded | None:
-    """The folded program; None if none is wanted, or it does not come to the gradients of the flat one."""
+    """Return the folded program; None if not requested, or if its gradients differ from the flat one's."""
     if tree is None:
         return None
     wanted = {name: value.wanted for value, name in writer.variable.items()}

@@ -52,7 +52,7 @@ def local_names(tree: ast.AST) -> set[str]:
 
 
 def _globals(node: ast.AST, scopes: tuple[set[str], ...], now: bool = False) -> list[ast.Name]:
-    """The ``Name`` nodes that no function around them binds."""
+    """Return the ``Name`` nodes that no enclosing function binds."""
     found: list[ast.Name] = []
     _find_globals(node, scopes, now, found)
     return found

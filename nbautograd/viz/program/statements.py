@@ -1,4 +1,4 @@
-"""Statements of a program that is folded: what they read and write, and which other statements use the same names."""
+"""Statements of a folded program: the names they read and write, and other statements with the same names."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Statement:
         return [f"{indent}{Line(ast.unparse(self.tree), self.comment, self.part)}"]
 
     def inner(self) -> Iterator[Statement]:
-        """Itself, or what a loop consists of."""
+        """Itself, or the statements of a loop."""
         yield self
 
     def skeleton(self) -> tuple[Any, ...]:
@@ -111,7 +111,7 @@ class Block(Statement):
 
     @property
     def nodes(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """Those of its body."""
+        """The statements of its body."""
         return tuple(node for statement in self.body for node in statement.nodes)
 
     def names(self) -> Iterator[ast.Name]:  # noqa: D102 - as above

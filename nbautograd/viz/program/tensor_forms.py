@@ -188,7 +188,7 @@ TENSOR_FORMS: dict[str, str] = {
     "var_and_mean": "torch.var_mean(input, dim, correction=correction, keepdim=keepdim)",
     "std_and_mean": "torch.std_mean(input, dim, correction=correction, keepdim=keepdim)",
 }
-"""By operation, the same of tensors. Others are called as ``torch.name`` or ``torch.nn.functional.name``."""
+"""By operation, its form on tensors. Others are called as ``torch.name`` or ``torch.nn.functional.name``."""
 
 SINGLE = ("native_layer_norm", "native_batch_norm")
 """Operations of several results here, of which PyTorch's function gives the first."""

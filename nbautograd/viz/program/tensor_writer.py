@@ -291,7 +291,7 @@ def _own_call(op: OpSchema) -> ast.Call:
 
 
 def _home_of(op: OpSchema) -> str:
-    """The namespace in which PyTorch has an operation by its name, too."""
+    """Return PyTorch's namespace of an operation with the same name."""
     for home in HOMES:
         module = importlib.import_module(home.replace("torch", "nbautograd", 1))
         if getattr(module, op.name, None) is op.function and not op.name.startswith("_"):

@@ -1,7 +1,7 @@
 """Terms of gradients: ``g = term`` begins a sum, ``g += term`` and ``g = g + term`` go on with it.
 
-Where the same statement begins a sum in one step or call and goes on with it in others, it is ``g = plus(g, term)``,
-and sums begin as None.
+If the same statement begins a sum in one step or call and continues it in others, it is ``g = plus(g, term)``, and sums
+begin as None.
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ __all__ = ["Variables", "method", "widen"]
 
 
 class Variables:
-    """Gives values names, and writes what they are.
+    """Names values, and writes their contents.
 
-    :ivar values: what each variable of the program comes to.
+    :ivar values: the value of each variable of the program.
     :ivar stored: large arrays, by the names under which they are stored beside the program.
     """
 
@@ -50,10 +50,10 @@ class Variables:
         self.operands: dict[Call, dict[str, Operand]] = {}
         self.option_arrays: dict[int, Value] = {}
         self.rounded: dict[Call, Any] = {}
-        """Operations of half precision, and what their results are rounded to."""
+        """Operations of half precision, and the dtype that their results are rounded to."""
         self.last_text: tuple[ast.expr | None, str] = None, ""
         self.fresh: dict[str, bool] = {}
-        """Gradients, and whether they may be added to in place: nothing else is the same array."""
+        """Gradients, and True if they may be added to in place because no other name refers to the array."""
 
     # -- lines ---------------------------------------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ class Variables:
     # -- operands ------------------------------------------------------------------------------------------------------
 
     def unpromoted(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
-        """The arguments as they came: as expressions, and as what the body gets."""
+        """The arguments of the call: as expressions, and as the body gets them."""
         op = call.op
         operands: dict[str, Operand] = {}
         for name in (*op.positional, *op.keywords, *([op.rest] if op.rest else [])):
@@ -167,7 +167,7 @@ class Variables:
         return operands, {name: operand.value for name, operand in operands.items()}
 
     def promoted(self, call: Call, operands: dict[str, Operand]) -> None:
-        """Give the operands one dtype, in so many words."""
+        """Convert the operands to one dtype explicitly."""
         op = call.op
         given = tuple(
             wrap(operands[name].value) if isinstance(operands[name].value, (np.ndarray, np.generic))

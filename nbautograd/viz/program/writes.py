@@ -1,7 +1,7 @@
 """Views that were written to, and views of these, as operations that make new tensors.
 
-``y[0] = x`` gives the base of the view a node with the old base and what was written. A program computes the new base
-by ``select_scatter``, and what a view has become by the operation that made the view, or by its strides.
+``y[0] = x`` gives the base of the view a node with the old base and the written values. A program computes the new base
+by ``select_scatter``, and the new value of a view by the operation that created the view, or by its strides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nbautograd._engine.core.views import AsStridedBackward0, CopySlices, replay
 __all__ = ["as_operation", "is_view_of_written", "is_write"]
 
 SCATTERING = {"select": "select_scatter", "slice_": "slice_scatter", "diagonal": "diagonal_scatter"}
-"""By the operation that makes a view, the one that replaces it in a copy of the whole."""
+"""By the operation that creates a view, the one that replaces it in a copy of the whole."""
 
 
 def is_write(node: Any) -> bool:

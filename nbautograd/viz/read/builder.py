@@ -1,7 +1,7 @@
 """Any autograd graph as plain data: what is there to draw, and how it hangs together.
 
-Only ``next_functions``, ``name()`` and ``variable`` are needed, so PyTorch's graphs do as well as nbautograd's; what
-else a node tells (``trace``, ``symbol``, ``formulas``, ``saved_values``) is used where it is there. Nothing in a
+Only ``next_functions``, ``name()`` and ``variable`` are required, so PyTorch's graphs work like nbautograd's; optional
+attributes of a node (``trace``, ``symbol``, ``formulas``, ``saved_values``) are used if present. Nothing in a
 :class:`GraphModel` is an array or an address: building it twice gives the same data.
 """
 
@@ -44,14 +44,14 @@ def build(
     opened: Collection[str] = (),
     described: int = DESCRIBED,
 ) -> GraphModel:
-    """The graph that made ``roots``: a tensor, several, or pairs (node, which of its outputs).
+    """Return the graph of ``roots``: a tensor, several, or pairs (node, index of its output).
 
     :param namespace: variables whose names are to be shown, as ``globals()``.
-    :param resolve: says what a file name and a line number are called and what stands there.
-    :param most: a graph of more nodes is cut to the part nearest to the roots, so that even a million answer at once.
-    :param budget: a graph of more nodes is folded until about so many are left.
-    :param fold: fold layers and what repeats in smaller graphs, too; None folds layers only, if there are several.
-    :param opened: ids or labels of groups that are not folded.
+    :param resolve: returns the names of a file and line, and the text of the line.
+    :param most: a larger graph is cut to the part nearest to the roots, so that even a million nodes answer at once.
+    :param budget: fold a larger graph until about this many nodes are left.
+    :param fold: fold layers and repeated steps in smaller graphs too; None folds layers only, if there are several.
+    :param opened: ids or labels of groups that stay open.
     :param described: in a graph of more operations, those that are not drawn are not described either.
     """
     walk = GraphWalk(roots, most)
@@ -144,7 +144,7 @@ class _Builder:
         return f"n{len(self.nodes)}"
 
     def leaf(self, node: Any, tensor: Any) -> str:
-        """The box of a leaf, or of a root that has no graph at all."""
+        """Return the box of a leaf, or of a root without a graph."""
         known = self.handles.leaves.get(id(tensor))
         if known is not None:
             if node is not None:
@@ -208,7 +208,7 @@ class _Builder:
         return {"scope": names}
 
     def described(self, known: Node, node: Any, cls: Any, boxed: bool) -> Node:
-        """The pill of an operation with all that it tells; its value is in its box, where it has one."""
+        """Return the pill of an operation with all its details; its value is in its box, if it has one."""
         value, shape, dtype = self.reader.result(node, 0)
         first, more, _ = value.partition("\n")
         saved, freed = introspect.saved_of(node)
@@ -278,7 +278,7 @@ class _Builder:
         return self.reader.about(tensor, node) if tensor is not None and named else {}
 
     def constant(self, operand: Any, element: str, user: Any) -> str:
-        """The box of a constant argument of ``user``, or its number; ``element``: what part of a variable it was."""
+        """Return the box of a constant argument of ``user``, or its number; ``element``: the part of a variable."""
         tensor = operand.tensor() if operand.tensor is not None else None
         name = self.names.variables.tensor(tensor) or element
         known = operand.value if operand.value is not None else tensor

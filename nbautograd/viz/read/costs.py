@@ -88,7 +88,7 @@ def _inputs(node: Any) -> tuple[str, ...]:
 
 
 def _wanted(walk: GraphWalk, node: Any, names: tuple[str, ...]) -> int:
-    """Return how many of these arguments get a gradient."""
+    """Return the number of arguments with a gradient."""
     inputs, edges = _inputs(node), walk.next[node]
     return sum(1 for name in names if name in inputs[: len(edges)] and edges[inputs.index(name)][0] is not None)
 

@@ -1,8 +1,8 @@
 """The call of an operation that raised an error, as a node of the graph so far: its operands, their shapes, the line.
 
-A traceback is enough: among the functions below the user's code with tensor arguments, the innermost one that
-the library declares as an operation, or of ``nn.functional``, is what failed. A backward pass has frames of its own,
-and a picture of its own (see ``capture.failures``).
+A traceback is enough: among the functions below the user's code with tensor arguments, the failure is the innermost one
+that the library declares as an operation, or a function of ``nn.functional``. A backward pass has its own frames and
+its own picture (see ``capture.failures``).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FailedCall:
     notes: tuple[str, ...] = ()
     """Lines below the picture."""
     node: Any = None
-    """Of a backward pass, the node whose formula failed."""
+    """For a backward pass, the node whose formula failed."""
 
 
 def failed_call(error: BaseException) -> FailedCall | None:
@@ -83,7 +83,7 @@ def _of_bad_number(error: Any) -> FailedCall:
 
 
 def _is_operation(code: types.CodeType) -> bool:
-    """Return whether a function is a declared operation or one of ``nn.functional``, and none of their helpers."""
+    """Return whether a function is a declared operation or a function of ``nn.functional``, but not a helper."""
     if code.co_filename.startswith("<nbautograd"):
         return True
     path = Path(code.co_filename)

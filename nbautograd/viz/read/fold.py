@@ -1,8 +1,8 @@
-"""Large graphs made small: what repeats, what has a name and what merely follows is drawn as one node.
+"""Make large graphs small: draw repeated, named or consecutive operations as one node.
 
-Operations are taken in the order in which they ran. Any segment of that order may be drawn as one node, because no path
-leads out of a segment and back into it: what comes between two operations ran between them. So the drawing never gets a
-cycle, whatever is folded.
+Operations are taken in running order. Any segment of that order may be drawn as one node, because no path leads out of
+a segment and back into it: all operations between two others ran between them. So the drawing never gets a cycle,
+whatever is folded.
 
 1. ``segments.plan`` makes a tree of segments: blocks with a name (``scope``), loops (the same structure several
    times in succession), their steps.
@@ -32,7 +32,9 @@ __all__ = ["BUDGET", "Kept", "Segment", "allowed", "choose", "collapse", "neares
 BUDGET = 200
 """Nodes of a drawing; a graph with more folds by itself."""
 LAYERS = 24
-"""Layers and operations between them that are all drawn; of more, the steps of a loop are folded, too."""
+"""Limit of the layers and operations between them that are all drawn; beyond it, the steps of a loop are folded as
+well.
+"""
 _DIGITS = re.compile("[0-9]+")
 _ID = re.compile("g([0-9]{1,9})_([0-9]{1,9})")
 
@@ -113,7 +115,7 @@ def _blocks(segment: Segment) -> list[Segment]:
 
 
 def allowed(ops: int, leaves: int, budget: int) -> int:
-    """Return how many operations may be drawn of a graph with so many operations and leaves."""
+    """Return the number of operations to draw of a graph with this many operations and leaves."""
     return max(ops, budget) if ops + leaves <= budget else budget * 2 // 3
 
 
@@ -319,7 +321,7 @@ def _merged_edges(
 
 
 def _hide_boxes(model: GraphModel, stands: dict[str, str]) -> set[str]:
-    """Boxes that are not drawn: results inside groups, which the group stands for, and constants that only go there."""
+    """Boxes that are not drawn: results inside groups, which the group represents, and constants used only there."""
     hidden: set[str] = set()
     uses: dict[str, bool] = {}
     for edge in model.edges:
@@ -350,7 +352,7 @@ def _parameters(model: GraphModel, stands: Mapping[str, str]) -> dict[str, str]:
 
 
 def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str]:
-    """Which leaves are drawn as one: those that only go to the same groups and, where that leaves too many, others."""
+    """Return the leaves that are drawn as one: those used only by the same groups and, if too many are left, others."""
     users = _users(model, stands)
     leaves = list(users)
     groups = set(stands.values())
@@ -426,7 +428,7 @@ def _within(modules: Iterable[str]) -> str:
 
 
 def _named(own: Sequence[Node]) -> str:
-    """The variables that hold what a line gave."""
+    """The variables that hold the results of a line."""
     names = [node.label for node in own if node.named and node.label] or [own[-1].label]
     return ", ".join(names[-3:])
 

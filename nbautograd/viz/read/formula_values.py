@@ -26,7 +26,7 @@ _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
 Operands = Mapping[str, Any]
 """Arrays, numbers and options by the names that formulas have for them."""
 Evaluate = Callable[..., Any]
-"""From a part of a formula and further names to its value."""
+"""Return the value of a part of a formula, with further names."""
 
 
 class _ShapeOnly:
@@ -53,7 +53,7 @@ def evaluator(
     """Evaluates parts of a node's formula with its values; None where the formula is not the library's own.
 
     :param shape: of the parameter, if it is known.
-    :param known: what ``kept_operands`` gave before the node ran; without it, what the node has now.
+    :param known: the result of ``kept_operands`` before the node ran; without it, the current values of the node.
     """
     if not is_declared(node, parameter, source):
         return None

@@ -68,7 +68,7 @@ _CALLABLE = (
     "sinh sum t take tanh transpose tril triu trunc unfold unsqueeze view_as_real where"
 )
 _PUBLIC = frozenset(_CALLABLE.split())
-"""And those that a user may call, too."""
+"""And the names that users may call as well."""
 _CONSTANTS = {
     "PI": "π", "LOG_2": "ln 2", "LOG_10": "ln 10", "TWO_OVER_SQRT_PI": "2/√π", "INVERSE_SQRT_2PI": "1/√(2π)",
     "HALF_SQRT_PI": "√π/2", "SQRT_2PI": "√(2π)", "SQRT_2_OVER_PI": "√(2/π)", "SQRT_HALF": "√½", "NAN": "nan",
@@ -340,7 +340,7 @@ def _power(base: list[Mark], exponent: list[Mark]) -> list[Mark]:
 
 
 def _number(written: list[Mark]) -> float | None:
-    """The number that the marks are, if they are one."""
+    """Return the value of the marks if they are a number."""
     try:
         return float(written[0][1]) if len(written) == 1 and written[0][0] in "ni" else None
     except ValueError:
@@ -435,7 +435,7 @@ def _opposite(condition: ast.expr) -> ast.expr | None:
 
 
 def unbracketed(written: list[Mark]) -> list[Mark]:
-    """Without brackets around the whole.
+    """Without outer brackets.
 
     >>> plain(unbracketed([["o", "("], ["n", "1"], ["o", "−"], ["i", "x"], ["o", ")"]]))
     '1 − x'

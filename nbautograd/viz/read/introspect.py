@@ -66,7 +66,7 @@ def sequence(node: Any) -> int | None:
 
 
 def declared(node: Any, name: str) -> Any:
-    """The class that tells symbol, inputs and formulas of a node: its own, or of nbautograd's node of that name."""
+    """Return the class with symbol, inputs and formulas of a node: its own, or nbautograd's of the same name."""
     cls = type(node)
     if hasattr(cls, "formulas"):
         return cls
@@ -75,7 +75,7 @@ def declared(node: Any, name: str) -> Any:
 
 
 def root_of(root: Any) -> tuple[Any, int, Any]:
-    """(node or None, which of its outputs, tensor or None)."""
+    """(node or None, index of its output, tensor or None)."""
     if is_tensor(root):
         return root.grad_fn, attribute(root, "output_nr", 0) or 0, root
     if isinstance(root, tuple) and len(root) == 2:
@@ -87,7 +87,7 @@ def root_of(root: Any) -> tuple[Any, int, Any]:
 
 
 def metadata(node: Any, index: int) -> tuple[str, str]:
-    """Shape and dtype of a result that is gone, where the node remembers them."""
+    """Shape and dtype of a freed result, if the node remembers them."""
     known = attribute(node, "_input_metadata") or ()
     if index >= len(known):
         return "", ""
@@ -95,7 +95,7 @@ def metadata(node: Any, index: int) -> tuple[str, str]:
 
 
 def result_shape(node: Any, index: int) -> tuple[int, ...] | None:
-    """The shape of a node's result, or of a leaf; None where nothing tells it."""
+    """Return the shape of a node's result, or of a leaf; None if unknown."""
     variable, trace = attribute(node, "variable"), trace_of(node)
     try:
         if variable is not None:
@@ -123,7 +123,7 @@ def device_of(tensor: Any) -> str:
 
 
 def view_base(tensor: Any) -> Any:
-    """The tensor whose memory a view shares; None for others."""
+    """Return the tensor whose memory a view shares; None for other tensors."""
     return attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None
 
 
@@ -152,7 +152,7 @@ def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
 
 
 def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool]:
-    """(what a node keeps for its backward pass, or None where that is not told; whether it has given that up)."""
+    """(the values that a node keeps for its backward pass, or None if unknown; True if they have been freed)."""
     read = attribute(node, "saved_values")
     if callable(read):
         try:
@@ -179,7 +179,7 @@ def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool]:
 
 
 def changed_saved(node: Any) -> str:
-    """Of one of PyTorch's nodes, the saved value that has been written to since; or nothing."""
+    """For a node of PyTorch, return the saved value that has been written to since, if any."""
     for name in _saved_names_of(node):
         try:
             getattr(node, name)
@@ -210,7 +210,7 @@ def saved_names(node: Any) -> dict[str, str]:
 
 
 def operands_of(node: Any) -> dict[str, Any]:
-    """The values that formulas name: what was saved, and from the trace what is exact."""
+    """Return the values in formulas: the saved ones, and exact ones from the trace."""
     operands = saved_values(node)
     for name in _saved_names_of(node):
         if _own_name(name) not in operands:
@@ -224,7 +224,7 @@ def operands_of(node: Any) -> dict[str, Any]:
 
 
 def saved_values(node: Any) -> dict[str, Any]:
-    """The saved tensors of one of the library's own nodes, by name; nothing of others, or where they are freed."""
+    """Return the saved tensors of one of the library's own nodes, by name; empty for other nodes, or if freed."""
     read = attribute(node, "saved_values")
     try:
         return dict(read()) if callable(read) else {}
@@ -236,7 +236,7 @@ def saved_values(node: Any) -> dict[str, Any]:
 
 
 def window_of(node: Any, name: str) -> tuple[tuple[int, ...], ...]:
-    """Of a convolution stride, padding, dilation and the number of groups; nothing of everything else."""
+    """For a convolution, return stride, padding, dilation and the number of groups; otherwise nothing."""
     if name != "ConvolutionBackward0":
         return ()
     try:
@@ -329,7 +329,7 @@ class Names:
     def all_of(self, tensor: Any, node: Any = None, index: int = 0) -> str:
         """The names of a tensor, or of a result, that has several: ``y = h``; nothing for one.
 
-        Those of a parameter are told without their module's, which is the same: ``emb.weight = out.weight``.
+        Return names without their module's name, which is the same: ``emb.weight = out.weight``.
         """
         names = self._public(self.by_output.get((node, index)) or self.by_tensor.get(id(tensor), []))[:3]
         return " = ".join(name.partition(".")[2] or name for name in names) if len(names) > 1 else ""
@@ -343,7 +343,9 @@ class Names:
         return next(iter(self._public(self.by_tensor.get(id(tensor), []))), "") if tensor is not None else ""
 
     def element(self, array: Any) -> str:
-        """``xs[3]`` for an array that is one element of a variable's tensor along its first dimension, or nothing."""
+        """Return ``xs[3]`` for an array that is one element of a variable's tensor along its first dimension, or
+        nothing.
+        """
         try:
             place, shape = array.__array_interface__["data"][0], tuple(array.shape)
         except Exception:
@@ -374,7 +376,7 @@ _OPERATORS = {
 def assigned(source: str) -> tuple[str, str] | None:
     """(the variable, the operation) of a line that assigns the result of one operation.
 
-    None where the line is something else, or where the operation occurs twice, so that one could not tell which it was.
+    None if the line is of another form, or if the operation is ambiguous because it occurs twice.
 
     >>> assigned("h = torch.tanh(x @ w + b)"), assigned("s = a * b + c"), assigned("s = a + b + c")
     (('h', 'tanh'), ('s', 'add'), None)

@@ -174,7 +174,7 @@ def _has_g(tree: ast.AST) -> bool:
 
 
 def _is_diagonal(tree: ast.expr) -> bool:
-    """Return whether each element of ``g`` is multiplied by one number, and nothing else happens to it."""
+    """Return whether the only operation on each element of ``g`` is a multiplication by one number."""
     match tree:
         case ast.Name("g"):
             return True
@@ -220,7 +220,7 @@ def _branches(tree: ast.expr) -> Iterator[tuple[ast.expr | None, ast.expr]]:
 
 
 def _factors(tree: ast.expr) -> tuple[ast.expr, bool, ast.expr | None] | None:
-    """(the matrix, whether it stands on the left of g, a number beside them or None) of a product with ``g``."""
+    """(the matrix, True if it is to the left of g, a scalar factor or None) of a product with ``g``."""
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult) and not _has_g(tree.right):
         inner = _factors(tree.left)
         return None if inner is None or inner[2] is not None else (inner[0], inner[1], tree.right)

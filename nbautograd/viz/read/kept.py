@@ -53,7 +53,7 @@ class GraphMemory:
     """The number of saved tensors, before shared ones are counted once."""
     operations: int = 0
     freed: int = 0
-    """The number of operations whose saved tensors are gone."""
+    """The number of operations with freed saved tensors."""
     forward: list[int] = field(default_factory=list)
     """Bytes after each operation of the forward pass."""
     backward: list[int] = field(default_factory=list)
@@ -61,7 +61,7 @@ class GraphMemory:
     peak_at: Any = None
     """The operation at which the backward pass needs most."""
     segments: tuple[str, int, int] | None = None
-    """With checkpoints: the kind of segment, their number, and the bytes kept then."""
+    """With checkpoints: the kind of segment, their number, and the kept bytes."""
     runs: Runs | None = None
 
     @property
@@ -209,7 +209,7 @@ def _follow(kept: GraphMemory, walk: GraphWalk, first: Mapping[Any, int]) -> Non
 
 
 def _segments(walk: GraphWalk, scopes: list[tuple[Any, ...]], first: Mapping[Any, int]) -> tuple[str, int, int] | None:
-    """Return what checkpoints would keep: one for each module at the outermost level that has several, or √n steps."""
+    """Return the memory with checkpoints: one for each module at the outermost level that has several, or √n steps."""
     order = walk.order
     keys: list[Any] = []
     kind = ""
@@ -247,7 +247,7 @@ def _segments(walk: GraphWalk, scopes: list[tuple[Any, ...]], first: Mapping[Any
 def _runs(walk: GraphWalk) -> Runs | None:
     """Find the line that has run most often in this graph, each time from the result of its last run.
 
-    All operations inside one call of a module are one run of the line that called it.
+    All operations inside one call of a module count as one run of the calling line.
     """
     found: dict[Any, list[Any]] = {}
     calls: set[Any] = set()

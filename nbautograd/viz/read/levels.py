@@ -31,10 +31,10 @@ Key = tuple[int, int]
 
 
 def divide(tree: Segment, turns: Turns, lines: Sequence[Any], scopes: Sequence[tuple[Any, ...]]) -> None:
-    """Put into the tree what the code says: all turns of a loop as one segment, and the operations of one line.
+    """Add the structure of the code to the tree: all turns of a loop as one segment, and the operations of one line.
 
     :param turns: of each operation, in which turns of which loops it ran, see ``turns``.
-    :param lines: of each operation its file and line; None where that is not known.
+    :param lines: for each operation its file and line; None if unknown.
     :param scopes: of each operation that uses a parameter the blocks in which it ran; of the others nothing.
     """
     if turns:
@@ -159,7 +159,7 @@ def count(model: GraphModel) -> int:
 def view(
     model: GraphModel, level: int, opened: Collection[str] = (), *, alone: bool = False, budget: int = fold.BUDGET
 ) -> GraphModel:
-    """The graph at a level, with groups open that are closed there.
+    """Return the graph at a level, with some of its closed groups open.
 
     :param opened: ids or labels of those groups; inside of them the next level is seen.
     :param alone: draw all that is before and after the innermost of them as one box each.

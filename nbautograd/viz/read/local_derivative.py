@@ -33,7 +33,7 @@ from nbautograd.viz.read.terms import Terms, Work, terms_of
 __all__ = ["Came", "LocalDerivative", "count_of", "local_derivative"]
 
 Came = Mapping[int, Any]
-"""The gradients that a node received, by the number of the result they are of."""
+"""The gradients that a node received, by the number of their result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +42,19 @@ class LocalDerivative:
 
     kind: str
     factor: np.ndarray[Any, Any] | None = None
-    """Of a diagonal Jacobian the derivative for each element, of a matrix product the matrix."""
+    """For a diagonal Jacobian the derivative of each element, for a matrix product the matrix."""
     left: bool = False
     """True if the matrix is to the left of ``g``."""
     product: np.ndarray[Any, Any] | None = None
     """``g`` times the factor, before broadcasting is undone by sums."""
     upstream: np.ndarray[Any, Any] | None = None
-    """Of a diagonal Jacobian ``g``, for each element of the product the one that it is made from."""
+    """For a diagonal Jacobian ``g``, the matching element for each element of the product."""
     places: np.ndarray[Any, Any] | None = None
     """And where in ``g`` that element is."""
     terms: Terms | None = None
-    """Of a formula that is no product, the terms of each element that was sent, or of one."""
+    """For a formula that is not a product, the terms of each sent element, or of one."""
     permutes: bool = False
-    """True if each sent element is one that arrived."""
+    """True if each sent element is an arrived one."""
     unknown: str = ""
     """Why there are no numbers: ``large``, ``unsaved``, ``complex``, ``foreign`` or ``differs``."""
 
@@ -75,10 +75,10 @@ def local_derivative(
 
     The numbers are left out if they are unknown, or if they differ from the sent gradient.
 
-    :param known: what the formula names, copied before the node ran; None: it was too much.
-    :param count: how many results the node has.
+    :param known: the values in the formula, copied before the node ran; None: they were too large.
+    :param count: the number of results of the node.
     :param slot: along which edge it was sent, for a formula of all tensors of a list.
-    :param work: how much may still be computed.
+    :param work: the remaining work allowed.
     """
     kind = entry_of(source) if len(came) == 1 else OTHER
     nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
@@ -119,7 +119,7 @@ class _Formula:
 
     @property
     def g(self) -> np.ndarray[Any, Any]:
-        """The gradient, of which there is one only."""
+        """Return the only gradient."""
         (only,) = self.came.values()
         return only
 
@@ -171,7 +171,7 @@ def _numbers(
 
 
 def _permutes(terms: Terms) -> bool:
-    """Return whether each sent element is one that arrived."""
+    """Return whether each sent element is an arrived one."""
     count = len(terms.ends)
     return terms.only < 0 and terms.ends == tuple(range(1, count + 1)) and len(set(terms.ups)) == count
 
@@ -237,7 +237,7 @@ def _comes_to(numbers: LocalDerivative, sent: np.ndarray[Any, Any]) -> bool:
 
 
 def _undone(product: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """A gradient after the sums that undo broadcasting; as it is where its shape is another one still."""
+    """Return a gradient after the sums that undo broadcasting; unchanged if its shape still differs."""
     extra = product.ndim - len(shape)
     if product.shape == shape or extra < 0:
         return product

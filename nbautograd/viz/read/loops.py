@@ -1,4 +1,4 @@
-"""Loops of a program in a graph that is drawn: which nodes belong to which step, and what the steps share."""
+"""Find loops of a program in a drawn graph: the nodes of each step, and the tensors that steps share."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def loop_of(model: GraphModel) -> Loop | None:
 
 
 def _spans(model: GraphModel) -> list[Span]:
-    """From and to which place in the order of operations each step of the longest loop goes."""
+    """Return the start and end of each step of the longest loop, in the order of operations."""
     if model.tree is None:
         return []
     loops = [one for _, one in model.tree.inner() if one.kind == "loop" and one.times >= MIN_STEPS]

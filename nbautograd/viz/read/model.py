@@ -49,9 +49,9 @@ class Node:
     id: str
     kind: str
     name: str
-    """Of a tensor its variable, of an operation its class (``MulBackward0``)."""
+    """For a tensor its variable, for an operation its class (``MulBackward0``)."""
     names: str = ""
-    """Of a tensor that several variables hold all of them: ``y = h``."""
+    """For a tensor held by several variables, all of them: ``y = h``."""
     label: str = ""
     """The name of an operation by its result (``a``, or ``t3`` if it has no name)."""
     symbol: str = ""
@@ -71,12 +71,12 @@ class Node:
     operands: tuple[tuple[str, str], ...] = ()
     """The inputs' names in the formulas, and their values."""
     arguments: tuple[tuple[str, str], ...] = ()
-    """The inputs' names in the formulas, and what the picture calls them."""
+    """The inputs' names in the formulas, and in the picture."""
     notes: tuple[str, ...] = ()
     failed: str = ""
-    """Of an operation that could not be computed the error's message."""
+    """For an operation that failed, the error's message."""
     line: int = 0
-    """Of the source, in its cell or file; 0 where it is not known."""
+    """The line in the cell or file; 0 if unknown."""
     cell: str = ""
     """The name of that cell or file; ``where`` is both together."""
     nbytes: int = 0
@@ -86,9 +86,9 @@ class Node:
     grad_tile: Tile | None = None
     """The tile of the ``.grad`` of a leaf."""
     window: tuple[tuple[int, ...], ...] = ()
-    """Of a convolution: stride, padding, dilation, and the number of groups."""
+    """For a convolution: stride, padding, dilation, and the number of groups."""
     device: str = ""
-    """Of a tensor, unless it is the CPU."""
+    """For a tensor that is not on the CPU."""
     version: int = 0
     """The number of in-place writes to the tensor before it had this value."""
     now: int = 0
@@ -96,7 +96,7 @@ class Node:
     view_of: str = ""
     """The name of the tensor whose memory this one shares."""
     cut: str = ""
-    """Of a constant, the call that cut it off from the graph."""
+    """For a constant, the call that cut it off from the graph."""
     retains: bool = False
     """True if a computed tensor retains its gradient (``retain_grad``)."""
     hooks: tuple[tuple[str, int], ...] = ()
@@ -108,13 +108,13 @@ class Node:
     module: str = ""
     """The module in whose call it ran, as variables name it: ``net.layers.0``."""
     members: int = 0
-    """Of a group, how many operations (or leaves) it stands for."""
+    """For a group, the number of its operations (or leaves)."""
     times: int = 0
-    """Of a group, how often its structure repeats; 0 where nothing repeats."""
+    """For a group, the number of repeats of its structure; 0 without repeats."""
     parameters: int = 0
-    """Of a group, how many parameters of modules are inside of it."""
+    """For a group, the number of parameters of its modules."""
     share: float = 0.0
-    """Of memory or time, relative to the box that has most: the area of its mark."""
+    """Memory or time relative to the box with the largest one: the area of its mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +135,13 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Operations that may be drawn as one: successive ones, so that no edge leads out of the group and back into it."""
+    """Operations that may be drawn as one: consecutive ones, so that no edge leaves and re-enters the group."""
 
     id: str
     kind: str
-    """``loop`` of several equal steps, ``turns``: all those of a loop in the code, ``step`` of a loop, ``scope`` with a
-    name, ``line`` of code, ``run`` of whatever follows, or ``rail``: all that is before or after an open group."""
+    """``loop`` of several equal steps, ``turns``: all turns of a loop in the code, ``step`` of a loop, ``scope`` with a
+    name, ``line`` of code, ``run`` of consecutive operations, or ``rail``: the part before or after an open group.
+    """
     label: str
     times: int
     """Steps of a loop; otherwise 0."""
@@ -160,7 +161,7 @@ class Handles:
     """By id() of the leaf tensor, which ``ops`` or ``kept`` holds."""
     kept: list[Any] = field(default_factory=list)
     retained: dict[str, Any] = field(default_factory=dict)
-    """By the id of its box: a computed tensor that keeps its gradient."""
+    """By the id of its box: a computed tensor that retains its gradient."""
 
     def of(self, node: Any) -> str | None:
         """The id of a node of the graph, which for an AccumulateGrad is its leaf's."""
@@ -193,9 +194,9 @@ class GraphModel:
     tree: Any = field(default=None, compare=False, repr=False)
     """The tree of segments by which the operations may be folded (see ``fold``)."""
     turns: Turns = field(default=(), compare=False, repr=False)
-    """Of the operations in that order, which turns of the loops in the code they ran in."""
+    """For the operations in that order, their turns of the loops in the code."""
     stands: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    """In a folded view: for the id of each node and edge of the whole what is drawn for it, or nothing."""
+    """In a folded view: for the id of each node and edge of the whole, its drawn counterpart, if any."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_id", {node.id: node for node in self.nodes})
@@ -222,7 +223,7 @@ class GraphModel:
 
     @property
     def label(self) -> str:
-        """One line that says what this is, such as ``y → 2 leaves, 3 operations``."""
+        """Summarize it in one line, such as ``y → 2 leaves, 3 operations``."""
         return say("graph_label", leaves=self.short_label, ops=say("op_count", n=self._counted[1]))
 
     @property

@@ -1,7 +1,7 @@
-"""Which module each operation of a graph belongs to, where no trace tells: by the parameters that it uses.
+"""Find the module of each operation of an untraced graph, by the parameters that it uses.
 
-An operation belongs to the module whose parameter it uses. What runs between two such operations belongs to the module
-that has both: an addition after an attention to its layer, what runs between two layers to the whole.
+An operation belongs to the module whose parameter it uses. Operations between two of these belong to the module that
+contains both: an addition after an attention to its layer, operations between two layers to the whole.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from nbautograd.viz.read.walk import GraphWalk
 __all__ = ["module_paths", "module_scopes"]
 
 CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
-"""Modules that only hold others, and are never called."""
+"""Modules that only contain others, and are never called."""
 
 Path = tuple[tuple[str, str], ...]
 """The modules around something, outermost first, each as (class, name)."""
 
 
 def module_scopes(walk: GraphWalk, namespace: Mapping[str, Any]) -> list[Path]:
-    """The modules of each operation, in the order in which they ran; empty where nothing is known."""
+    """Return the modules of each operation, in running order; empty if unknown."""
     owners = _owners(walk, namespace)
     if not owners:
         return [()] * len(walk.order)
@@ -56,7 +56,7 @@ def _completed(scopes: list[Path], known: list[Path | None], names: list[str]) -
 
 
 def _owners(walk: GraphWalk, namespace: Mapping[str, Any]) -> dict[int, Path]:
-    """Of each parameter in the graph, by id(), the modules around it."""
+    """For each parameter in the graph, by id(), the modules around it."""
     leaves = {id(variable) for node in walk.next if (variable := attribute(node, "variable")) is not None}
     owners: dict[int, Path] = {}
     for name, module in _modules(namespace):
@@ -68,7 +68,7 @@ def _owners(walk: GraphWalk, namespace: Mapping[str, Any]) -> dict[int, Path]:
 
 
 def module_paths(namespace: Mapping[str, Any]) -> dict[int, str]:
-    """Of each module that the variables hold, by id(), what it is called: ``net.layers.0``."""
+    """For each module in the variables, by id(), its name: ``net.layers.0``."""
     paths: dict[int, str] = {}
     for name, module in _modules(namespace):
         try:

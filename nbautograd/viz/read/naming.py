@@ -53,9 +53,9 @@ class SourceLines:
 class ResultNames:
     """``results``: (node, output) -> its variable's name, that of the line's assignment, or t1, t2, … as they ran.
 
-    ``indices`` has of each node which of its outputs are used, ``multiple`` the nodes that have more than one or
-    another than the first, ``leaves`` the names of leaves by id(). A result without a variable is called by the text of
-    its expression, where that is certain.
+    ``indices`` has for each node its used outputs, ``multiple`` the nodes with several outputs or another than the
+    first, ``leaves`` the names of leaves by id(). A result without a variable is named by the text of its expression,
+    if that is unambiguous.
 
     :param identifiers: whether all names are to be those of variables.
     """
@@ -136,7 +136,7 @@ class ResultNames:
         return {node: text for node, text in told.items() if text not in taken}
 
     def spelled_out(self, node: Any, index: int) -> str:
-        """``out = a + 2*b`` of a root that no variable holds; nothing of others, or where the code does not tell."""
+        """Return ``out = a + 2*b`` for a root without a variable; nothing for others, or if the code is ambiguous."""
         name = self.results[node, index]
         text = self.texts.text(node) if self.texts is not None and not self.own_name(node, index) else ""
         return f"{name} = {text}" if text and name.startswith("out") else ""
@@ -151,7 +151,7 @@ class ResultNames:
         )
 
     def operand_name(self, node: Any, operand: Any) -> str:
-        """Return the code's text for an argument that no variable holds; empty if unknown, or if the text is taken.
+        """Return the code's text for an argument without a variable; empty if unknown, or if the text is taken.
 
         A variable of a function may have the name of another tensor in the picture.
         """

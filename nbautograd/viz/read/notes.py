@@ -1,8 +1,8 @@
 """Read the notes on an operation besides its node: its place, its arguments, its result (see ``protocol.Trace``).
 
-nbautograd's nodes carry that themselves, noted by tracing. For PyTorch's it is put into ``node.metadata``, a dictionary
-that PyTorch keeps as long as the node lives, by whoever watches (``capture/torch_watch.py``). Without a watch, PyTorch
-itself may have kept the lines of the call, since ``set_detect_anomaly(True)`` was on.
+nbautograd's nodes carry these notes themselves, from tracing. For PyTorch's nodes, the watcher
+(``capture/torch_watch.py``) puts them into ``node.metadata``, a dictionary that PyTorch keeps as long as the node
+lives. Without it, PyTorch itself may have kept the lines of the call, if ``set_detect_anomaly(True)`` was on.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from nbautograd.viz.language import say
 __all__ = ["BUDGET", "KEY", "Digest", "can_be_noted", "line_of", "note", "passed_over", "remarks", "trace_of"]
 
 KEY, LINES = "nbautograd", "traceback_"
-"""Of ``node.metadata``: our notes, and the lines that PyTorch keeps with anomaly detection."""
+"""The notes of ``node.metadata``: ours, and the lines that PyTorch keeps with anomaly detection."""
 BUDGET = 2000
 """Operations of PyTorch's that are noted in a cell, or in a block."""
 OTHERS = ("torch", "nbautograd")
-"""Packages whose lines are not those that are looked for."""
+"""Packages whose lines are skipped."""
 passed_over: deque[tuple[int, int]] = deque(maxlen=100)
 """The sequence numbers, from and to, of operations that were too many in their cell."""
 
@@ -70,7 +70,7 @@ def _nothing() -> None:
 
 
 def line_of(node: Any) -> tuple[str, int] | None:
-    """The file and the line of code in which an operation ran; None where that is not known."""
+    """Return the file and the line of code of an operation; None if unknown."""
     trace = trace_of(node)
     return None if trace is None or not trace.lineno else (trace.filename, trace.lineno)
 
@@ -86,7 +86,7 @@ def note(node: Any, trace: Any) -> None:
 
 
 def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
-    """Return the remarks on PyTorch's operations: that no one has noted all of them, or seen inside."""
+    """Return the remarks on PyTorch's operations: that not all were noted, or that their inside is hidden."""
     theirs = [node for node in nodes if can_be_noted(node)]
     without = [node for node in theirs if trace_of(node) is None]
     kinds = {type(node).__name__ for node in theirs}
@@ -126,7 +126,7 @@ class Digest:
         return self.sample
 
     def mean_and_norm(self) -> tuple[float, float]:
-        """Of all elements; where they were not computed, NaN."""
+        """Of all elements; NaN if not computed."""
         if self.numbers is None:
             return math.nan, math.nan
         mean, norm = self.numbers = float(self.numbers[0]), float(self.numbers[1])

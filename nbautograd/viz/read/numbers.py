@@ -1,8 +1,8 @@
 """A number as text: one rule for all that a picture says, whether Python writes it or ``static/tile.js`` does.
 
-Each number is rounded as PyTorch prints it where it stands alone: to four decimals, whole if it is whole, with a power
-of ten if it is very small or very large. So it is the same on an edge, in a cell, in an equation, in a table, and in
-what ``print`` says.
+Each number is rounded as PyTorch prints it alone: to four decimals, whole if it is an integer, with a power of ten if
+it is very small or very large. So it is the same on an edge, in a cell, in an equation, in a table, and in the output
+of ``print``.
 """
 
 from __future__ import annotations

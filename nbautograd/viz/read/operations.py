@@ -50,7 +50,7 @@ class OperationReader:
     def about(self, tensor: Any, node: Any = None) -> dict[str, Any]:
         """Return the facts about a live tensor besides its value.
 
-        :param node: the operation that made it; of a tensor that has been written to since, the value is the former.
+        :param node: the operation that created it; for a tensor written to since, the value is the former one.
         """
         base = introspect.view_base(tensor)
         version, now = self.versions(tensor, node)
@@ -63,7 +63,7 @@ class OperationReader:
         }
 
     def versions(self, tensor: Any, node: Any = None) -> tuple[int, int]:
-        """The version of a tensor that has the value that is shown, and the one that it has now if that is later."""
+        """Return the version of a tensor with the shown value, and the current version if that is later."""
         now, trace = introspect.version_of(tensor), trace_of(node) if node is not None else None
         if node is not None and attribute(tensor, "grad_fn") is not node:  # now the history of another operation
             return (0, 0) if trace is None or trace.version is None else (trace.version, now)
@@ -91,7 +91,7 @@ class OperationReader:
         return None if known is None else tile(known)
 
     def value(self, node: Any, index: int) -> Any:
-        """A result: as it was noted, or the tensor itself, as long as it lives; None where neither is there."""
+        """Return a result: the noted one, or the tensor itself while it lives; None if neither exists."""
         trace = trace_of(node) if index == 0 else None
         noted = trace.value if trace is not None else None
         if noted is not None and not isinstance(noted, Digest):
@@ -116,7 +116,7 @@ class OperationReader:
         return operands
 
     def arguments(self, node: Any) -> list[tuple[str, str]]:
-        """(the parameter's name, what the picture calls the argument), for the known arguments of an operation."""
+        """(the parameter's name, its name in the picture), for the known arguments of an operation."""
         trace, edges = trace_of(node), self.walk.next[node]
         if trace is None or not trace.operands:
             names = tuple(attribute(introspect.declared(node, node_name(node)), "inputs") or ()) or ("input", "other")

@@ -1,4 +1,4 @@
-"""The ways from a result to a tensor: which nodes lead there, how many paths there are, and the largest of them."""
+"""Find the paths from a result to a tensor: their nodes, their number, and the largest of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Path", "Routes", "product"]
 
 MAX_PATHS = 10**6  # limit of the counted paths
 Path = tuple[tuple[Any, int], ...]
-"""Nodes from the result on, each with the edge that goes on."""
+"""Return the nodes from the result on, each with its next edge."""
 
 
 class Routes:
@@ -49,7 +49,7 @@ class Routes:
         return [i for i, (to, _) in enumerate(self.walk.next[node]) if to in self.counts]
 
     def largest(self, many: int, size: Callable[[Any, int], float]) -> list[Path]:
-        """Return some paths; at each node those along the larger edges come first."""
+        """Return some paths; at each node, those along larger edges come first."""
         found: list[Path] = []
         roots = [node for node, _, _ in self.walk.roots if node in self.counts]
         stack: list[tuple[Any, tuple[Any, ...] | None]] = [(node, None) for node in reversed(roots)]

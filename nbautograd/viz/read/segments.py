@@ -58,7 +58,7 @@ class Segment:
 def plan(signatures: Sequence[Hashable], scopes: Sequence[tuple[Any, ...]], inputs: Sequence[Sequence[int]]) -> Segment:
     """The tree of segments of a graph.
 
-    :param signatures: for each operation what makes it equal to another one.
+    :param signatures: for each operation the key that makes it equal to another one.
     :param scopes: for each operation the blocks in which it ran, outermost first.
     :param inputs: for each operation the places of those that made its inputs.
     """

@@ -1,4 +1,4 @@
-"""Names for results and arguments that no variable holds: the text of their expressions in the user's code.
+"""Name results and arguments without a variable by the text of their expressions in the user's code.
 
 Tracing records the code object and the instruction that called an operation, and Python gives the place of an
 instruction's expression. A text is used only if the expression's value certainly is the result: the file still fits the
@@ -33,9 +33,9 @@ _KINDS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attr
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _PASSES = {"backward", "grad", "animate", "run_line_magic"}
-"""Calls that run the operations of a backward pass, whose results are not what they give."""
+"""Calls that run the operations of a backward pass, whose results they do not return."""
 _VALUES = {"abs", "pow", "round", "sum"}
-"""Functions of Python's own that give what an operation gave."""
+"""Functions of Python's own that return the result of an operation."""
 _LIBRARIES = {"nbautograd", "torch"}
 _ALIASES = {"torch", "F", "nn", "nb"}
 """Names of modules in a file whose variables are unknown."""
@@ -133,7 +133,7 @@ def _span(node: ast.expr | ast.stmt) -> Place:
 
 
 def _target(node: ast.AST) -> str | None:
-    """Return the variable to which a node assigns its value; None for several results at once."""
+    """Return the variable that a node assigns its value to; None for several results at once."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     if any(isinstance(target, (ast.Tuple, ast.List)) for target in targets):
         return None
@@ -141,7 +141,7 @@ def _target(node: ast.AST) -> str | None:
 
 
 def _pairs(node: ast.AST) -> list[tuple[str, ast.expr]]:
-    """Return the variables and values of ``a, b = x, y``; none of any other statement."""
+    """Return the variables and values of ``a, b = x, y``; empty for any other statement."""
     match node:
         case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
             names = [target.id for target in targets if isinstance(target, ast.Name)]
@@ -173,7 +173,7 @@ def _gives_tensor(tree: ast.expr) -> bool:
 
 
 def _is_one_operation(nodes: Sequence[Any], tree: ast.expr) -> bool:
-    """Return whether each run of an expression is one operation, which its outermost part names."""
+    """Return whether each run of an expression is one operation, named by its outermost part."""
     operation, names = operation_of(tree), {node_name(node) for node in nodes}
     return bool(operation) and all(same_operation(name, operation) for name in names)
 

@@ -1,6 +1,6 @@
-"""Which sentence says what an operation does with the elements of a gradient: one for each family of operations.
+"""Choose the sentence about an operation's effect on the elements of a gradient: one for each family of operations.
 
-The numbers of an element come from the formula itself (see ``terms``); the sentence says why it is these.
+The numbers of an element come from the formula itself (see ``terms``); the sentence explains them.
 """
 
 from __future__ import annotations
@@ -80,12 +80,12 @@ STORIES = tuple(
 
 
 def story_of(name: str, parameter: str, kind: str, permutes: bool, pair: str, shown: bool = True) -> str:
-    """The key of the sentence about what an operation sends to one of its inputs; nothing where its numbers say all.
+    """Return the key of the sentence about the gradient sent to an input, or nothing if its numbers explain it.
 
     :param name: of the node.
     :param kind: how the gradient enters its formula.
-    :param permutes: whether each element that is sent is one that came.
-    :param pair: the node from which the gradient came, where it came from one only.
+    :param permutes: True if each sent element is an arrived one.
+    :param pair: the node that sent the gradient, if there is only one.
     :param shown: whether an element is written out.
 
     >>> story_of("SoftmaxBackward0", "input", "other", False, "")
@@ -109,7 +109,9 @@ def story_of(name: str, parameter: str, kind: str, permutes: bool, pair: str, sh
 
 
 def pair_of(model: GraphModel, key: str) -> str:
-    """The name of the only operation that uses the result of a log-softmax: with a loss behind it, the two are one."""
+    """Return the name of the only operation that uses the result of a log-softmax: with a loss after it, the two are
+    one.
+    """
     if not model.by_id[key].name.startswith("LogSoftmax"):
         return ""
     results = {key} | {edge.dst for (src, _), edge in model.results.items() if src == key}

@@ -1,8 +1,8 @@
-"""Of which elements of the gradients that came an element that was sent is the sum, and what they are multiplied by.
+"""Find the terms of a sent element: the arriving elements whose sum it is, and their factors.
 
-A formula of a gradient is linear in ``g``, so it tells this itself: given 1 for one element of ``g`` and 0 for all
-others, it gives a row of the Jacobian. Where elements only move, several are followed at once, each by a power of two.
-Of a large formula one element alone is followed, by halves of ``g``. All of it is bounded by a count of the work.
+A formula of a gradient is linear in ``g``, so it can be probed: with 1 for one element of ``g`` and 0 for all others,
+it returns a row of the Jacobian. If elements only move, several are probed at once, each by a power of two. For a large
+formula only one element is probed, by halves of ``g``. A count of the work limits all of it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CALL_COST = 600  # cost of a call in addition to its elements, in elements
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 Linear = Callable[[Array], Array]
-"""From all elements of ``g`` in a row to all that are sent."""
+"""From all elements of ``g`` in a row to all sent ones."""
 
 
 class Work:
@@ -37,7 +37,7 @@ class Work:
         self.elements, self.terms = elements, terms
 
     def may_call(self, times: int, size: int) -> bool:
-        """Return whether a formula may be evaluated so often; it is counted then."""
+        """Return whether this number of evaluations is allowed, and count it."""
         cost = times * (CALL_COST + size)
         if cost > self.elements:
             return False
@@ -45,7 +45,7 @@ class Work:
         return True
 
     def may_keep(self, terms: int) -> bool:
-        """Return whether so many terms may be kept; they are counted then."""
+        """Return whether this number of terms is allowed, and count it."""
         if terms > min(WHOLE, self.terms):
             return False
         self.terms -= terms
@@ -57,15 +57,15 @@ class Terms:
     """The terms ``upstream · local`` of elements that were sent, without those whose local derivative is 0."""
 
     ends: tuple[int, ...]
-    """For each element, up to where its terms go."""
+    """For each element, the end of its terms."""
     ups: tuple[int, ...]
-    """For each term the element that came, by its place among all."""
+    """For each term the arriving element, by its index among all."""
     factors: tuple[float | str, ...] = ()
     """And its local derivative; nothing where each is 1. What is not finite is a text."""
     only: int = -1
     """The one element whose terms are known; -1: they are those of all."""
     count: int = -1
-    """Of the one element, how many terms there are, of which the first are here; -1: that is not known."""
+    """For a single element, the number of its terms, of which the first are stored; -1: unknown."""
 
     def of(self, place: int) -> tuple[list[int], list[float]] | None:
         """The terms of one element; None where they are not known."""

@@ -42,7 +42,7 @@ class Tile:
     low: float = 0.0
     high: float = 0.0
     norm: float = 0.0
-    """Of all elements, where cells are means."""
+    """Range of all elements, if cells are means."""
     nan: int = 0
     inf: int = 0
     form: str = ""
@@ -55,7 +55,7 @@ def is_tiled(tile: Tile | None) -> bool:
 
 
 def coarser(known: Tile, most: int) -> Tile:
-    """Return the tile in at most so many rows and columns, whose cells are means.
+    """Return the tile in at most this many rows and columns, whose cells are means.
 
     >>> coarser(tile(np.arange(16.0).reshape(4, 4)), 2).cells
     (2.5, 4.5, 10.5, 12.5)

@@ -1,9 +1,8 @@
 """Which turn of which loop of the code an operation ran in: ``t = 4``, as the code itself counts.
 
-What tracing notes is enough: of each operation the instruction that called it. A new turn has begun where the
-instructions go back. The value of the loop's variable is told where the loop is over a ``range`` of known numbers, or
-an ``enumerate`` of something known, also backwards or in a ``zip``, and has as many turns as that; else turns are
-counted from 0.
+The notes of tracing are enough: the calling instruction of each operation. A new turn begins where the instructions go
+back. The value of the loop's variable is shown if the loop is over a ``range`` of known numbers or an ``enumerate`` of
+something known, also backwards or in a ``zip``, and has that many turns; else turns are counted from 0.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ __all__ = ["Turns", "name_of", "turns_of"]
 MAX_OPS = 2000  # limit of the operations of a graph with numbered turns
 
 Turns = Sequence[Mapping[tuple[int, int], str]]
-"""Of each operation, for each loop that it ran in, by its column and line, what the turn is called."""
+"""For each operation and each of its loops, by column and line, the name of the turn."""
 _Loop = ast.For | ast.While
 _Loops = Mapping[int, Sequence[_Loop]]
-"""By lines: the loops around, the outermost first."""
+"""By line: the enclosing loops, the outermost first."""
 _Point = tuple[int, int]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
@@ -89,7 +88,7 @@ def name_of(turns: Turns) -> str:
 
 
 def _loops(code: str) -> _Loops:
-    """The loops around each line of a file, within its function; nothing of a text that is no Python."""
+    """Return the loops around each line of a file, within its function; empty for a text that is not Python."""
     tree = parsed(code) if len(code) <= LARGEST else None
     around: dict[int, Sequence[_Loop]] = {}
 
@@ -112,8 +111,8 @@ def _is_inside(one: _Loop, other: _Loop) -> bool:
 
 
 def _point(trace: Any, inner: Mapping[_Loop, int], loops: _Loops) -> _Point:
-    """Return the point in a loop's body, and the call of a module, at which an operation was called; an inner loop is
-    one point.
+    """Return the point in a loop's body, and the call of a module, that called an operation; an inner loop is one
+    point.
     """
     for loop in loops.get(trace.lineno, ()):
         if loop in inner:
@@ -124,7 +123,7 @@ def _point(trace: Any, inner: Mapping[_Loop, int], loops: _Loops) -> _Point:
 def _numbered(points: Sequence[_Point], wanted: int) -> list[int]:
     """The number of the turn of each operation.
 
-    :param wanted: how many turns there should be; 0: not known.
+    :param wanted: the expected number of turns; 0: unknown.
     """
     if len(set(points)) == 1:  # one call per turn, which may be of several operations
         each, rest = divmod(len(points), wanted or 1)

@@ -1,7 +1,7 @@
 """Any number, array or tensor as a short text for a picture.
 
 Small ones are written as PyTorch prints them (``5.``, ``[1., 2.]``), large ones as a summary. Arrays are read by duck
-typing, so NumPy's, CuPy's, PyTorch's and nbautograd's all do; nothing is ever kept: the text is all that remains.
+typing, so NumPy's, CuPy's, PyTorch's and nbautograd's all work; only the text is kept.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def stored(value: Any) -> Any:
 
 
 def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
-    """The value as a NumPy array; every so many-th element when there are more than ``sample``."""
+    """Return the value as a NumPy array; every n-th element if there are more than ``sample``."""
     if isinstance(value, PLAIN) and (sample is None or value.size <= sample):
         return np.asarray(value)
     if "sparse" in str(getattr(value, "layout", "")):
@@ -274,7 +274,7 @@ def _summary(value: Any, brief: bool = False) -> str:
 def above_rounding(mean: Any, root: Any, dtype: str) -> Any:
     """A mean, or 0 where it may be nothing but the rounding errors of numbers of that root mean square.
 
-    Such a mean would be another one on every processor. Half precision is too coarse to tell.
+    Such a mean would differ on every processor. Half precision is too coarse.
     """
     return mean - mean if abs(mean) <= ROUNDINGS * EPS.get(dtype, 0.0) * root else mean
 

@@ -1,6 +1,7 @@
 """A walk over an autograd graph from its roots: which nodes there are, and in which order they ran.
 
-Without recursion. Dictionaries keep the nodes alive and in order, as PyTorch makes its wrappers of nodes on demand.
+Walks without recursion. Dictionaries keep the nodes alive and in order, as PyTorch creates its wrappers of nodes on
+demand.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{what} 得到整数或布尔值，没有导数：{line}",
     ),
     "why_stop_branch": ("a branch with {name} did not run, at {line}", "用到 {name} 的分支没有运行，在 {line}"),
-    "why_unused": ("none of the lines that can be read uses {name} there", "可读取的代码中没有用到 {name}"),
+    "why_unused": ("the available code does not use {name}", "可读取的代码中没有用到 {name}"),
     "why_module": (
         "gradients of the {n:,} parameters of {name}, norm {norm} together",
         "{name} 的 {n:,} 个参数的梯度，总范数 {norm}",

@@ -1,9 +1,9 @@
 """Random programs that run step by step, in nbautograd and in PyTorch, which have to agree after each step.
 
 ``Program`` makes one from a source of choices, so that a random generator and hypothesis can both drive it. A step
-picks tensors and runs a function of the library's tensors. Seen is whether it raised; then the values and versions of
-all tensors, and now and then what else they know of themselves: asking a view for its history changes when that history
-is made, so that it must not be asked after every step.
+picks tensors and runs a function of the library's tensors. A comparison covers whether it raised, the values and
+versions of all tensors, and from time to time their other attributes: reading a view's history changes when that
+history is created, so it must not be read after every step.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Program:
             self.add(T.tensor(self.fresh(shape).tolist(), dtype=T.float64, requires_grad=True))
 
     def begin(self) -> None:
-        """Of a new step nothing is known."""
+        """A new step has no known facts."""
         self.what, self.error, self.facts = "", "", ""
         self.result: list[Any] = []
         self.is_differentiated = False
@@ -102,7 +102,7 @@ class Program:
         return self.choose(positions) if positions else None
 
     def fitting(self, position: int) -> int:
-        """The position of a tensor that can be combined with another, which keeps its shape."""
+        """Return the position of a tensor that can be combined with another, whose shape the result has."""
         shape = tuple(self.tensors[position].shape)
         return self.pick(lambda t: tuple(t.shape) in ((), shape, shape[1:]))
 
@@ -123,7 +123,7 @@ class Program:
             return RAISED
 
     def end_if_family_does_not_know(self, written: int) -> None:
-        """After a write through ``detach()``: PyTorch's views of the memory make their histories again, ours go on."""
+        """After a write through ``detach()``: PyTorch's views of the memory rebuild their histories, ours keep them."""
         t = self.tensors[written]
         base, memory = t._base, t.detach().numpy()
         for other in (*self.tensors, *self.forgotten):
@@ -154,7 +154,7 @@ class Program:
 
 
 def trace(T: Any, choose: Choose, steps: int) -> list[Step]:
-    """Return the observations of a program of so many steps, before the first one and after each."""
+    """Return the observations of a program with this many steps, before the first one and after each."""
     program = Program(choose, T)
     found = [program.seen()]
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Anomaly detection that stops at the first NaN or infinity, forward and backward, and what it reports."""
+"""Test anomaly detection that stops at the first NaN or infinity, forward and backward, and its reports."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_two_threads_trace_at_once() -> None:
 
 
 def test_an_operation_first_called_elsewhere_is_traced_here() -> None:
-    """Its code is made at its first call, in a thread that is not traced."""
+    """The function's code is generated at the first call, in a thread without tracing."""
     x = nb.ones(2, requires_grad=True)
     OPS["lgamma"].compiled = False
     with tracing.traced():

@@ -105,7 +105,7 @@ class Program:
             del self.tensors[10]
 
     def choose(self):
-        """One step: a function of the library and two tensors, and what it is."""
+        """One step: a function of the library and two tensors, and its description."""
         kind = self.random.random()
         if kind < 0.15:
             return self.random.choice([dual, dual_of_recorded]), "dual"

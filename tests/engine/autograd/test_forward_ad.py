@@ -84,14 +84,14 @@ WAYS = {
     "reverse over reverse": ["reverse over reverse", "forward over reverse", "reverse over forward"],
     "reverse over reverse, along": ["forward over forward"],
 }
-"""By how PyTorch is asked, what gives the same here."""
+"""By the form of the question to PyTorch, the equivalent call here."""
 NOT_ASKED = {
     *("digamma", "digamma negative", "polygamma 0", "lgamma"),  # PyTorch's trigamma is a short series: 9 digits
     *("mvlgamma 1", "mvlgamma 4", "special.multigammaln"),  # likewise
     *("F.binary_cross_entropy mean", "F.binary_cross_entropy sum", "F.binary_cross_entropy none"),  # 1e-12 is added
     *("det batch", "linalg.pinv wide", "linalg.lstsq wide vector"),  # PyTorch's one way loses less than the others do
 }
-"""Cases whose ways are compared with each other, because PyTorch's answer says nothing of their last digits."""
+"""Cases whose ways are compared with each other, because PyTorch's answer lacks their last digits."""
 SCALARS = ("reverse", "forward", "reverse over reverse, along", "forward over forward")
 
 

@@ -1,4 +1,4 @@
-"""gradcheck and gradgradcheck: their options, what they find, and how they report it."""
+"""Test gradcheck and gradgradcheck: options, findings and reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs against PyTorch: ``programs.py`` says what they consist of."""
+"""Compare random programs with PyTorch; ``programs.py`` describes them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Random programs of views, in-place writes, hooks, detach, no_grad and backward passes, against two oracles.
 
-Each step is done by a library and by a naive twin, and all tensors are compared after each: nbautograd's with the
-twin's and with PyTorch's. The twin is forward mode on NumPy arrays: a value, and a tangent for every element of every
-leaf, both of them plain arrays. NumPy's own views make a write reach what it should; under ``no_grad`` tangents are
-left alone.
+A library and a naive twin both do each step, and all tensors are compared after it: nbautograd's with the twin's and
+with PyTorch's. The twin is forward mode on NumPy arrays: a value, and a tangent for every element of every leaf, both
+plain arrays. NumPy's own views propagate writes; ``no_grad`` leaves tangents unchanged.
 """
 
 from __future__ import annotations

@@ -29,13 +29,13 @@ class EndOfProgramError(Exception):
 
 
 class Changes:
-    """The state of tensors when they were last looked at."""
+    """The state of tensors at the last look."""
 
     def __init__(self) -> None:
         self.known: dict[int, Any] = {}
 
     def of(self, tensors: Iterable[tuple[int, Any]]) -> list[list[Any]]:
-        """The numbers of tensors that are not what they were; each has a number, and may be None or a text."""
+        """The changed numbers of tensors; each has a number, and may be None or a text."""
         found = []
         for number, t in tensors:
             values = t if t is None or isinstance(t, str) else np.array(t.data.numpy())
@@ -48,10 +48,10 @@ class Changes:
 
 
 def programs_agree(trace: Callable[[Any, int], list[Step]], is_over: IsOver, seeds: Iterable[int]) -> int:
-    """Compare the programs of some seeds with PyTorch's; returns how many steps have been compared.
+    """Compare the programs of some seeds with PyTorch's; return the number of compared steps.
 
     :param trace: what is seen of a program, of a library and a seed, before the first step and after each.
-    :param is_over: says of two steps whether what follows cannot be compared; raises DisagreementError.
+    :param is_over: returns True for two steps after which nothing can be compared; raises DisagreementError.
     """
 
     def seen(T: Any, part: Callable[[list[Step]], Any]) -> Any:
@@ -84,7 +84,7 @@ def drawn_program_agrees(trace: Callable[[Any, Any], list[Step]], is_over: IsOve
 
 
 def compare(ours: list[Step], theirs: list[Step], is_over: IsOver) -> int:
-    """Compare the steps of a program with PyTorch's; returns how many have been compared."""
+    """Compare the steps of a program with PyTorch's; return the number of compared ones."""
     latest: dict[tuple[int, int], Any] = {}
     expected: dict[tuple[int, int], Any] = {}
     log: list[str] = []
@@ -110,7 +110,9 @@ def compare(ours: list[Step], theirs: list[Step], is_over: IsOver) -> int:
 
 
 def numbers_of(steps: list[Step]) -> list[Step]:
-    """The steps without what tensors are: while PyTorch's numbers are measured, it counts versions otherwise."""
+    """The steps without the attributes of tensors: while PyTorch's numbers are measured, it counts versions
+    differently.
+    """
     return [[*step[:2], step[2] and "", *step[3:]] for step in steps]
 
 

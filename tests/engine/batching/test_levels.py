@@ -1,4 +1,4 @@
-"""Levels: what is entered is left, in each thread by itself; what escapes says so; memory is not held."""
+"""Test levels: each entered level is left, per thread; escaped tensors raise; no memory is kept."""
 
 from __future__ import annotations
 

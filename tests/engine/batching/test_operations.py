@@ -1,4 +1,4 @@
-"""Every case of the operations: mapped over a batch, each sample has what a call of its own gives; so in PyTorch."""
+"""Map every case of the operations over a batch: each sample has the result of its own call, also in PyTorch."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ REFUSED = {
     "masked_select": "over `mask`",
     "F.rrelu training": "randomness error mode|we do not yet support",
 }
-"""Cases that raise inside of vmap, in PyTorch too, and words of the message."""
+"""Cases that raise inside vmap, also in PyTorch, and words of the message."""
 CASES = [case for case in cases.CASES if case.shapes and case.name not in REFUSED]
 WRITES = "set into zeros"
-"""A case that writes into a tensor of zeros, which inside of vmap is one for all samples."""
+"""A case that writes into a tensor of zeros, which inside vmap is the same for all samples."""
 OTHERWISE = {"index_fill tensor": "PyTorch takes the first sample's value for all"}
 TANGENTS, ALL = ("own_tangents",), ("several_cotangents_at_once", "own_gradients", "own_tangents")
 NOT_ASKED = {
@@ -33,7 +33,7 @@ NOT_ASKED = {
     **dict.fromkeys(("cholesky_inverse", "cholesky_inverse upper"), TANGENTS),  # PyTorch's are not its differences
     **dict.fromkeys(("scatter_reduce prod", "scatter_reduce prod itself"), TANGENTS),  # PyTorch says zeros
 }
-"""The parts of a case that are not compared with PyTorch, which is not right there, or not to the last digits."""
+"""Parts of a case that are not compared with PyTorch, where it is wrong or inaccurate."""
 LAYOUT = "as_strided complex istft"
 """Words in the names of cases whose results depend on a sample's memory layout: only mapped over dimension 0."""
 

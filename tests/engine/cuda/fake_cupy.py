@@ -1,6 +1,6 @@
 """A module that looks like CuPy with a GPU, for the library's own code around it: its arrays are the strict stand-in's.
 
-It proves that our Python does what it should with the answers that CuPy gives; it says nothing about CUDA.
+It proves that our Python handles the answers of CuPy correctly; it does not test CUDA.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Pool:
 
 
 def fake_cupy(devices: int = 1, **changes: Any) -> ModuleType:
-    """A module ``cupy`` with so many GPUs; ``changes`` replace members of ``cupy.cuda``."""
+    """A module ``cupy`` with this many GPUs; ``changes`` replace members of ``cupy.cuda``."""
     module = ModuleType("cupy")
     Device.here, Stream.null = 0, Stream(null=True)
     Stream.now = Stream.null
@@ -155,7 +155,7 @@ def fake_cupy(devices: int = 1, **changes: Any) -> ModuleType:
 
 @contextmanager
 def present(module: Any) -> Iterator[Any]:
-    """As if ``import cupy`` gave ``module`` (None: nothing), with a backend that has not been used before."""
+    """As if ``import cupy`` returned ``module`` (None: nothing), with an unused backend."""
     before, kept = sys.modules.get("cupy"), backend.cuda
     fresh = backend._CupyBackend()
     sys.modules["cupy"] = module

@@ -1,4 +1,4 @@
-"""On a GPU: every operation gives what PyTorch's gives on the same device, in double and in single precision."""
+"""On a GPU: compare every operation with PyTorch's on the same device, in double and in single precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes of their own: no device visible, a device that is not there, a cache that cannot be written, forks."""
+"""Test separate processes: no visible device, a missing device, a read-only cache, forks."""
 
 from __future__ import annotations
 

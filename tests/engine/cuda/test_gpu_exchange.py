@@ -1,4 +1,4 @@
-"""On a GPU: tensors go to PyTorch, CuPy, files and loaders and come back, copied only where they have to be."""
+"""On a GPU: pass tensors to PyTorch, CuPy, files and loaders and back, with copies only where necessary."""
 
 from __future__ import annotations
 

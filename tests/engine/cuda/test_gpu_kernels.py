@@ -1,4 +1,4 @@
-"""On a GPU: fused kernels give what their steps give, optimizers what the CPU gives, and indexing always the same.
+"""On a GPU: compare fused kernels with their steps and optimizers with the CPU's; indexing is deterministic.
 
 These have not run yet: ``tests/engine/strict/test_kernels.py`` has all facts that are known without a device.
 """

@@ -21,7 +21,7 @@ BIG = 1 << 24  # floats of 64 MiB
 
 @contextmanager
 def limited(megabytes: int) -> Iterator[None]:
-    """Only so much more memory than is in use."""
+    """Limit the memory to this much more than the used part."""
     import cupy
 
     gc.collect()
@@ -153,7 +153,7 @@ def test_counts() -> None:
 
 
 def test_results_are_written_over_only_where_nobody_looks() -> None:
-    """Large arrays that no one else holds are used again; others stay."""
+    """Large arrays without other references are reused; others stay."""
     x = nb.ones(BIG, device="cuda")
     y = x * 2
     kept: list[Any] = [y, y[1:], y.reshape(4096, -1)]

@@ -1,4 +1,4 @@
-"""On a GPU: every operation gives what it gives on the CPU, forward, backward and twice backward."""
+"""On a GPU: compare every operation with the CPU's, forward, backward and twice backward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On a GPU: random numbers. They come from the CPU's generator, so that a seed gives the same on both."""
+"""On a GPU: test random numbers. They come from the CPU's generator, so a seed gives the same on both."""
 
 from __future__ import annotations
 

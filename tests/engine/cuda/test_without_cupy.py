@@ -1,4 +1,4 @@
-"""Without CuPy, with a broken one, without a driver: the CPU works, and asking for CUDA says what is missing."""
+"""Without CuPy, with a broken one, or without a driver: the CPU works, and CUDA raises with the missing part."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Draws:
 
     @classmethod
     def many(cls, count: int) -> Iterator[Draws]:
-        """As many as a test has examples."""
+        """The number of examples of a test."""
         return map(cls, range(count))
 
     def integer(self, low: int, high: int) -> int:
@@ -36,11 +36,11 @@ class Draws:
         return options[self.integer(0, len(options) - 1)]
 
     def shape(self, least: int = 0, most: int = 3, side: int = 3, smallest: int = 0) -> tuple[int, ...]:
-        """Of so many dimensions, of so many elements each."""
+        """The number of dimensions, and of elements of each."""
         return tuple(self.integer(smallest, side) for _ in range(self.integer(least, most)))
 
     def broadcast(self, count: int) -> list[tuple[int, ...]]:
-        """Shapes that can be broadcast with one another."""
+        """Return shapes that broadcast with each other."""
         whole = self.shape()
         shapes = []
         for _ in range(count):

@@ -87,7 +87,7 @@ ACCEPTED |= dict.fromkeys(
     ["__radd__", "__rand__", "__rdiv__", "__rmul__", "__ror__", "__rxor__"], "called unbound, on a number"
 )
 ACCEPTED["gradient"] = "a tensor on PyTorch's meta device"
-"""Entries of which an error input of PyTorch does not raise the same error here, with the reason."""
+"""Entries with an error input for which PyTorch raises another error, with the reason."""
 
 VARIANTS_OTHERWISE = {
     "addbmm": "PyTorch lets a 0-d tensor grow in place",
@@ -108,9 +108,10 @@ _HALF = {
 }
 _EQUAL = {"argsort", "kthvalue", "msort", "sort", "topk"}
 INEXACT = {"float32": _SINGLE, "float16": _HALF | _EQUAL, "bfloat16": _HALF | _EQUAL, "int64": _EQUAL, "bool": _EQUAL}
-"""Entries not compared in a dtype: samples too ill-conditioned for single precision; what overflows in PyTorch's half
-precision and not here, or has no complex counterpart there; and indices among equal elements, whose order PyTorch
-leaves open."""
+"""Entries not compared in a dtype: samples too ill-conditioned for single precision; values that overflow only in
+PyTorch's half precision, or have no complex counterpart there; and indices among equal elements, whose order PyTorch
+does not define.
+"""
 
 
 class Entry:
@@ -129,7 +130,7 @@ class Entry:
         return None if self.name in ABSENT else translated(self.info.op, self.info.name)
 
     def samples(self, dtype: torch.dtype, grad: bool, limit: int) -> list[Any]:
-        """Sample inputs, spread over what the database has."""
+        """Return sample inputs, spread over those of the database."""
         torch.manual_seed(0)
         made = self.info.sample_inputs("cpu", dtype, requires_grad=grad)
         found = list(itertools.islice(made, 5 * limit))  # some entries have thousands
@@ -191,7 +192,7 @@ def call(function: Any, sample_input: Any, args: Any, kwargs: Any) -> Any:
 
 
 def agree(entry: Entry, dtype: torch.dtype, limit: int = 8, second: bool = True) -> int:
-    """Run the samples of one dtype through both libraries; how many there were.
+    """Run the samples of one dtype through both libraries; return their number.
 
     :raises DisagreementError: something differs, or ours raised.
     """
@@ -281,7 +282,7 @@ def agree_on_errors(entry: Entry) -> int:
 
 
 def agree_on_variants(entry: Entry, dtype: torch.dtype = torch.float64, limit: int = 3) -> int:
-    """Method, in-place method and ``out=`` give what PyTorch's give; how many were tried."""
+    """Compare method, in-place method and ``out=`` with PyTorch's, and return their number."""
     info, count = entry.info, 0
     for sample in entry.samples(dtype, False, limit):
         for what, theirs_call, ours_call in variants(info, sample):

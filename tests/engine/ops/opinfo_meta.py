@@ -86,7 +86,7 @@ def differences(entry: Entry, dtype: Any = None, limit: int = 6, grad: bool = Tr
 
 
 def compared(ours: Any, theirs: Any) -> str:
-    """Return in what two outcomes differ."""
+    """Return the differences between two outcomes."""
     mine, other = isinstance(ours, Exception), isinstance(theirs, Exception)
     if mine and other:
         return AGREE if isinstance(ours, type(theirs)) or isinstance(theirs, type(ours)) else "another exception"

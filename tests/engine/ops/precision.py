@@ -1,6 +1,6 @@
 """Print elementary functions at exact points, and their errors elsewhere: run on each level of a processor.
 
-Prints a line for whatever is wrong.
+Prints a line per error.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def shown(T, case, derivatives):
 def gradients(T, case, recorded):
     """The result, its gradients, those of a random combination of them, and the class of the result's node.
 
-    :param recorded: whether the pass is one that can be differentiated; without, it goes over arrays here.
+    :param recorded: True for a pass that can be differentiated; otherwise it runs over arrays here.
     """
     arrays = case.arrays()
     inputs = [T.tensor(a, requires_grad=True) for a in arrays]

@@ -1,4 +1,4 @@
-"""Matrix products in blocks, whatever the BLAS of this machine is, next to PyTorch's."""
+"""Compare matrix products in blocks with PyTorch's, for any BLAS of this machine."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_a_batch_is_never_columns_as_a_whole() -> None:
 
 @pytest.mark.parametrize("ndim", [1, 2, 3])
 def test_transposed_in_phases(ndim: int) -> None:
-    """With equal phases and others, with rows that no window reaches, groups and padding."""
+    """With equal and different phases, with rows outside all windows, groups and padding."""
     random = np.random.default_rng(0)
     taken = 0
     for stride, size, padding, extra, groups in itertools.product((2, 3), (1, 2, 3, 4, 6), (0, 1, 2), (0, 1), (1, 2)):

@@ -35,7 +35,7 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_arrays_of_another_library(name):
-    """Check that non-differentiable operations, which no case has, reach arrays through their own protocols, too."""
+    """Check that non-differentiable operations, which have no case, also reach arrays through their own protocols."""
     arrays = [np.array(values) for values in CALLS[name]]
     expected = getattr(nb, name)(*map(nb.tensor, arrays))
     with installed():

@@ -1,4 +1,4 @@
-"""Misuse of linear algebra: the same kind of exception as PyTorch's, with its key words. And what cases cannot show."""
+"""Test misuse of linear algebra: PyTorch's kind of exception with its key words; and results outside the cases."""
 
 from __future__ import annotations
 

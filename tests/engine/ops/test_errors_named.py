@@ -1,4 +1,4 @@
-"""Errors of shapes, dtypes and dimensions begin with the operation that was called."""
+"""Check that errors of shapes, dtypes and dimensions begin with the name of the called operation."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_the_operation_is_named(call) -> None:
     ],
 )
 def test_it_comes_once_and_before_the_words_of_pytorch(call, beginning: str) -> None:
-    """Of operations that call each other the outermost is named; what names its operation already is left."""
+    """Of nested operations the outermost is named; messages with a name are not changed."""
     with pytest.raises(RuntimeError, match=f"^{re.escape(beginning)}"):
         call()
 

@@ -1,4 +1,4 @@
-"""Fourier transforms and windows: what holds of them whatever the numbers are."""
+"""Test Fourier transforms and windows: properties that hold for all numbers."""
 
 from __future__ import annotations
 

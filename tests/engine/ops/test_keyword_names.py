@@ -1,4 +1,4 @@
-"""The names of arguments: what PyTorch's schemas call them is accepted, by functions and by methods."""
+"""Check that functions and methods accept the argument names of PyTorch's schemas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEFT = {
 
 
 def value(library: Any, kind: str, name: str) -> Any:
-    """Something for an argument of a type."""
+    """Return a valid argument of a type."""
     kind = kind.removeprefix("Optional[")
     if kind.startswith("Tensor"):
         if name in ("index", "indices"):
@@ -67,7 +67,7 @@ def refuses(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 def calls(T: Any) -> Iterator[tuple[str, str, list[Any]]]:
-    """Of each of PyTorch's schemas that we have: whether it is a function or a method, its name, and its arguments."""
+    """For each of PyTorch's schemas that we have: True for a function, its name, and its arguments."""
     for schema in T._C._jit_get_all_schemas():
         space, _, name = schema.name.partition("::")
         arguments = [each for each in schema.arguments if each.name not in OTHERWISE]

@@ -41,6 +41,6 @@ def test_shapes_and_dtypes(entry: Any) -> None:
 
 
 def test_strides_are_those_on_the_cpu() -> None:
-    """Of the samples of which both libraries have results, at least 95 in 100 agree in strides, too."""
+    """At least 95 in 100 samples with results in both libraries have equal strides."""
     kinds = [kind for entry in PRESENT for kind, _ in opinfo_meta.differences(entry, torch.float32, 2, grad=False)]
     assert kinds.count("strides") <= 0.05 * len(kinds)

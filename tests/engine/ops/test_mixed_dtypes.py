@@ -11,7 +11,7 @@ from tests import oracle
 from tests.engine.ops.cases import CASES, Case
 
 PAIRS = [("float32", "float64"), ("float64", "float32"), ("float16", "float32")]
-"""The dtype of one input, and that of all others."""
+"""The dtype of one input, and the dtype of all others."""
 
 
 def dtypes_of(library: Any, case: Case, inputs: list[Any]) -> list[str]:

@@ -1,7 +1,7 @@
 """Wrong formulas are noticed: each formula of each operation, made wrong in four ways, changes some case's gradients.
 
-The unchanged gradients are what the other tests compare with PyTorch and with finite differences; here it is shown
-that the cases are able to tell right from wrong. It is also the proof that every formula is run by some case.
+Other tests compare the unchanged gradients with PyTorch and with finite differences; this file shows that the cases
+distinguish right from wrong ones. It also proves that some case runs every formula.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def walk(node: Any, classes: set[type]) -> None:
 
 @cache
 def outcomes() -> dict[str, tuple[Any, set[type]]]:
-    """Of all cases, the derivatives with their bounds, and the classes."""
+    """For all cases, the derivatives with their bounds, and the classes."""
 
     def known(case: Case) -> tuple[Any, set[type]]:
         arrays = tuple(case.arrays())
@@ -154,7 +154,7 @@ def recompile(op: CompiledOp) -> None:
 CONSTANT = ("zeros_of(", "sum_to(zeros_of(", "cast_back(sum_to(zeros_of(", "not_implemented(", "refuse_derivative(")
 """The beginnings of formulas that declare that there is no gradient."""
 THIRD_ORDER = {"embedding_masked", "lay_out", "pad_more", "resample"}
-"""Operations that only a second derivative is made of, so that their own formulas are run from the third on."""
+"""Operations that occur only in second derivatives, so that their own formulas run from the third on."""
 RANDOM = {"_sample_dirichlet", "_standard_gamma"}
 """Operations whose results are random; ``tests/networks/distributions`` compares their gradients."""
 DIFFERENTIABLE = [
@@ -185,7 +185,7 @@ def test_wrong_formulas_are_noticed(name):
 
 
 def noticed(case: Case) -> bool:
-    """Return whether a case comes out otherwise than it did."""
+    """Return whether the result of a case has changed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -60,7 +60,7 @@ def test_errors(entry):
 
 
 def test_coverage():
-    """Of what is in scope, at least 95 % exist and agree, and each that does not has its reason."""
+    """At least 95 % of the entries in scope exist and agree, and each exception has a reason."""
     assert {entry.name for entry in opinfo.ENTRIES if entry.ours is None} == set(opinfo.ABSENT)
     assert len(opinfo.ABSENT | opinfo.OTHERWISE) <= 0.05 * len(opinfo.ENTRIES)
 
@@ -79,7 +79,7 @@ CAST = [
     if entry.name not in opinfo.ABSENT | opinfo.OTHERWISE | CAST_OTHERWISE
     and (LONG or entry.info.name.removeprefix("nn.functional.").replace(".", "_") in LISTED)
 ]
-"""Those of the list; or all, of which the others must not be cast by their parts."""
+"""The entries of the list; or all, whose other operands must not be cast by their parts."""
 
 
 def dtypes(result: Any) -> Any:

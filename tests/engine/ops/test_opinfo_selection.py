@@ -1,4 +1,4 @@
-"""Of PyTorch's database of operations (``opinfo.py``) one sample per operation and family of dtypes, stored.
+"""Store one sample per operation and family of dtypes of PyTorch's database of operations (``opinfo.py``).
 
 PyTorch's side is asked by its samples when the answers are recorded; ours takes the arguments that the answers have.
 """
@@ -44,7 +44,7 @@ LEFT: dict[str, str] = {
 
 @cache
 def entries() -> dict[str, Any]:
-    """Entries of which a name says what is called, and whose results are unique."""
+    """Entries whose name tells the called function, and whose results are unique."""
     from tests.engine.ops import opinfo, opinfo_values
 
     left = {*opinfo.ABSENT, *opinfo.OTHERWISE}
@@ -144,7 +144,7 @@ def of_pytorch(T: Any, name: str, dtype: str, sample: Any) -> Any:
 
 
 def of_known_numbers(T: Any, path: str, result: Any) -> Any:
-    """A result; zeros of its kind where its numbers are whatever memory holds."""
+    """A result; zeros of its kind if its numbers are uninitialized memory."""
     return T.zeros_like(result) if path.startswith(RANDOM_MEMORY) else result
 
 
@@ -154,7 +154,7 @@ def is_zero(value: Any) -> bool:
 
 
 def names(T: Any) -> list[list[str]]:
-    """The entries, what each calls, and the dtypes of which there is a sample."""
+    """The entries, their functions, and the dtypes with a sample."""
     found = []
     for name, entry in entries().items():
         dtypes = [dtype for dtype in DTYPES if chosen(name, dtype) is not None]

@@ -160,7 +160,7 @@ def outcome(library, expression, seed):
 
 
 def digest(generator):
-    """Of the bytes of a generator's state."""
+    """From the bytes of a generator's state."""
     return hashlib.sha256(generator.get_state().numpy().tobytes()).hexdigest()
 
 
@@ -394,7 +394,7 @@ def test_samples_of_the_gamma_distribution_have_pytorchs_gradients(dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gradients_of_dirichlet_samples_are_pytorchs_in_every_region(dtype):
-    """In float32 PyTorch computes the tails in float32, which takes digits where parameters are large: not asked."""
+    """In float32 PyTorch computes the tails in float32, which loses digits for large parameters: not compared."""
     rng = np.random.default_rng(0)
     alpha, beta = np.exp(rng.uniform(-3, 5, (2, 2000)))
     x = np.clip(rng.beta(alpha, beta), 1e-30, 1 - 1e-6)

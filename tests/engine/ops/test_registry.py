@@ -47,7 +47,7 @@ REDUCTIONS = [
     and hasattr(nb, name)
 ]
 LESS_EXACT = {"digamma", *(f"special_bessel_{kind}" for kind in ("j0", "j1", "y0", "y1"))}
-"""Operations of which PyTorch knows ten digits, or their derivatives: compared in float32."""
+"""Operations for which PyTorch has ten digits, or their derivatives: compared in float32."""
 
 
 def outcome(library, function, tensors):

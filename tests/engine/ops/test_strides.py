@@ -175,7 +175,7 @@ EXPECTED: dict[str, str] = {
 
 
 def strides_of(t: Any) -> Strides | None:
-    """The strides where they tell something: of dimensions of more than one element."""
+    """Return the strides with a meaning: those of dimensions with more than one element."""
     if t is None or str(t.layout) != "torch.strided":
         return None
     return tuple(s for n, s in zip(t.shape, t.stride(), strict=True) if n != 1) if t.numel() > 1 else ()

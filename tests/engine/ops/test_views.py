@@ -128,7 +128,7 @@ def overlaps(x):
 
 
 def chain(draws, x, length):
-    """A chain of views that exist, and what happened at each step: a view, or an exception."""
+    """A chain of existing views, and the outcome of each step: a view, or an exception."""
     happened, taken = [], []
     for _ in range(length):
         step = steps(draws, x)

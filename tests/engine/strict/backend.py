@@ -30,7 +30,7 @@ from tests.engine.strict.strict_array import (
 
 
 def _array(copy: bool) -> Callable[..., Any]:
-    """``array`` and ``asarray``, the doors through which values come from the host."""
+    """``array`` and ``asarray``, the only entries for values from the host."""
 
     def make(values: Any, dtype: Any = None, copy: bool = copy) -> StrictArray:
         if isinstance(values, StrictArray):
@@ -141,7 +141,7 @@ class StrictBackend:
 
 @contextmanager
 def installed() -> Iterator[StrictBackend]:
-    """Register the backend, and take it away again at the end so that other tests see what users see."""
+    """Register the backend, and remove it at the end so that other tests use the default."""
     strict = StrictBackend()
     backend.register(strict, StrictArray)
     try:

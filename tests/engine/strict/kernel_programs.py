@@ -1,4 +1,4 @@
-"""Fused kernels for the tests of them: those of every operation and formula, of update rules; and how many run."""
+"""Fused kernels for tests: those of every operation and formula, and of update rules; and their number of launches."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ OPTIMIZERS: dict[str, Any] = {
 
 
 def rules_of(make: Any) -> Iterator[tuple[Any, int]]:
-    """The update rules of an optimizer's first steps, and how many arrays they take."""
+    """The update rules of an optimizer's first steps, and their number of arrays."""
     p = nb.zeros(3).requires_grad_()
     optimizer = make([p])
     (group,) = optimizer.param_groups
@@ -175,7 +175,7 @@ STEPS = 4
 
 
 def trained(make: Any, place: Any, *arrays: np.ndarray[Any, Any]) -> list[nb.Tensor]:
-    """Parameters of these shapes, and what an optimizer keeps of them, after some steps by gradients that follow."""
+    """Return parameters of these shapes, and an optimizer's state for them, after some steps."""
     count = len(SHAPES)
     parameters = [nb.tensor(array, device=place, requires_grad=True) for array in arrays[:count]]
     optimizer = make(parameters)

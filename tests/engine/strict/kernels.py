@@ -1,10 +1,10 @@
 """Stand-ins for CuPy's kernels, elementwise, of reductions and raw, which a C++ compiler compiles for the processor.
 
-They take what CuPy's take and run the code that CUDA would get over the strict arrays' memory, so values, dtypes,
-broadcasting and what a kernel is called with are proved. Blocks and threads run one after the other; how CUDA's own
-functions round, and how fast any of it is, is not.
+They accept the arguments of CuPy's and run CUDA's code over the memory of strict arrays. This proves values, dtypes,
+broadcasting and the arguments of kernels, but not the rounding of CUDA's functions or any speed: blocks and threads run
+one after the other.
 
-Kernels are collected and compiled together, many in one library, as starting a compiler takes longer than what it does.
+Kernels are collected and compiled together, many in one library, as starting a compiler takes longer than compiling.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ static thread_local dim3 blockIdx, threadIdx, blockDim, gridDim;
 
 
 BFLOAT16 = np.dtype(needs.package("ml_dtypes").bfloat16)
-"""Of this the strict device has no arrays; kernels of it take and give NumPy's."""
+"""The strict device has no arrays of this dtype; its kernels take and return NumPy's."""
 
 
 class Parameter(NamedTuple):

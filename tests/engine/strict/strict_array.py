@@ -4,9 +4,9 @@ It proves dispatch and nothing more: that the operations reach arrays through th
 keywords that CuPy has, that no NumPy array leaks in, and that nothing counts on a reduction giving a scalar. It
 computes with NumPy, so it says nothing about CUDA's results, speed, order of summation or errors.
 
-Where it is known to differ from CuPy: it is stricter with indices (CuPy would copy a list or a NumPy array to the
-device, which costs a wait), and with ufunc methods (``reduce`` and the like raise, CuPy has some). The names and
-parameters are those of a real CuPy; what a parameter may be is checked only where a test below says so.
+Known differences from CuPy: it is stricter with indices (CuPy would copy a list or a NumPy array to the device, which
+costs a wait), and with ufunc methods (``reduce`` and others raise; CuPy has some). Names and parameters are those of a
+real CuPy; the values of a parameter are checked only by a test below.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _check(name: str, parameters: str, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _flat(values: Any) -> tuple[Any, ...]:
-    """The arrays among the arguments, those in lists too."""
+    """Return the arrays among the arguments, including those in lists."""
     found: list[Any] = []
     for value in values:
         if isinstance(value, (tuple, list)):
@@ -174,13 +174,13 @@ class Memory(NamedTuple):
 
 
 SYNCS: list[str] = []
-"""Every time the host would have waited for the device, and what for."""
+"""Every wait of the host for the device, with its reason."""
 FETCHED: list[int] = []
 """The number of bytes of each copy to the host."""
 
 
 class StrictArray:
-    """An array with CuPy's interface and NumPy's numbers; the module's docstring says how much that proves."""
+    """An array with CuPy's interface and NumPy's numbers; the module's docstring states the limits of this proof."""
 
     __slots__ = ("__weakref__", "_v", "base")
     __array_priority__ = 100

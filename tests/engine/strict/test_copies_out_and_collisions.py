@@ -94,7 +94,7 @@ def test_a_mask_filled_with_a_number_from_the_cpu() -> None:
 @pytest.mark.parametrize("include_self", [True, False])
 @pytest.mark.parametrize("kind", [nb.float64, nb.int64, nb.bool])
 def test_many_values_at_one_place(how: str, include_self: bool, kind: nb.dtype) -> None:
-    """As many steps as the count has binary digits, and not as many as there are values at a place."""
+    """The number of steps is the number of binary digits of the count, not the number of values at a place."""
     random = np.random.default_rng(0)
     index = nb.tensor(random.integers(1, 5, 20_000))
     values = nb.tensor(random.choice([-1, 1, 1.0], 20_000)).to(kind)

@@ -1,7 +1,7 @@
 """Fused kernels of a device, compiled for the processor: the values and dtypes of the CPU.
 
-What CuPy and CUDA would be handed runs here over the strict arrays, see ``kernels.py``. That CUDA's compiler takes it,
-too, is asked in ``test_nvrtc.py``. No device was ever there to run it.
+The input of CuPy and CUDA runs here over the strict arrays, see ``kernels.py``. ``test_nvrtc.py`` checks that CUDA's
+compiler accepts it. It has never run on a device.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_every_case(case: Case) -> None:
 
 @pytest.mark.parametrize(("functions", "least"), [(forward_functions, 450), (backward_functions, 280)])
 def test_the_code_of_every_operation_and_formula(functions: Any, least: int) -> None:
-    """Also of those that are one step, which CuPy's own kernels compute."""
+    """Includes kernels of one step, which CuPy's own kernels compute."""
     made = []
     for what, kernel, operands in functions():
         program = program_of(kernel, operands)

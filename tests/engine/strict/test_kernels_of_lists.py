@@ -58,7 +58,7 @@ def test_optimizers_update_all_parameters_by_one_kernel(name: str, dtype: nb.dty
 
 
 def test_other_parameters_are_updated_as_before() -> None:
-    """Those whose gradients have another memory order, complex ones, and parameters of several groups."""
+    """Parameters whose gradients have another memory layout, complex ones, and several groups."""
 
     def values(place: Any, *arrays: Any) -> list[Any]:
         first = nb.tensor(arrays[0], device=place).t().requires_grad_()

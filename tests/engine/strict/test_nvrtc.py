@@ -1,4 +1,4 @@
-"""CUDA's own compiler takes every kernel that is written, as CuPy wraps it. That takes no device, and runs nothing."""
+"""Check that CUDA's own compiler accepts every kernel, as CuPy wraps it. This needs no device and runs nothing."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def compiler() -> tuple[Nvrtc, Wrapped]:
 
 
 def compiled(nvrtc: Nvrtc, codes: list[str]) -> int:
-    """Return how many kernels there are in the PTX of these sources."""
+    """Return the number of kernels in the PTX of these sources."""
     unique = list(dict.fromkeys(codes))
     for start in range(0, len(unique), AT_ONCE):
         some = unique[start : start + AT_ONCE]

@@ -1,4 +1,4 @@
-"""All operations over arrays that are as strict as CuPy's: dispatch is right, whatever CUDA then computes.
+"""Run all operations over arrays as strict as CuPy's: dispatch is right, whatever CUDA then computes.
 
 See ``strict_array.py`` for the limits of this proof.
 """

@@ -66,7 +66,7 @@ OUT = [
 @pytest.mark.parametrize("call", OUT)
 @pytest.mark.parametrize("index", [[0, 3], [0, -4]])
 def test_an_index_out_of_range_is_an_error(call: Any, index: list[int]) -> None:
-    """CuPy wraps it around without a word; the stand-in does so too, and the operations must look first."""
+    """CuPy wraps it around silently; the stand-in does so too, and the operations must check before."""
     for place in ("cpu", "strict"):
         x = nb.arange(9.0, device=place).reshape(3, 3)
         with pytest.raises((IndexError, RuntimeError, ValueError)):
@@ -84,7 +84,7 @@ def test_the_stand_in_wraps_indices_as_cupy_does() -> None:
 
 
 def test_pictures_fetch_summaries_only() -> None:
-    """Neither recording nor drawing copies a whole tensor to the host: a summary looks at some 1000 elements."""
+    """Check that neither recording nor drawing copies a whole tensor to the host: it reads some 1000 elements."""
     from nbautograd import viz
 
     w = nb.ones(500, 400, device="strict", requires_grad=True)

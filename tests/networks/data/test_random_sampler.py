@@ -10,7 +10,7 @@ from tests import oracle
 
 
 def test_a_random_sampler_of_ten_billion_draws_as_it_is_asked() -> None:
-    """In chunks, so that the first batch comes at once; the same indices as PyTorch's."""
+    """In chunks, so that the first batch comes soon; the same indices as PyTorch's."""
 
     def program(library: Any) -> Any:
         library.manual_seed(3)

@@ -1,4 +1,4 @@
-"""Every distribution does what PyTorch's does: shapes, moments, probabilities, samples, gradients, and its text."""
+"""Compare every distribution with PyTorch's: shapes, moments, probabilities, samples, gradients, and its text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BITWISE = {
     *("NegativeBinomial", "FisherSnedecor", "StudentT"),
 }
 BITWISE_IN_FLOAT32 = {"Exponential", "Cauchy", "HalfCauchy", "Laplace", "Pareto"}
-"""All others' come from the same random numbers, through functions and sums whose last bit depends on the machine."""
+"""All others use the same random numbers, with functions and sums whose last bit depends on the machine."""
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 

@@ -428,7 +428,7 @@ def test_the_positive_definite_case() -> None:
     ids=str,
 )
 def test_distributions_inside_of_vmap(case: Case) -> None:
-    """With their checks, which look at all samples of the batch at once."""
+    """With their checks, which read all samples of the batch at once."""
 
     def sample(T: Any) -> Any:
         T.manual_seed(0)

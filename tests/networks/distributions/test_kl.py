@@ -118,7 +118,7 @@ def test_a_divergence_from_itself_is_zero(name: str) -> None:
     [("Normal", "Gumbel"), ("Gamma", "Normal"), ("Beta", "Gamma"), ("Uniform", "Normal"), ("Laplace", "Normal")],
 )
 def test_a_divergence_is_the_mean_of_the_difference_of_logarithms(p: str, q: str) -> None:
-    """By Monte Carlo, which knows no formula."""
+    """By Monte Carlo, without a formula."""
     nb.manual_seed(0)
     d = nb.distributions
     distributions = {
@@ -239,7 +239,7 @@ def test_what_is_not_implemented(pair: Any, words: str) -> None:
 
 
 def test_nothing_warns() -> None:
-    """Also not where a divergence is infinite, and logarithms of zero are taken on the way."""
+    """Includes an infinite divergence, with logarithms of zero in between."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         divergences = [

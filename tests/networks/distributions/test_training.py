@@ -84,7 +84,7 @@ def mixture_density(torch: Any) -> Losses:
 
 
 def stochastic_variational_inference(torch: Any) -> Losses:
-    """Of a rate and of shares, through samples of gamma and Dirichlet distributions."""
+    """Fit a rate and shares, through samples of gamma and Dirichlet distributions."""
     d = torch.distributions
     counts = d.Poisson(4.0).sample((30,))
     groups = d.Categorical(torch.tensor([0.2, 0.3, 0.5])).sample((30,))

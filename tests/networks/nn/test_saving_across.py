@@ -1,4 +1,4 @@
-"""Files that both libraries read: what one saves, the other loads, and the same comes out."""
+"""Test files that both libraries read: each loads the other's, with equal results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def back(value: Any, **options: Any) -> Any:
 
 
 def values(library: Any) -> dict[str, Any]:
-    """Of everything that ``weights_only=True`` reads in PyTorch."""
+    """With everything that ``weights_only=True`` reads in PyTorch."""
     x = library.arange(6.0).view(2, 3)
     shared = library.arange(10)
     grad = library.ones(2).requires_grad_()

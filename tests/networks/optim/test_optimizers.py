@@ -53,7 +53,7 @@ def start(name: str, dtype: Any = np.float32) -> list[np.ndarray[Any, Any]]:
 
 
 def loss_of(T: Any, params: list[Any]) -> Any:
-    """Something with curvature that differs between elements, and with minima."""
+    """A function whose curvature differs between elements, with minima."""
     total = 0.0
     for index, p in enumerate(params):
         q = p.abs() if p.is_complex() else p
@@ -208,7 +208,7 @@ def restored(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", [*OPTIONS, "LBFGS"])
 def test_state_travels(name: str) -> None:
-    """Ours is PyTorch's, to the keys and dtypes, and goes on from PyTorch's as PyTorch does."""
+    """Our state equals PyTorch's, including keys and dtypes, and continues from PyTorch's as PyTorch does."""
     options = combinations(name)[-1] | {"maximize": False} if name in OPTIONS else {"lr": 0.1, "max_iter": 3}
     if name == "Muon":
         options.pop("maximize")

@@ -62,7 +62,7 @@ def followed(optimizer: Any, scheduler: Any, epochs: int = 20) -> list[list[floa
 
 
 def columns(T: Any, rows: list[list[float]]) -> Any:
-    """Each rate and momentum over the epochs: the next comes of the one before, so all are off as the largest is."""
+    """Compare each rate and momentum over the epochs: each depends on the one before, so all have the largest error."""
     return [T.tensor(column, dtype=T.float64) for column in zip(*rows, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Four training scripts in PyTorch's language; ``torch`` is PyTorch or what stands in for it."""
+"""Four training scripts in PyTorch's language; ``torch`` is PyTorch or its replacement."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def mlp(torch: Any) -> Training:
 
 
 def cnn(torch: Any) -> Training:
-    """A small convolutional network that tells pictures of bars from pictures of crosses and dots."""
+    """A small convolutional network that distinguishes pictures of bars from pictures of crosses and dots."""
     nn, functional, data = torch.nn, torch.nn.functional, torch.utils.data
     torch.manual_seed(1)
 

@@ -16,13 +16,13 @@ from tests.networks.training.scripts import SCRIPTS
 
 STEPS = 100
 EARLY = 10
-"""After so many steps the weights are compared."""
+"""The number of steps after which the weights are compared."""
 SAVED = 20
-"""After so many steps the states of model and optimizer travel."""
+"""The number of steps after which the states of model and optimizer are passed on."""
 
 
 def in_steps(T: Any) -> Any:
-    """PyTorch without oneDNN, which computes a recurrent layer at once: its error is unknown."""
+    """PyTorch without oneDNN, whose fused recurrent layer has an unknown error."""
     return contextlib.nullcontext() if T is nbautograd else T.backends.mkldnn.flags(enabled=False)
 
 
@@ -48,7 +48,7 @@ def saved(T: Any, training: Any) -> bytes:
 
 
 def gone_on(T: Any, script: str, file: bytes) -> list[float]:
-    """The next losses from a state that is loaded into a model of which nothing is left."""
+    """Return the next losses after loading a state into a new model."""
     training = SCRIPTS[script](T)
     training.run(SAVED)
     with T.no_grad():

@@ -1,4 +1,6 @@
-"""That the modules are found while standing in, that ``import nbautograd`` loads none, and what differs by machine."""
+"""Check that modules are found while standing in, that ``import nbautograd`` loads none, and the differences by
+machine.
+"""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ __all__ = ["TITLES", "Raised", "TensorValue", "agrees", "compare", "differs", "n
 
 Program = Callable[[Any], Any]
 TITLES: list[str] = []
-"""Of the programs that differ."""
+"""The titles of the differing programs."""
 
 
 class Raised(oracle.Raised):
-    """That a program raised, and what."""
+    """The exception that a program raised."""
 
     def __new__(cls, exception: type[BaseException]) -> Raised:
         return super().__new__(cls, exception.__name__, [])
@@ -63,7 +63,7 @@ def seeded(program: Program) -> Program:
 
 
 def outcome(program: Program) -> Any:
-    """Run a program under this library; return its result, or what it raises."""
+    """Run a program under this library; return its result or its exception."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

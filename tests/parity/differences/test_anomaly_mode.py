@@ -1,4 +1,4 @@
-"""Anomaly detection: what is said of where, and the error of a saved tensor that has changed."""
+"""Test anomaly detection: the named place, and the error of a modified saved tensor."""
 
 from __future__ import annotations
 

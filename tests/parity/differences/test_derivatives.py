@@ -157,9 +157,9 @@ def test_the_second_derivative_of_norm(torch: Any) -> Any:
 
 
 def signs(torch: Any, function: Any) -> list[bool]:
-    """Of the results for zeros of both signs, in each floating dtype.
+    """Compare results for zeros of both signs, in each floating dtype.
 
-    They are few: of many, PyTorch's ``maximum`` and ``clamp`` take one operand's zero here and the other's there.
+    Only a few elements: with many, PyTorch's ``maximum`` and ``clamp`` mix the zeros of both operands.
     """
     kinds = (torch.float32, torch.float64, torch.float16)
     return [torch.signbit(function(torch.tensor([-0.0, 0.0], dtype=kind))).tolist() for kind in kinds]

@@ -1,4 +1,4 @@
-"""Backward passes inside one another, callbacks at their end, nodes that are called."""
+"""Test nested backward passes, callbacks at their end, and calls of nodes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_nested_50000_deep() -> None:
 
 @agrees
 def test_nested_grad(torch: Any) -> Any:
-    """Nest ``grad``, whose results come back through the threads."""
+    """Nest ``grad``, whose results pass back through the threads."""
 
     class Power(torch.autograd.Function):
         @staticmethod

@@ -8,7 +8,7 @@ from tests.parity.differences.both import Raised, agrees, differs
 
 
 def dual(torch: Any, *shape: int) -> Any:
-    """A dual tensor of ones with a tangent of ones; a level must be there."""
+    """Return a dual tensor of ones with a tangent of ones; requires a level."""
     return torch.autograd.forward_ad.make_dual(torch.ones(shape), torch.ones(shape))
 
 

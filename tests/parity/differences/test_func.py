@@ -31,7 +31,7 @@ TRANSFORMS: dict[str, Any] = {
     "jacfwd": lambda F, f: F.jacfwd(f),
     "hessian": lambda F, f: F.hessian(f),
 }
-"""Each makes a function of one tensor from another."""
+"""Each creates a function of one tensor from another one."""
 
 
 def linearized(F: Any, f: Any) -> Any:
@@ -64,7 +64,7 @@ def test_two_deep(outer: str, inner: str) -> None:
 
 @pytest.mark.parametrize("other", TRANSFORMS)
 def test_linearize_inside_and_outside(other: str) -> None:
-    """PyTorch's records a program, and cannot be put into the others: it is what ``jvp`` computes."""
+    """PyTorch's records a program, and cannot be nested in the others: it is what ``jvp`` computes."""
 
     def program(torch: Any, along: Any = TRANSFORMS["jvp"]) -> Any:
         F, x, transform = torch.func, numbers(torch, 2, 3), TRANSFORMS[other]

@@ -1,4 +1,4 @@
-"""``torch.autograd.functional``: results, which of them can be differentiated, errors, with every option."""
+"""Test ``torch.autograd.functional``: results, their ``requires_grad``, errors, with every option."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ KEY_WORDS = [
 
 
 def result(run: Any, history: bool = True) -> Any:
-    """Return the result of a call, with which of its tensors require grad; or its error, with its key words."""
+    """Return the result of a call, with its ``requires_grad``; or its error, with its key words."""
     try:
         return described(run()) if history else values(run())
     except Exception as error:

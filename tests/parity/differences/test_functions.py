@@ -1,4 +1,4 @@
-"""Custom functions: instances, former names, and what may be differentiated twice."""
+"""Test custom functions: instances, former names, and double differentiation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_attributes_of_an_instance(torch: Any) -> Any:
 
 
 def square(torch: Any, names: Any, *, once: bool = False) -> Any:
-    """The square, whose backward reads what was saved by one of two names."""
+    """The square, whose backward reads the saved tensor by one of two names."""
 
     def backward(ctx: Any, gradient: Any) -> Any:
         (x,) = getattr(ctx, names)

@@ -1,4 +1,4 @@
-"""Functions in place, ``torch._foreach_*``, and what lies beneath ``nn.functional``, under both libraries."""
+"""Test functions in place, ``torch._foreach_*``, and the functions below ``nn.functional``, under both libraries."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_decorated_generator(torch: Any) -> Any:
 
 @agrees
 def test_generator_with_a_block_of_its_own(torch: Any) -> Any:
-    """The mode of a block that a generator is in leaks to whoever resumes it, in both."""
+    """The mode of a block around a generator leaks to its caller, in both."""
 
     def generate() -> Any:
         with torch.no_grad():
@@ -92,7 +92,7 @@ def test_decorated_methods_and_generators(mode: str) -> None:
 
 @agrees
 def test_decorated_coroutine(torch: Any) -> Any:
-    """The decorator is around the call, which makes the coroutine and runs nothing of it."""
+    """The decorator is around the call, which creates the coroutine without running it."""
 
     @torch.no_grad()
     async def work() -> Any:

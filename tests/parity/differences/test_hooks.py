@@ -1,4 +1,4 @@
-"""Hooks: of modules in double backward, of outputs that get no gradient, of tensors that are pickled."""
+"""Test hooks: of modules in double backward, of outputs without a gradient, of pickled tensors."""
 
 from __future__ import annotations
 

@@ -136,13 +136,13 @@ def test_results_that_are_row_major_here(torch: Any) -> Any:
     return [t.stride() for t in results]
 
 
-@differs("`logsigmoid` keeps the order of its operand", pytorch=(3, 1), here=(1, 2))
+@differs("`logsigmoid` keeps the layout of its operand", pytorch=(3, 1), here=(1, 2))
 def test_logsigmoid_of_a_transposed_matrix(torch: Any) -> Any:
     return torch.nn.functional.logsigmoid(torch.ones(3, 2).t()).stride()
 
 
 @differs(
-    "Where operands lie differently in memory, a result is row-major", pytorch=[(1, 2), (3, 1)], here=[(3, 1), (3, 1)]
+    "The result of operands with different memory layouts is row-major", pytorch=[(1, 2), (3, 1)], here=[(3, 1), (3, 1)]
 )
 def test_results_of_operands_of_several_layouts(torch: Any) -> Any:
     t, r = torch.ones(3, 2).t(), torch.ones(2, 3)

@@ -51,7 +51,7 @@ KINDS = ("bool", "uint8", "int64", "float32", "float64", "complex64")
 
 @agrees
 def test_dtypes_of_out(torch: Any) -> Any:
-    """The version of ``out=`` after a resize, too."""
+    """The version of ``out=`` after a resize."""
     found = []
     for name in (*UNARY, *ALONG):
         for kind in ("float32", "int64"):
@@ -78,7 +78,7 @@ PRODUCTS = (
 
 @agrees
 def test_products_of_several_dtypes(torch: Any) -> Any:
-    """Half precision is computed in float32, and raises beside float32 all the same."""
+    """Half precision is computed in float32, but raises beside float32."""
     found = []
     kinds = ("float16", "bfloat16", "float32", "float64")
     for first in kinds:

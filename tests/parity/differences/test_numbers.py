@@ -1,4 +1,4 @@
-"""Numbers, dtypes and tensors made from data."""
+"""Test numbers, dtypes and tensors from data."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def ISUB(x: Any, y: Any) -> Any:  # noqa: N802
 
 
 def saved(torch: Any, expression: str) -> list[Any]:
-    """Of each tensor that a pack hook sees: which operand it is, or that it is a parameter; shape, sizes of values."""
+    """For each tensor seen by a pack hook: its operand, or that it is a parameter; shape, sizes of values."""
     torch.manual_seed(0)
     known = operands(torch)
     names = {id(t): name for name, t in known.items()}

@@ -1,4 +1,4 @@
-"""``torch.testing``: what ``assert_close`` says is PyTorch's, word for word; what ``make_tensor`` draws is, too."""
+"""Test ``torch.testing``: the messages of ``assert_close`` and the numbers of ``make_tensor`` are PyTorch's."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ CASES: list[Case] = [
 
 
 def said(library: Any, case: Case) -> Any:
-    """Of a call of ``assert_close``, the class and the text of the error"""
+    """For a call of ``assert_close``, the class and the text of the error"""
     *pair, options = case(library)
     try:
         library.testing.assert_close(*pair, **options)

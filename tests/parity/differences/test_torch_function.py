@@ -14,7 +14,7 @@ from tests.parity.differences.both import agrees
 
 @pytest.fixture(autouse=True)
 def classes_are_forgotten() -> Any:
-    """Classes that a test has defined are gone afterwards, and operations do not look for them."""
+    """Check that classes defined by a test are freed, and that operations do not search for them."""
     yield
     gc.collect()
     assert overrides.subclasses == [] and nbautograd.mul.__code__.co_name == "mul"
@@ -145,7 +145,7 @@ def test_two_subclasses(torch: Any) -> Any:
 
 
 def diagonal_class(torch: Any) -> tuple[Any, dict[Any, Any]]:
-    """A class that is no tensor, and what functions do with it."""
+    """A class that is not a tensor, as an argument of functions."""
     table: dict[Any, Any] = {}
 
     class Diagonal:

@@ -1,4 +1,4 @@
-"""Views, writes in place, and what they do to gradients that are kept, to hooks and to versions."""
+"""Test views, writes in place, and their effects on retained gradients, hooks and versions."""
 
 from __future__ import annotations
 

@@ -324,7 +324,7 @@ def test_a_failed_call_leaves_no_level(torch: Any) -> Any:
 
 
 def test_dtypes_of_samples_without_dimensions() -> None:
-    """A tensor without dimensions counts for less than one with, whatever it is batched to."""
+    """A tensor without dimensions has a lower priority than one with dimensions, also when batched."""
     kinds = ["bool", "uint8", "int32", "int64", "bfloat16", "float32", "float64", "complex64"]
 
     def program(torch: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Old scripts print the same under both libraries, and say what PyTorch warns of."""
+"""Check that old scripts print the same under both libraries, and report PyTorch's warnings."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ JIT = torch.jit
 
 
 def torch_of(x: Any) -> Any:
-    """The library that a tensor is of."""
+    """The library of a tensor."""
     return sys.modules[type(x).__module__.partition(".")[0]]
 
 

@@ -1,4 +1,4 @@
-"""Traced functions do what eager does: operations, writes in place, views, random numbers, inner gradients."""
+"""Compare traced functions with eager: operations, writes in place, views, random numbers, inner gradients."""
 
 from __future__ import annotations
 

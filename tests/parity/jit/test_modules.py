@@ -1,4 +1,4 @@
-"""Traced modules in training loops: parameters, optimizers, dropout, running statistics; and what a module has."""
+"""Test traced modules in training loops: parameters, optimizers, dropout, running statistics; and their attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operation of the cases, traced: results and gradients are eager's, bit for bit, for other values, too."""
+"""Trace every operation of the cases: results and gradients equal eager's, bit for bit, also for other values."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ GRAPHS = st.tuples(st.lists(STEP, min_size=2, max_size=12), st.sampled_from([(3,
 
 
 def function_of(steps: list[tuple[int, int, int]], writes: bool) -> Callable[..., Any]:
-    """The function that takes these steps; each uses what those before it have made."""
+    """Return a function with these steps; each uses the results of earlier ones."""
 
     def function(x: Any, y: Any) -> Any:
         values = [x * 1, y * 1, x + y]
@@ -85,7 +85,7 @@ def leaves(shape: tuple[int, int], seed: int) -> list[Any]:
 
 
 def check(steps: list[tuple[int, int, int]], shape: tuple[int, int]) -> None:
-    """Traced, eager and, where nothing is written in place, the saved program."""
+    """Traced, eager and, without in-place writes, the saved program."""
     for writes in (False, True):
         function = function_of(steps, writes)
         x, y = leaves(shape, 1)

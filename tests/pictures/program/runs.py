@@ -1,4 +1,4 @@
-"""Graphs as programs, and what those come to where nothing of nbautograd is known."""
+"""Run graphs as programs, without nbautograd, and return their results."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_a_copy_has_the_same_fields_and_places_and_shares_none() -> None:
 
 
 class Parent:
-    """As IPython's tracebacks hang it on ``ast.Load()``, which is one object for all trees: it leads to its file."""
+    """IPython's tracebacks attach it to ``ast.Load()``, which is one object for all trees: it leads to its file."""
 
     def __deepcopy__(self, memo: Any) -> Any:
         raise AssertionError("copied")

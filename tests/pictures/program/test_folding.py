@@ -1,4 +1,4 @@
-"""Programs with functions and loops: they give what flat ones give, and are as short as the loops that made them."""
+"""Test programs with functions and loops: they equal the flat ones, and are as short as the original loops."""
 
 from __future__ import annotations
 

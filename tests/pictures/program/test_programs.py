@@ -1,4 +1,4 @@
-"""Programs of whole models: what they say, and what their files give in a process that knows NumPy or PyTorch only."""
+"""Test programs of whole models: their text, and the results of their files in a process without nbautograd."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def leaves_in(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_all(folder: Path, library: str, *blocked: str) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """Of each model, its leaves with their gradients, and those that the saved file gives in a process of its own."""
+    """For each model, its leaves with their gradients, and those of the saved file in a separate process."""
     every = {}
     for model in MODELS:
         names = built(model)

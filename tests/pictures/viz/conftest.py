@@ -31,14 +31,14 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def window(browser: Any) -> Iterator[Any]:
-    """One page for many: a test goes where it wants, and says how wide it is."""
+    """A page for many tests: each opens its own address and sets the width."""
     page = browser.new_page(reduced_motion="reduce", bypass_csp=True)
     yield page
     page.close()
 
 
 def opened(browser: Any, **options: Any) -> Any:
-    """A page in a context of its own, which notes what goes wrong and what is asked for."""
+    """Open a page in its own context, which records errors and requests."""
     page = browser.new_context(**options).new_page()
     page.troubles, page.requests = [], []
     page.on("pageerror", lambda error: page.troubles.append(str(error)))
@@ -49,7 +49,7 @@ def opened(browser: Any, **options: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def idle(browser: Any) -> Iterator[list[Any]]:
-    """Pages that no test uses just now: to start one takes longer than most tests have to do with it."""
+    """Unused pages for later tests: starting one takes longer than most tests."""
     pages: list[Any] = []
     yield pages
     for page in pages:

@@ -142,7 +142,7 @@ class Seed:
         return events
 
     def finish(self) -> None:
-        """Put into ``.grad`` what one pass adds."""
+        """Add the gradient of one pass to ``.grad``."""
         for leaf, value in ((self.w, 5), (self.x, 2)):
             leaf.grad = np.float32([value]) + (0 if leaf.grad is None else leaf.grad)
 

@@ -1,4 +1,4 @@
-"""Programs of a teacher's notebook as recordings, to look at the player with: small, long, folded, failed."""
+"""Programs of a teacher's notebook as recordings, for looking at the player: small, long, folded, failed."""
 
 from __future__ import annotations
 

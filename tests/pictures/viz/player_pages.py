@@ -1,4 +1,4 @@
-"""Recordings and graphs for the player, and what its page says."""
+"""Recordings and graphs for the player, and readers of its page."""
 
 from __future__ import annotations
 

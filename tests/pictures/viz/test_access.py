@@ -45,7 +45,7 @@ AS_ARIA = {
 
 
 def told_in_the_guide(*titles: str) -> dict[str, str]:
-    """Keys and what they do, in the tables below some of the guide's lines."""
+    """Compare keys and their effects with the guide's tables."""
     text = GUIDE.read_text(encoding="utf-8")
     rows = [
         row for title in titles for row in text.partition(f"\n{title}:\n")[2].lstrip().split("\n\n")[0].splitlines()[2:]
@@ -266,7 +266,7 @@ class Fingers:
         self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
 
     def slide(self, *ways: tuple[tuple[float, float], tuple[float, float]], steps: int = 8) -> None:
-        """Each finger goes from a point to another."""
+        """Move each finger from one point to another."""
         for i in range(len(ways)):
             self.touch("touchStart", *(start for start, _ in ways[: i + 1]))
         for k in range(1, steps + 1):
@@ -365,7 +365,7 @@ SHADOW = """
 
 
 def test_in_a_shadow_tree_it_follows_the_page_and_keeps_the_focus(browser: Any, tmp_path: Path) -> None:
-    """So marimo shows widgets: there the page's style sheets and the player's do not see each other."""
+    """marimo shows widgets this way: the page's style sheets and the player's do not see each other."""
     script = export.player_js() + SHADOW
     payload = export.json_for_script(recording().data())
     (tmp_path / "page.html").write_text(

@@ -1,7 +1,7 @@
-"""Advice can be typed: every piece of code that the library prints runs, or names what exists, where it is read.
+"""Check that advice can be typed: all code that the library prints runs, or names existing functions.
 
-Code is what stands between backticks in a message, a hint, a player or a page, and what ``installing`` writes. Pieces
-are collected, not listed: a new text with code that no scenario below brings about fails the last test.
+Code is the text between backticks in a message, a hint, a player or a page, and the commands of ``installing``. Pieces
+are collected, not listed: a new text with code that no scenario below shows fails the last test.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ FAILED = {
     "detached in place": "x = torch.tensor(3., requires_grad=True)\nL = x ** 3\n%backward L.detach()",
     "made in place": "%backward torch.tensor([1, 2]).sum()",
 }  # fmt: skip
-"""Programs whose pass fails, with a player that says what to write."""
+"""Programs whose pass fails, with a player that suggests a cure."""
 
 
 TRIED: list[str] = []
-"""The pieces that were tried in this process, for whoever wants to count them."""
+"""The pieces tried in this process, for counting."""
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def parameters() -> frozenset[str]:
 
 
 def exists(path: str) -> bool:
-    """Return whether a name, with or without what it is in, is one of the library's or of Python's."""
+    """Return whether a name, with or without its parents, is the library's or Python's."""
     parts = path.lstrip(".").removeprefix("torch.").removeprefix("nbautograd.").removeprefix("viz.").split(".")
     for home in homes():
         value = home
@@ -298,7 +298,7 @@ def test_the_readme(shell: Any, capsys: Any) -> None:
 
 
 def command(text: str) -> None:
-    """Check that a command installs what this project names."""
+    """Check that a command installs the packages that this project names."""
     TRIED.append(text)
     words = shlex.split(text)
     words = words[words.index("install") + 1 :]
@@ -370,7 +370,7 @@ def strings() -> Iterator[tuple[str, str]]:
 
 
 def test_what_other_messages_name_exists(shell: Any) -> None:
-    """Of code that stands in any message or text, be it marked or not, the functions and the magics exist."""
+    """Check that the functions and magics in any message or text exist, with or without backticks."""
     pieces = {piece for name, text in strings() if "docstrings" not in name for piece in CODE.findall(text)}
     pieces |= {*LANGUAGES["en"].values(), *LANGUAGES["zh"].values()}
     called = {name for piece in pieces for name in re.findall(r"(?<![\w{}])([A-Za-z_][\w.]*)\(", piece)}

@@ -1,4 +1,4 @@
-"""``.grad`` as a stack of passes: what each added and by which paths, what zeroing does, and passes compared."""
+"""Test ``.grad`` as a stack of passes: the part of each and its paths, zeroing, and the comparison of passes."""
 
 from __future__ import annotations
 

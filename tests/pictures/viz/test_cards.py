@@ -1,4 +1,4 @@
-"""Cards that cover none of their nodes, the bubble of a hook, matrices in brackets."""
+"""Test cards that cover none of their nodes, the bubble of a hook, matrices in brackets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Upstream × local = sent: what the equation under the picture shows comes to the gradient that was sent."""
+"""Test upstream × local = sent: the value of the shown equation is the sent gradient."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ MATRIX: dict[str, Callable[[Any], Any]] = {
 
 
 def weighted(T: Any, result: Any) -> Any:
-    """A root whose gradient is another one for each element of ``result``."""
+    """A root with a different gradient for each element of ``result``."""
     count = math.prod(result.shape)
     return (result * T.arange(1, count + 1, dtype=T.float32).reshape(result.shape)).sum() if count > 1 else result
 

@@ -460,7 +460,7 @@ def test_two_notebooks_are_compared_without_nbval(tmp_path: Path, capsys: pytest
 
 
 def test_every_stored_picture_is_read() -> None:
-    """So that no test above is empty."""
+    """Makes sure that no test above is empty."""
     found: Counter[str] = Counter()
     for _, html in STORED[::4]:
         for statement in statements("text/html", html):

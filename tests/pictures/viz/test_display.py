@@ -85,7 +85,7 @@ def test_complex_and_hostile() -> None:
 
 
 class Broken:
-    """Raises whenever it is looked at."""
+    """Raises on every access."""
 
     def __getattribute__(self, name: str) -> Any:
         raise RuntimeError("broken")
@@ -252,7 +252,7 @@ def test_the_kernel_opens_what_the_page_does_not_hold() -> None:
 
 
 def test_the_views_of_a_folded_graph_are_made_once() -> None:
-    """Also where it is folded because it is large: then there is nothing more to fold, and no way to unfold it all."""
+    """Also for a large folded graph: then nothing more can be folded, and it cannot be unfolded as a whole."""
     data = loop(150).data()
     drawn = {own for own, *_ in data["svgs"]}
     assert len(data["svgs"]) == len(drawn) == len(data["views"]) == len(data["timeline"]["scenes"])
@@ -274,7 +274,7 @@ def test_too_much_for_jupyter_is_a_still_picture_that_says_so(monkeypatch: pytes
 
 
 def test_thirty_players_share_one_script() -> None:
-    """A small player sends less than 40 kB; what all of them need is sent once, in less than 120 kB."""
+    """A small player sends less than 40 kB; shared data is sent once, in less than 120 kB."""
     widgets = []
     for value in range(30):
         w = nb.tensor([float(value)], requires_grad=True)
@@ -335,7 +335,7 @@ def outputs() -> list[list[Any]]:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::RuntimeWarning")
 def test_a_notebook_that_nbconvert_runs_is_exported_with_its_pictures() -> None:
-    """No widget, whose state would make nbconvert prefer what needs scripts from the network."""
+    """No widget, whose state would make nbconvert prefer scripts from the network."""
     nbformat, nbclient = needs.package("nbformat"), needs.package("nbclient")
     nbconvert = needs.package("nbconvert")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS[:3]])
@@ -348,7 +348,7 @@ def test_a_notebook_that_nbconvert_runs_is_exported_with_its_pictures() -> None:
 @pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::RuntimeWarning")
 def test_a_notebook_shows_the_same_on_every_run() -> None:
-    """So that nbval can test a notebook with players, tables, cards and a live monitor."""
+    """nbval can test a notebook with players, tables, cards and a live monitor."""
     one, two = outputs(), outputs()
     assert one == two
     view = "application/vnd.jupyter.widget-view+json"

@@ -59,7 +59,7 @@ def test_a_page_of_thirty_players_loads_the_module_once(site: Any, browser: Any)
 
 @pytest.mark.browser
 def test_inside_and_removed_and_changed(site: Any, browser: Any) -> None:
-    """A pass in the page itself; an element that leaves the page ends its player; another ``src`` is another pass."""
+    """Test a pass in the page: removing the element ends its player; another ``src`` is another pass."""
     folder, address, _ = site
     recorded(5.0).save(folder / "other.json")
     inside = export.json_for_script(json.loads((folder / "pass.json").read_text("utf-8")))

@@ -1,4 +1,4 @@
-"""Files: every kind, whole or not at all, and clear words where a program is missing."""
+"""Test files: every kind, whole or not at all, and clear messages if a program is missing."""
 
 from __future__ import annotations
 

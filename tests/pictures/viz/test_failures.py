@@ -1,4 +1,4 @@
-"""Pictures of errors: how it came about, what can be done, and the user's lines alone."""
+"""Test pictures of errors: their story, their cures, and only the user's lines."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ FIVE = {
         "y, = torch.autograd.grad(L, x, create_graph=True)",
     ),
 }
-"""Of each cause a program, the line that is at fault, and what is to be written there."""
+"""For each cause a program, the line at fault, and its replacement."""
 WORDS = {
     "forgot": ("without requires_grad=True", "没有设置 requires_grad=True"),
     "integers": ("is a tensor of int64", "是 int64 张量"),

@@ -1,7 +1,7 @@
 """Numbers that fly between the drawing and the equation: each leaves from its edge or its cell, and lands at the other.
 
-The page notes where each flight begins and ends, as it is laid out then, and compares it with where the text of the
-edge is once the step has come to rest.
+The page notes the start and end of each flight in its layout at that time, and compares them with the text of the edge
+after the step.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ LABELS = """() => Object.fromEntries([...new Set(flights.map(({ edge }) => edge)
 
 
 def flights_of(page: Any) -> tuple[list[dict[str, Any]], int]:
-    """All flights of the pass with the place of their edge's text, and how many steps have an equation."""
+    """Return all flights of the pass with the position of their edge's text, and the number of equations."""
     page.evaluate(WATCH)
     unfold(page)  # in a folded step, nothing moves
     page.select_option(".nb-speed", "4", force=True)

@@ -1,7 +1,7 @@
 """Each number of each step of folded programs beside sums over the members that PyTorch computed.
 
-The same program runs under PyTorch, where a hook at every operation notes what it sends along each of its edges. Both
-compute in float64, so that a number of the picture is exactly the text of PyTorch's.
+The same program runs under PyTorch, where a hook at every operation notes the gradients sent along its edges. Both
+compute in float64, so a number of the picture is exactly the text of PyTorch's.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def layers(T: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def branches(T: Any) -> tuple[Any, dict[str, Any]]:
-    """From one block two values go to the next one, and one of them twice."""
+    """A block passes two values to the next one, and one of them twice."""
 
     class Both(T.nn.Module):  # type: ignore[misc, name-defined]
         def forward(self, x: Any) -> Any:
@@ -83,7 +83,7 @@ PROGRAMS: dict[str, Program] = {
 
 
 def contributions(program: Program) -> tuple[list[str], dict[tuple[int, int], Any], dict[int, Any]]:
-    """PyTorch's operations in the order in which they ran; what each sends along each edge, and what came to it."""
+    """PyTorch's operations in running order, with the gradients sent along each edge and those that arrived."""
     y, _ = program(torch)
     nodes, todo = set(), [y.grad_fn]
     while todo:

@@ -1,4 +1,4 @@
-"""Folding: what repeats, what has a name, what merely follows; never a cycle, always the same, and it says so."""
+"""Test folding: repeats, named parts, consecutive operations; never a cycle, always the same, with words."""
 
 from __future__ import annotations
 

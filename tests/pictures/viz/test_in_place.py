@@ -168,7 +168,7 @@ def test_in_a_terminal(app: Any) -> None:
 
 
 def test_outside_of_cells_nothing_is_shown(app: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """The shell of the fixture is there, and runs no cell."""
+    """The shell of the fixture exists, but runs no cell."""
     w = nb.ones(1, requires_grad=True)
     viz.graph(w * 2)
     assert capsys.readouterr().out == "" and in_place.shows() is None

@@ -22,7 +22,7 @@ BUNDLES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame"), "live": (
            "lab_entry": ("lab_entry",)}  # fmt: skip
 ADDED = {"page": '\njoinPage();\nawait unpacked("");\n', "component": '\nconst STYLE = "";\n'}
 """Each bundle gets more where it is put together."""
-"""Each bundle with its files; what a page adds below them is ``player_page``'s."""
+"""Each bundle with its files; ``player_page`` covers the additions of a page."""
 
 
 def bundle(names: tuple[str, ...]) -> tuple[str, list[str]]:

@@ -122,7 +122,7 @@ def test_lines_in_lanes_pass_beside_the_boxes(window: int, direction: str) -> No
 
 
 def calls(function: Callable[[], object]) -> int:
-    """Return how many calls a function makes: what it costs, on whatever machine."""
+    """Return the number of calls of a function: its cost, independent of the machine."""
     counted = 0
 
     def count(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""A training run to be explored: what is measured, in how much memory, what may be given, and the view in a browser."""
+"""Test the view of a training run: measurements, memory, arguments, and the view in a browser."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def of_net(weights: tuple[Any, ...]) -> Any:
 
 
 def descend(model: Any, see: Callable[[Any], Any]) -> None:
-    """Take four steps; what sees them is called between a backward pass and its update."""
+    """Take four steps; the observer is called between a backward pass and its update."""
     for _ in range(4):
         model.zero_grad()
         loss = ((model(nb.ones(4, 3, dtype=model[0].weight.dtype)) - 2) ** 2).mean()

@@ -24,11 +24,11 @@ from tests.pictures.viz.test_chain_rule import LIBRARIES
 
 Array = np.ndarray[Any, Any]
 UNTOLD = {"F.embedding_bag sum", "F.embedding_bag mean", "slice_scatter"}
-"""Untraced, these do not keep what their formulas name, so that no element can be written out."""
+"""Untraced, these do not keep the values in their formulas, so no element can be written out."""
 
 
 def weights(count: int) -> Array:
-    """A gradient of which no element is another one or 0."""
+    """A gradient whose elements are all different and not 0."""
     return np.asarray(np.cos(np.arange(count)) + 1.5)
 
 
@@ -40,7 +40,7 @@ def root_of(case: Case) -> Any:
 
 
 def true_jacobians(root: Any, seed: Any) -> list[list[Array | None]]:
-    """Of each node of a pass, in order, a Jacobian for each edge; None where complex gradients came.
+    """For each node of a pass, in order, a Jacobian for each edge; None if complex gradients arrived.
 
     Its rows are the elements of all gradients that came.
     """

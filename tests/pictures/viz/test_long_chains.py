@@ -20,7 +20,7 @@ NEAR = 2.15
 
 
 def steps(run: Callable[[], Any]) -> int:
-    """Return how many lines of the package run; of a comprehension, one for each element."""
+    """Return the number of lines that the package runs; for a comprehension, one per element."""
     count = 0
 
     def line(frame: FrameType, event: str, argument: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A mistake in a magic's own line is told in one line; errors of libraries are shown by the user's lines alone."""
+"""Check that a mistake in a magic's line is reported in one line, and errors of libraries by the user's lines alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The extension in a real IPython shell: loading, unloading, the magics, and what they say to bad input."""
+"""Test the extension in a real IPython shell: loading, unloading, the magics, and their messages for bad input."""
 
 from __future__ import annotations
 

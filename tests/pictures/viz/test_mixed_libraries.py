@@ -35,7 +35,7 @@ def shell(app):
 
 @pytest.fixture
 def pytorch(monkeypatch):
-    """A library that is called torch, whether there is one or not."""
+    """A library named torch, whether PyTorch is installed or not."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
         monkeypatch.delitem(sys.modules, name)
     for name in ("torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch.utils", "torch.utils.data"):
@@ -100,7 +100,7 @@ def test_both_in_one_cell(said, pytorch):
 
 @pytest.fixture
 def no_pytorch(monkeypatch):
-    """A system without PyTorch, whether there is one or not."""
+    """A system without PyTorch, whether it is installed or not."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)

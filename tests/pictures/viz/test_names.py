@@ -1,4 +1,4 @@
-"""Names in pictures are those of the user's variables, and a graph of gradients tells which pass made it."""
+"""Test names in pictures: those of the user's variables; a graph of gradients names its pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One number has one text: in Python and JavaScript, and wherever a page shows it."""
+"""Check that a number has one text in Python, in JavaScript, and everywhere on a page."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_every_text_of_a_gradient_is_the_same(open_page: Any, value: float) -> N
 @pytest.mark.browser
 @needs.chromium
 def test_every_text_of_an_element_is_the_same(open_page: Any) -> None:
-    """Of vectors with numbers of all sizes: in cells, in the equation, beside the pointer, to a screen reader."""
+    """Test vectors with numbers of all sizes: in cells, in the equation, at the pointer, for a screen reader."""
     numbers = [1234.56789, -0.00123456, 1.5e-7]
     with tracing.traced():
         w = nb.tensor(numbers)

@@ -98,7 +98,7 @@ def window(browser: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_stage(pages: dict[str, Path], window: Any, name: str, width: int) -> None:
-    """Between two steps nothing moves, all can be read, the active node is seen, and all is on the screen at once."""
+    """Check that nothing moves between two steps, and that everything is readable and on the screen at once."""
     window.set_viewport_size({"width": width, "height": HEIGHT})
     window.goto(pages[name].as_uri())
     expect(window.locator(".nb-slider")).to_be_visible()

@@ -27,7 +27,7 @@ def _no_series(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answers(torch: Any, level: int) -> list[str]:
-    """Return what each program leaves under a library, in a line: what fails, what is a leaf, and each ``.grad``."""
+    """Return the result of each program under a library, in a line: its error, its leaves, and each ``.grad``."""
     lines = []
     for seed in range(SEEDS):
         for number in range(len(drawn.KINDS)):

@@ -30,7 +30,7 @@ UNSEEN = """() => {
         .nb-player :is(.nb-rim, .nb-overview) { display: none !important; }`);
     document.adoptedStyleSheets = [sheet];
 }"""
-"""Leaves only what is behind texts; what lies over the drawing (a rim, the map) covers some."""
+"""Keep only the layers behind texts; layers over the drawing (a rim, the map) cover some."""
 
 READ = """async (png) => {
     const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
@@ -102,7 +102,7 @@ READ = """async (png) => {
     }
     return [count, failures];
 }""".replace("CONTRAST", str(CONTRAST)).replace("SMALLEST", str(SMALLEST))
-"""Of each text that is seen: its contrast to the picture behind it, and its size on the screen."""
+"""For each visible text: its contrast to the picture behind it, and its size on the screen."""
 
 
 def unreadable(page: Any) -> list[str]:
@@ -125,14 +125,14 @@ MOMENTS: list[tuple[str, str, tuple[str, ...]]] = [
     ("second_seed", "marks", ("ArrowRight", "i")),
     ("training", "lens", ("ArrowLeft", "]", "]")),
 ]
-"""The moments that are checked of each program of the gallery and of a training run, and the keys that lead there."""
+"""The checked moments of each program of the gallery and of a training run, and the keys that lead there."""
 
 
 @pytest.mark.parametrize(("name", "what", "keys"), MOMENTS, ids=lambda part: part if isinstance(part, str) else "")
 def test_every_text_can_be_read_in_both_themes_and_all_widths(
     window: Any, tmp_path: Path, name: str, what: str, keys: tuple[str, ...]
 ) -> None:
-    """Every program is looked at in every width; every width is looked at in both themes."""
+    """Every program is tested in every width; every width is tested in both themes."""
     shown = train(6, record=True) if name == "training" else PROGRAMS[name]()
     window.set_viewport_size({"width": 1280, "height": HEIGHT})
     window.goto(shown.save(tmp_path / "page.html").as_uri())

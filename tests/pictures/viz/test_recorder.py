@@ -132,7 +132,7 @@ def test_hooks_are_told() -> None:
 
 
 def test_no_equation_is_shown_that_does_not_hold() -> None:
-    """A hook on the node itself changes what it sends, so the numbers no longer follow from the formula."""
+    """A hook on the node itself changes the sent gradient, so the numbers no longer follow from the formula."""
     seed = Seed()
     recorder = Recorder(build(seed.y, seed.names))
     one, nine = np.float32([1]), np.float32([9])
@@ -438,7 +438,7 @@ def test_an_interrupt_leaves_everything_as_it_was() -> None:
 
 
 class Rude:
-    """A variable of the user's that raises whatever one asks of it."""
+    """A variable of the user that raises on any access."""
 
     def __getattribute__(self, name: str) -> Any:
         raise RuntimeError("go away")

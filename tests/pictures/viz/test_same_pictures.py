@@ -27,7 +27,7 @@ STRUCTURE = {
     "attention": "of two expansions ours runs both before the views; so t3 and t4 are exchanged",
     "rnn_cell": "ours computes the hidden part before the input's",
 }
-"""Programs of which the boxes themselves differ, and why."""
+"""Programs whose boxes differ, with the reason."""
 BOXES = {
     ("SelectBackward0", "arguments"): "PyTorch counts dimensions from the front before it records",
     ("SplitBackward0", "arguments"): "PyTorch has the size of a part, ours the sizes of all",
@@ -105,7 +105,7 @@ PASSES = {
     "doubles": "its conversion has another symbol, see BOXES",
     "batch_norm": "sums that are next to nothing are rounded otherwise",
 }
-"""Programs whose passes are told in other words, and why."""
+"""Programs whose passes have different texts, with the reason."""
 TOLD = ("kind", "node", "title", "active", "labels", "sends", "receives", "where", "source", "words", "hooks", "bad",
         "notes", "freed", "chain", "equations")  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Points by class and the regions of a model: what is drawn is what the model says, at the steps that are kept."""
+"""Test points by class and the regions of a model: the drawing shows the model's results at the kept steps."""
 
 from __future__ import annotations
 

@@ -314,7 +314,7 @@ def test_a_step_further_puts_everything_back(open_page: Any) -> None:
 
 @pytest.fixture
 def open_widget(new_page: Any, tmp_path: Any) -> Any:
-    """The widget's own entry with a kernel behind it: what it asks is answered by the recording itself."""
+    """The widget's own entry with a kernel behind it: the recording itself answers its requests."""
 
     def open_(shown: Any, answers: bool = True) -> Any:
         page = new_page(own=True)  # exposed boxes stay

@@ -140,7 +140,7 @@ def test_text_stands_out_in_its_box(scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_sizes_of_gradients_differ_for_the_color_blind(scheme: str) -> None:
-    """By lightness or by more: the classes at the two ends are told apart from the middle without red and green."""
+    """The classes at the two ends differ from the middle by lightness, and not only by red and green."""
 
     def seen(color: str) -> tuple[float, float]:  # blue against yellow, and brightness: what is left to deuteranopes
         red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))

@@ -125,7 +125,7 @@ def test_an_element_of_every_step_is_written_out(name: str) -> None:
 
 
 def check_ends(timeline: Timeline, folded: bool) -> None:
-    """A step's upstream gradient is what came along the edges, and what it sent what goes on along its edge."""
+    """The upstream gradient is the sum along its incoming edges, and its sent gradient that of its outgoing edge."""
     for frame in timeline.frames:
         shown = in_view(frame, timeline.scenes[frame.scene])
         assert not folded or shown is not frame
@@ -196,7 +196,7 @@ def called(source: str) -> set[str]:
 
 
 def helpers() -> set[str]:
-    """Return the functions in formulas that no user can call."""
+    """Return the functions in formulas that users cannot call."""
     public = (nb, F, nb.linalg, nb.special, nb.fft, nb.Tensor)
     declared = [source for op in OPS.values() for source in op.formulas.values()]
     declared += [source for op in OPS.values() if op.formulas for source in op.node("real").formulas.values()]

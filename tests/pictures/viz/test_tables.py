@@ -1,4 +1,4 @@
-"""Tables of leaves: what was added since the last look, and what zeroing does."""
+"""Test tables of leaves: the change since the last look, and zeroing."""
 
 from __future__ import annotations
 

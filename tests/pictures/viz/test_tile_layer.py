@@ -1,4 +1,4 @@
-"""Tensors as tiles in a real browser: in boxes, on edges, in the ledger; an element lights what it came from."""
+"""Test tensors as tiles in a real browser: in boxes, on edges, in the ledger; an element highlights its sources."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def last(page: Any) -> int:
 
 
 def point(page: Any, key: str, cell: int) -> dict[str, list[int]]:
-    """Point at a cell of a tile of the drawing; what is lit then."""
+    """Point at a cell of a tile of the drawing; return the highlighted cells."""
     tile = page.locator(f'.nb-stage [data-cells="{key}"]')
     w, h, columns = (float(part) for part in tile.get_attribute("data-grid").split()[2:5])
     page.mouse.move(1, 1)
@@ -262,7 +262,7 @@ def test_the_smallest_number_in_a_cell_can_be_read(open_page: Any, name: str, wi
 
 
 def chain(boxes: int, side: int) -> Any:
-    """A pass through so many boxes, each a matrix."""
+    """Record a pass through this many boxes, each a matrix."""
     nb.manual_seed(0)
     names: dict[str, Any] = {}
     with tracing.traced():

@@ -1,4 +1,4 @@
-"""Tiles in still pictures: sizes that never change, colors that can be told apart and read on, and little text."""
+"""Test tiles in still pictures: constant sizes, distinguishable and readable colors, and little text."""
 
 from __future__ import annotations
 

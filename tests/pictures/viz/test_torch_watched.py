@@ -1,4 +1,6 @@
-"""PyTorch's operations are watched while they run, in the cells of a notebook or in a block; nothing is left behind."""
+"""Test watching PyTorch's operations while they run, in the cells of a notebook or in a block, without traces
+afterwards.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cell is shown as it was typed, wherever its lines are: in players, notes, errors and tracebacks."""
+"""Check that a cell is shown as typed in players, notes, errors and tracebacks."""
 
 from __future__ import annotations
 

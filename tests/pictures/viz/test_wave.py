@@ -1,4 +1,4 @@
-"""The speed at which whole ranks of a graph are played at once: all is seen, and lines are as wide as gradients."""
+"""Test the speed that plays whole ranks of a graph at once: all is visible, and line widths show gradients."""
 
 from __future__ import annotations
 

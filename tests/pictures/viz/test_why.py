@@ -1,4 +1,4 @@
-"""``%why``: a gradient by its paths, and what keeps it away; the same words for both libraries."""
+"""Test ``%why``: a gradient by its paths, and the reason for a missing one; the same words for both libraries."""
 
 from __future__ import annotations
 

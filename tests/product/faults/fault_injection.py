@@ -1,4 +1,4 @@
-"""Exceptions at chosen moments: wherever Python would run a signal's handler, and in any named function."""
+"""Raise exceptions at chosen moments: wherever Python would run a signal's handler, and in any named function."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def each_moment(happens: Happens) -> Callable[[FrameType, str, Any], Any]:
 
 
 def count_moments(run: Callable[[], object]) -> int:
-    """Return how many moments there are in a run."""
+    """Return the number of moments in a run."""
     seen = [0]
 
     def happens(frame: FrameType) -> None:

@@ -115,7 +115,7 @@ def test_a_program_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_an_interrupt_while_a_program_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's interrupt ends the program, too."""
+    """The user's interrupt also ends the program."""
     install(tmp_path / "bin", HANGS.format(tmp_path), monkeypatch)
     monkeypatch.setattr(graphviz_dot, "DOT_SECONDS", 60)  # a busy machine may start it slowly
 

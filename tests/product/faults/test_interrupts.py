@@ -1,8 +1,8 @@
-"""A backward pass that is interrupted, at any moment, has changed every leaf's ``.grad`` or none, and no mode stays.
+"""Check that a pass interrupted at any moment changes the ``.grad`` of all leaves or of none, and leaves no mode on.
 
-What it has used of the graph is used up, as in PyTorch: saved tensors of nodes that have run are gone unless
-``retain_graph=True``. A leaf with a hook that runs after its accumulation gets its gradient at once; so in a pass with
-such a hook, the promise is each such leaf's own.
+Used parts of the graph are freed, as in PyTorch: saved tensors of nodes that have run are freed unless
+``retain_graph=True``. A leaf with a hook after its accumulation gets its gradient at once; in a pass with such a hook,
+the promise holds for each such leaf separately.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def test_an_interrupt_of_a_recorded_pass(what: str, before: str) -> None:
 
 
 def test_the_version_of_a_gradient_counts_what_was_written() -> None:
-    """Whoever saved ``.grad`` notices that it changed, wherever the pass was interrupted."""
+    """A saved ``.grad`` shows that it changed, wherever the pass was interrupted."""
     found = leaves(True)
     y = result(found)
     plainly(y)
@@ -248,7 +248,7 @@ def test_the_graph_is_used_up_as_far_as_the_pass_came() -> None:
 
 
 def test_an_interrupted_recording_keeps_what_it_saw() -> None:
-    """The timeline can be drawn, and says of ``.grad`` what is so, wherever the pass was interrupted."""
+    """The timeline can be drawn and is right about ``.grad``, wherever the pass was interrupted."""
 
     def fresh() -> tuple[nb.Tensor, ...]:
         x, w = (nb.tensor([n], requires_grad=True) for n in (2.0, 3.0))

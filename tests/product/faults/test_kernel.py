@@ -1,4 +1,4 @@
-"""A real kernel: cells that are interrupted, front ends that send nonsense, two kernels at once, players that go."""
+"""Test a real kernel: interrupted cells, nonsense from front ends, two kernels at once, closed players."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ NONSENSE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("message", NONSENSE, ids=range(len(NONSENSE)))
 def test_nonsense_from_the_front_end(running: Kernel, message: dict[str, Any]) -> None:
-    """The kernel goes on, and what Python knows of the recording is as it was."""
+    """The kernel continues, and Python's recording is unchanged."""
     (model,) = players(running.run("played = viz.animate((w * x).sum())\nplayed", "cell F"))
     before = said(running, "len(played), played.text, len(played.svg), len(played.html())")
     running.send("comm_msg", {"comm_id": model, "data": message})

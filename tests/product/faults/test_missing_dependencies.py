@@ -123,7 +123,7 @@ def test_nothing_is_fetched_and_no_program_started(tmp_path: Path) -> None:
 
 
 def test_a_home_that_cannot_be_written_to(tmp_path: Path) -> None:
-    """IPython itself wants a folder of its own; nothing else is asked for."""
+    """IPython itself needs its own folder; no other file is requested."""
     shown = run(
         DRAW + "y.backward()\n"
         + SHELL + "shell.run_line_magic('load_ext', 'nbautograd')\n"

@@ -56,8 +56,8 @@ def attempt(k, limit, free):
 def run(code: str) -> list[str]:
     """Return the output of the code in a process of its own, which runs out of memory.
 
-    With one thread: OpenBLAS ends the process where it finds no memory for the work of several. And the GNU C library
-    gives what is freed back at once: arrays placed in memory that it kept would not meet the limit.
+    With one thread: OpenBLAS ends the process if it finds no memory for several threads. The GNU C library returns
+    freed memory at once: arrays in memory that it kept would not meet the limit.
     """
     one = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     fixed = {"MALLOC_MMAP_THRESHOLD_": str(128 << 10)}

@@ -55,7 +55,7 @@ def files(*names: str) -> set[str]:
 
 @cache
 def all_imports() -> set[tuple[str, str]]:
-    """Every file with each module that it imports, inside functions too."""
+    """Return every file with each module that it imports, including imports inside functions."""
     pairs = set()
     for file, module in trees().items():
         for node in ast.walk(module):
@@ -74,9 +74,10 @@ def imports(module: str) -> set[str]:
 
 
 def test_only_declarations_and_typed_cells_are_executed() -> None:
-    """``_engine/compiler/source.py`` compiles what declarations, and programs and traces written of them, give it,
-    ``viz/notebook/magics.py`` and ``magic_line.py`` what the user typed behind a magic, and ``cli/graded_run.py`` the
-    notebooks that a teacher grades. Exercises run checks of the package's own files, and practice its programs."""
+    """``_engine/compiler/source.py`` compiles declarations, and the programs and traces written from them,
+    ``viz/notebook/magics.py`` and ``magic_line.py`` the text typed after a magic, and ``cli/graded_run.py`` the
+    notebooks that a teacher grades. Exercises run checks of the package's own files, and practice its programs.
+    """
     typed = {"viz/notebook/magics.py", "viz/notebook/magic_line.py"}
     of_course = {"exercises/__init__.py", "viz/notebook/practice_questions.py"}
     assert files("eval", "exec", "compile") <= {"_engine/compiler/source.py", *typed, *of_course}
@@ -241,7 +242,7 @@ def test_drawings_hold_nothing_but_drawing(shown: dict[str, Any], name: str) -> 
 
 @pytest.mark.parametrize("name", ["graph", "model", "animation", "recording", "monitor"])
 def test_outputs_survive_a_sanitizer(shown: dict[str, Any], name: str) -> None:
-    """Elements and attributes that JupyterLab's sanitizer leaves in notebooks that are not trusted."""
+    """Elements and attributes that JupyterLab's sanitizer keeps in untrusted notebooks."""
     from html.parser import HTMLParser
 
     elements = {"img", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "pre", "p", "caption"}

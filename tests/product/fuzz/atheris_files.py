@@ -2,7 +2,7 @@
 
     pip install atheris && python tests/product/fuzz/atheris_files.py -max_total_time=60
 
-It is no test: it runs until it is stopped, or finds an exception that is not documented.
+It is not a test: it runs until stopped, or until it finds an undocumented exception.
 """
 
 from __future__ import annotations

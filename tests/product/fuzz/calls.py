@@ -1,4 +1,4 @@
-"""Calls with drawn arguments, and what must hold of each whether it succeeds or not."""
+"""Call functions with drawn arguments, and check the promises that hold for success and failure."""
 
 from __future__ import annotations
 
@@ -127,9 +127,9 @@ def check(
     also: tuple[type[Exception], ...] = (),
     written: bool = False,
 ) -> bool:
-    """Call, and check what must hold; whether it succeeded.
+    """Call, and check the promises; return whether it succeeded.
 
-    :param also: what it may raise besides what is documented.
+    :param also: further exceptions besides the documented ones.
     :param written: whether it may write to its arguments, though its name does not say so.
     :raises AssertionError: something does not hold.
     """
@@ -174,7 +174,7 @@ def check_result(about: str, result: Any, operator: bool) -> None:
 
 
 def check_gradients(about: str, result: Any) -> None:
-    """Gradients fit what they are gradients of."""
+    """Check that gradients have the dtype and shape of their tensors."""
     differentiable = [t for t in tensors_in(result) if t.requires_grad and t.grad_fn is not None]
     if not differentiable:
         return

@@ -16,7 +16,7 @@ DOCUMENTED = (TypeError, ValueError, RuntimeError, IndexError, OverflowError, Me
 """The documented exceptions of bad arguments (``nbautograd/errors.py``); NotImplementedError is a RuntimeError."""
 
 SECONDS = 20
-"""After so long, a call hangs. They take milliseconds; the rest is for machines that are busy."""
+"""After this time, a call counts as hanging. Calls take milliseconds; the rest is for busy machines."""
 
 BYTES = 512 * 2**20
 """The memory limit of a call on small tensors, in bytes; beyond, allocating fails, as on a small machine."""
@@ -27,7 +27,7 @@ TIMES = 20
 
 
 def fuzzed(examples: int) -> Any:
-    """Settings for a fuzz test: the same examples each time, or in the long profile many others."""
+    """Settings for a fuzz test: the same examples each time, or many others in the long profile."""
     return settings(
         max_examples=examples * (TIMES if LONG else 1),
         derandomize=not LONG,

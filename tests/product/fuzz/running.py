@@ -1,4 +1,4 @@
-"""Programs as texts, one statement a line: what each answers under a library, and where the answers differ.
+"""Programs as texts, one statement per line: their results under a library, and the differences.
 
 A statement that raises leaves its name unbound, and statements that need it are skipped under both libraries.
 """

@@ -29,7 +29,9 @@ FORBIDDEN = ("os.", "subprocess.", "socket.", "ctypes.", "shutil.", "tempfile.",
 
 
 class Watch:
-    """Notes what a file made Python do. Audit hooks stay for ever, so there is one, and it is on only while reading."""
+    """Records the events that a file causes in Python. Audit hooks stay forever, so there is only one, and it is on
+    only while reading.
+    """
 
     on = False
     seen: list[str] = []  # noqa: RUF012
@@ -179,7 +181,7 @@ def test_changed_anywhere(data: Any, name: str) -> None:
 @fuzzed(150)
 @given(data=st.data(), name=st.sampled_from(FORMATS))
 def test_changed_inside_of_the_archive(data: Any, name: str) -> None:
-    """Members are damaged and the checksums are right, so that what reads the members has to notice."""
+    """Members are damaged and the checksums are right, so that the reader of the members has to notice."""
     whole = files()[name]
     if name == "safetensors":
         length = struct.unpack_from("<Q", whole)[0]
@@ -297,7 +299,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs(name: str) -> None:
-    """A small file is answered soon and takes little memory, whatever it describes."""
+    """A small file loads or fails quickly and with little memory, for any content."""
     found = reading(BOMBS[name])
     assert found is None or name == "strides of zero"
 

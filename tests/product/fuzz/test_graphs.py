@@ -1,6 +1,6 @@
 """Programs that mix what ``tests/engine/autograd/test_state_machine.py`` has apart.
 
-That is dtypes, ``retain_grad``, hooks that come and go, passes that record themselves or free the graph, gradients by
+Includes dtypes, ``retain_grad``, hooks that come and go, passes that record themselves or free the graph, gradients by
 intermediate results. PyTorch is the oracle of each step.
 """
 
@@ -75,7 +75,7 @@ class Graphs(RuleBasedStateMachine):
     def both(self, step: Callable[..., Any], *used: list[Any], more: bool = False) -> list[Any] | None:
         """The step in both libraries: their results, or None if both reject it.
 
-        :param more: whether ours may do what PyTorch rejects.
+        :param more: True if ours may do more than PyTorch.
         """
         results: list[Any] = []
         errors: list[Exception | None] = []

@@ -138,7 +138,7 @@ def fresh(shell: Any) -> None:
 
 
 def tried(shell: Any, magic: str, line: str, cell: str | None = None) -> Exception | None:
-    """Run a magic: the error that it raised, whose words must be for the user."""
+    """Run a magic and return its error, whose text must be for the user."""
     fresh(shell)
     said = io.StringIO()
     try:
@@ -158,7 +158,7 @@ def tried(shell: Any, magic: str, line: str, cell: str | None = None) -> Excepti
 
 
 def check_origin(error: Exception) -> None:
-    """An error that is not in our words comes from the expression, not from our own code."""
+    """An error without our words comes from the expression, not from our own code."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     if last.filename.startswith(PACKAGE) and not isinstance(error, DOCUMENTED):
         told = str(error)
@@ -191,7 +191,7 @@ def test_completion_of_any_line(shell: Any, line: str) -> None:
     "text", ["mark()", "--depth mark()", "--theme mark()", "--language=mark()", "'mark()'", "{mark()}"]
 )
 def test_only_the_expression_is_evaluated(shell: Any, magic: str, text: str) -> None:
-    """A call in the expression's place is what the user typed; anywhere else it is text."""
+    """A call in place of the expression is the user's text; anywhere else it is only text."""
     called: list[int] = []
     shell.user_ns["mark"] = lambda: called.append(1)
     tried(shell, magic, text)

@@ -250,7 +250,7 @@ PARTS = [
 @fuzzed(200)
 @given(formula=st.one_of(texts, st.lists(st.sampled_from(PARTS), max_size=9).map(" ".join)))
 def test_any_formula_is_read_and_never_run(formula: str) -> None:
-    """A name that running it would look up or call stands in the text that is shown, and is not called."""
+    """The shown text contains a name that running it would look up or call, and it is not called."""
     asked = f"({formula}) + canary(1)"
     before = dict(vars(builtins))
     builtins.canary = lambda _: pytest.fail("the formula was run")  # type: ignore[attr-defined]
@@ -368,7 +368,7 @@ def browser_page() -> Iterator[Any]:
 @pytest.mark.browser
 @needs.chromium
 def test_it_plays_under_the_narrowest_policy(browser_page: Any) -> None:
-    """The policy comes as a header, too, and the page in a sandbox: what it breaks is said on the console."""
+    """The policy also comes as a header, and the page is in a sandbox: the console reports violations."""
     text = '</script><script>window.__pwn=1</script>"><img src=x onerror=window.__pwn=1>'
     page = outputs(text)["html"][1]
     troubles: list[str] = []

@@ -22,7 +22,7 @@ __all__ = ["program"]
 DTYPES = ["float32"] * 6 + ["float64"] * 3 + ["int64", "bool", "complex64", "float16", "bfloat16", "uint8", "int32"]
 UNKNOWN = re.compile(r"empty|resize|new_empty|set_|__|uniform|cauchy|exponential|geometric|log_normal|normal|poisson"
                      r"|linalg.lu_factor_ex|rrelu|from_file|data_ptr|jiterator")  # fmt: skip
-"""Operations whose results are what was in memory, or whose samples are no programs."""
+"""Operations with uninitialized results, or whose samples are not programs."""
 
 
 class NoTextError(Exception):

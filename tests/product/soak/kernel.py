@@ -1,4 +1,4 @@
-"""A real Jupyter kernel without a front end: cells go in, what they did comes out."""
+"""Run a real Jupyter kernel without a front end: cells in, their effects out."""
 
 from __future__ import annotations
 

