@@ -242,7 +242,12 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
 
     ``d`` and ``d1`` are the gradients of the node's first and second input, which go to ``next0`` and ``next1``. The
     newest node with a gradient runs next: the newest target of this node, ``successor``, whose gradient is ``g``, or
-    the top of the heap.
+    the top of the heap. So every node runs once, after all that use its result, and needs no count of its users::
+
+        w ──► 2: a ──► 4: c     4 sends to 3 and 2: 3 is the successor, 2 goes into the heap with its gradient.
+        └───► 3: b ─────┘       3 sends to w, a leaf: pending. Then 2, from the heap, whose gradient is added to w's.
+
+    It is one long function on purpose: a call per node would take as long as the arithmetic of a small node.
 
     :param needed: the nodes and leaves to visit; None for all.
     """

@@ -2,7 +2,14 @@
 
 A body's conditions on its operands (``if a.ndim == 2 and a.dtype is b.dtype``) are known in a trace. So its statements
 are copied without these conditions; likewise in calls of other functions of this package. Calls of NumPy remain. A
-function with other constructs (a loop, a condition on values) is called unchanged.
+function with other constructs (a loop, a condition on values) is called unchanged::
+
+    def mm(a, b):                                    in a trace with two float32 matrices:
+        if a.ndim == 1: return vector(a, b)    ──►       t1 = np.matmul(a, b)
+        return np.matmul(a, b)
+
+Each line runs as soon as it is written, so that later shapes and dtypes are known by looking, and no rule of
+ours has to say which shape ``np.matmul`` gives.
 """
 
 from __future__ import annotations

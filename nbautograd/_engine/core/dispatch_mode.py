@@ -70,7 +70,7 @@ _listeners: list[Callable[[], None]] = []
 _lock = threading.RLock()
 
 
-class Tangents(Protocol):
+class TangentListener(Protocol):
     """The listener of forward-mode AD, which hears of saved tensors."""
 
     def unpacked(self, tensor: Tensor, array: Any) -> None:
@@ -83,7 +83,7 @@ class Tangents(Protocol):
         """Called with a tensor that a hook packs. Its result, unless None, is called with the unpacked tensor."""
 
 
-tangents: Tangents | None = None
+tangents: TangentListener | None = None
 """Set while forward-mode AD, whose levels all threads share, is on."""
 
 

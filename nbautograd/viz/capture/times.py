@@ -73,7 +73,7 @@ def _timed_by_a_mode(torch: Any, times: Times) -> Iterator[None]:
     watch = watching()
     rested = watch is not None and watch.rest()
     try:
-        with mode_of(_timed, _Clock(torch, times)):
+        with mode_of(_timed, _Stopwatch(torch, times)):
             if watch is not None and rested:
                 watch.resume()
             try:
@@ -88,7 +88,7 @@ def _timed_by_a_mode(torch: Any, times: Times) -> Iterator[None]:
         own.stop()
 
 
-class _Clock:
+class _Stopwatch:
     """The clock of a mode, which tells PyTorch's operations by the nodes that they make, or run in."""
 
     def __init__(self, torch: Any, times: Times) -> None:

@@ -427,7 +427,7 @@ def mode_of(called: Callable[..., Any], owner: Any) -> Any:
     base = sys.modules["torch.utils._python_dispatch"].TorchDispatchMode
     if (base, called) not in _modes:
 
-        class Mode(base):  # type: ignore[misc, valid-type]
+        class Calling(base):  # type: ignore[misc, valid-type]
             supports_higher_order_operators = True
 
             def __init__(self, owner: Any) -> None:
@@ -444,7 +444,7 @@ def mode_of(called: Callable[..., Any], owner: Any) -> Any:
             def ignore_compile_internals(cls) -> bool:  # compiled functions run compiled
                 return True
 
-        _modes[base, called] = Mode
+        _modes[base, called] = Calling
     return _modes[base, called](owner)
 
 

@@ -69,7 +69,16 @@ class BreadthAssignment:
         return gaps
 
     def relax(self, gaps: list[list[float]]) -> None:
-        """Sweep over the layers until positions converge: towards the neighbors on one side, then on both."""
+        """Sweep over the layers until positions converge: towards the neighbors on one side, then on both.
+
+        First each layer follows the one that has just been placed, as a wave runs through the drawing and back; that
+        brings far nodes near quickly, and leaves them where the last wave came from. The second half of the sweeps
+        pulls from both sides, which alone would take hundreds of sweeps::
+
+            a ─╮           a ──╮            a ───╮
+               b   c  ──►      b ─ c  ──►        b ─── c     b is level with c at last, between a and d
+            d ─╯           d ──╯            d ───╯
+        """
         graph = self.graph
         before, after = self.pulls()
         both = [near + far for near, far in zip(before, after, strict=True)]

@@ -68,6 +68,58 @@ def label_spots(
     if len(labels) > _CROWDED:
         middles = {key: curve_points(routes[key], (0.5,), across)[0] for key in labels}
         return {key: (x, round(y - 10, 1)) for key, (x, y) in middles.items()}
+    taken = _obstacles(routes, boxes, across)
+    right = max([b.x + b.width for b in boxes.values()] + [x for line in routes.values() for x, _ in line]) + 2 * _EDGE
+    sides = (_NEAR, _FURTHER) if len(labels) <= _MANY else (_NEAR,)
+    spots = {}
+    for key, (w, h) in labels.items():
+        x, y = _spot(
+            [*zip(_STARTS, curve_points(routes[key], _TRIES, across), strict=True)], (w, h), taken, right, sides
+        )
+        spots[key] = round(x, 1), round(y, 1)
+        taken.add((x - w / 2, y - h / 2, x + w / 2, y + h / 2), 12.0)  # labels that come later keep off it
+    return spots
+
+
+def _spot(
+    points: Sequence[tuple[float, Point]],
+    size: Size,
+    taken: _Obstacles,
+    right: float,
+    sides: Sequence[Sequence[tuple[float, float, float]]],
+) -> Point:
+    """The place for one label: beside one of the points of its line, where it costs least.
+
+    The cheap places are tried first, before anything is covered, so that most are never looked at::
+
+             3   1   2          1, 2, 3: the middle of the line first, then nearer to its ends; at each point
+        ─────●───●───●─────►    above, below, right, left, and diagonally; only where nothing of that is good
+                                enough, further away
+
+    :param points: (the cost of being there, the point), the cheapest one first.
+    :param right: the right edge of the drawing.
+    """
+    (w, h), best, least = size, (0.0, 0.0), float("inf")
+    for ways in sides:
+        for start, (x, y) in points:
+            if start >= least:
+                break
+            for dx, dy, further in ways:
+                middle = x + dx * (w / 2 + 8), y + dy * (h / 2 + 7 + further)
+                area = (middle[0] - w / 2, middle[1] - h / 2, middle[0] + w / 2, middle[1] + h / 2)
+                outside = max(_EDGE - area[0], area[2] - right, 0) * h + max(_EDGE - area[1], 0) * w
+                cost = _OUTSIDE * outside + start + 3 * further + 40 * abs(dx) * (dy != 0)
+                if cost < least:
+                    cost += taken.covered(area, least - cost)
+                if cost < least - 1e-9:  # not for a rounding error: the same picture on every processor
+                    best, least = middle, cost
+        if least < _GOOD:
+            break
+    return best
+
+
+def _obstacles(routes: Mapping[str, Sequence[Point]], boxes: Mapping[str, Box], across: bool) -> _Obstacles:
+    """Boxes, and the lines as rows of small rectangles: covering a box is three times as bad."""
     taken = _Obstacles()
     for b in boxes.values():
         taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 12.0)
@@ -77,33 +129,15 @@ def label_spots(
         samples |= dict.fromkeys(_samples(line, across))
     for x, y in samples:
         taken.add((x - wide, y - high, x + wide, y + high), 4.0)
-    right = max([b.x + b.width for b in boxes.values()] + [x for line in routes.values() for x, _ in line]) + 2 * _EDGE
-    spots = {}
-    for key, (w, h) in labels.items():
-        points = [*zip(_STARTS, curve_points(routes[key], _TRIES, across), strict=True)]
-        best, least = (0.0, 0.0), float("inf")
-        for sides in (_NEAR, _FURTHER) if len(labels) <= _MANY else (_NEAR,):
-            for start, (x, y) in points:
-                if start >= least:
-                    break
-                for dx, dy, further in sides:
-                    middle = x + dx * (w / 2 + 8), y + dy * (h / 2 + 7 + further)
-                    area = (middle[0] - w / 2, middle[1] - h / 2, middle[0] + w / 2, middle[1] + h / 2)
-                    outside = max(_EDGE - area[0], area[2] - right, 0) * h + max(_EDGE - area[1], 0) * w
-                    cost = _OUTSIDE * outside + start + 3 * further + 40 * abs(dx) * (dy != 0)
-                    if cost < least:
-                        cost += taken.covered(area, least - cost)
-                    if cost < least - 1e-9:
-                        best, least = middle, cost
-            if least < _GOOD:
-                break
-        spots[key] = round(best[0], 1), round(best[1], 1)
-        taken.add((best[0] - w / 2, best[1] - h / 2, best[0] + w / 2, best[1] + h / 2), 12.0)
-    return spots
+    return taken
 
 
 class _Obstacles:
-    """Rectangles that labels should not cover, in a grid."""
+    """Rectangles that labels should not cover, in a grid.
+
+    A drawing has thousands of them, and each label is tried in dozens of places: a place is compared only with those in
+    the cells of the grid that it touches.
+    """
 
     def __init__(self) -> None:
         self.cells: dict[tuple[int, int], list[tuple[Area, float]]] = {}

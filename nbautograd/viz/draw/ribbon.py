@@ -86,7 +86,12 @@ class Ribbon:
         return low
 
     def cut(self, count: int) -> bool:
-        """Choose the cuts so that the longest row is short and few lines turn; False without cuts."""
+        """Choose the cuts so that the longest row is short and few lines turn; False without cuts.
+
+        Row by row: the best way to put the layers up to ``r`` into so many rows is a last row from ``c + 1`` to ``r``
+        below the best way for the layers up to ``c``. All pairs are tried, some thousands, but for cuts where no line
+        passes, or too many.
+        """
         passing, starts, ends = self.crossings(), self.along.starts, self.along.ends
         last = len(starts) - 1
         best: list[dict[int, tuple[float, int]]] = [{} for _ in range(count + 1)]  # rows, last layer -> cost, cut

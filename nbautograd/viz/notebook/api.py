@@ -10,7 +10,6 @@ from typing import Any
 from nbautograd import protocol
 from nbautograd.viz.capture import cotangents, diagnostics, torch_events
 from nbautograd.viz.capture.recorder import STEP_BY_STEP, Recorder
-from nbautograd.viz.capture.replay import replay_of
 from nbautograd.viz.capture.torch_watch import TorchWatch, settle
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
@@ -131,9 +130,10 @@ def animate(
     model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=STEP_BY_STEP)
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
     products = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
-    replay = replay_of(model, tensor, gradient)
-    from nbautograd.viz.notebook.program_lines import player_lines  # loaded when a pass is played
+    from nbautograd.viz.capture.replay import replay_of  # loaded when a pass is played
+    from nbautograd.viz.notebook.program_lines import player_lines
 
+    replay = replay_of(model, tensor, gradient)
     lines = player_lines(tensor, gradient, model, namespace)
     seed = _called(gradient, namespace)
     if seed:

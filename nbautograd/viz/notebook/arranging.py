@@ -49,7 +49,11 @@ class Arrangements:
         return self.chosen[window]
 
     def choose(self, window: Size) -> Layout:
-        """Make the layout for a window."""
+        """Make the layout for a window.
+
+        Only sizes are compared, which are known before lines and texts have places; these take most of the time, and
+        are made for the chosen layout alone. One that fits is taken at once: the first ones are the easiest to read.
+        """
         if self.direction is not None:
             return self.made(self.direction, 1, 0.0)
         has_few = len(self.outline.nodes) <= FEW

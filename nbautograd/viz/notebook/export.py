@@ -15,7 +15,7 @@ from typing import Any
 
 from nbautograd._engine.base.atomic_file import replacing
 from nbautograd.viz import language
-from nbautograd.viz.draw import raster, theme
+from nbautograd.viz.draw import theme
 from nbautograd.viz.escape import escape
 
 __all__ = [
@@ -188,6 +188,8 @@ def save(path: str | Path, kinds: Mapping[str, Callable[[], str]]) -> Path:
     :raises ValueError: an unknown suffix.
     :raises RuntimeError: the program that makes such a file is not installed.
     """
+    from nbautograd.viz.draw import raster  # loaded when a picture is saved
+
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix in raster.KINDS and ".svg" in kinds:

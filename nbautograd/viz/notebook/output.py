@@ -25,7 +25,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from nbautograd.viz.draw import raster, theme
+from nbautograd.viz.draw import theme
 from nbautograd.viz.draw.graph_text import graph_rows
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
@@ -124,6 +124,8 @@ def images(svg: str) -> dict[str, str]:
     if settings.image == "svg":
         return {"image/svg+xml": svg}
     if settings.image == "png":
+        from nbautograd.viz.draw import raster  # loaded when an image is asked for
+
         return {"image/png": base64.b64encode(raster.raster(svg, ".png")).decode("ascii")}
     return {}
 

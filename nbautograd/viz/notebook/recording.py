@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbautograd.viz.capture.folded_sums import several
 from nbautograd.viz.capture.joints import waiting
-from nbautograd.viz.capture.replay import Replay
 from nbautograd.viz.capture.timeline import Frame, FrameState, Timeline
 from nbautograd.viz.draw.boxes import grids_of, label_size, measure
 from nbautograd.viz.draw.cells import Grid
@@ -20,10 +19,13 @@ from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import width
 from nbautograd.viz.language import current, say
-from nbautograd.viz.notebook import ledger_text, nudge, output
+from nbautograd.viz.notebook import ledger_text, output
 from nbautograd.viz.notebook.arranging import FEW, TELEPHONE, Arrangements, arrange
 from nbautograd.viz.notebook.figure import LAPTOP, WINDOWS, Figure
 from nbautograd.viz.read.model import GraphModel, Node
+
+if TYPE_CHECKING:
+    from nbautograd.viz.capture.replay import Replay
 
 __all__ = ["Animation", "Recording"]
 
@@ -102,6 +104,8 @@ class Recording(Figure):
 
     def nudged(self, asked: Any) -> dict[str, Any] | None:
         """Compute the changes that follow from a leaf's new value."""
+        from nbautograd.viz.notebook import nudge  # loaded when a leaf is dragged
+
         return nudge.answer(self.replay, asked)
 
     @property

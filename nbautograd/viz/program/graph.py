@@ -104,24 +104,7 @@ def apart(graph: Graph) -> None:
 
     :raises ProgramError: an array cannot be copied with its strides.
     """
-    known: dict[int, tuple[Any, Any]] = {}  # by id(), with the array, so that the id stays its own
-
-    def copied(value: Any) -> Any:
-        if isinstance(value, (list, tuple)) and any(isinstance(part, np.ndarray) for part in value):
-            return type(value)(map(copied, value))
-        if not isinstance(value, np.ndarray):
-            return value
-        if id(value) not in known:
-            owner = value if value.base is None else value.base
-            made = value.copy(order="K") if owner is value else None
-            if made is None and isinstance(owner, np.ndarray) and owner.base is None and owner.size <= MAX_COPIED:
-                offset = value.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-                made = np.ndarray(value.shape, value.dtype, copied(owner).ravel(order="K"), offset, value.strides)
-            if made is None or made.strides != value.strides:
-                raise ProgramError("a program cannot be written later: an array cannot be copied with its strides")
-            known[id(value)] = value, made
-        return known[id(value)][1]
-
+    copied = _Copies().of
     for value in (*graph.leaves, *graph.constants, graph.root):
         value.array = copied(value.array)
         if value.tensor is not None:
@@ -135,6 +118,36 @@ def apart(graph: Graph) -> None:
             if hasattr(node, slot):
                 setattr(node, slot, copied(getattr(node, slot)))
         call.arguments = {name: copied(value) for name, value in call.arguments.items()}
+
+
+class _Copies:
+    """Copies of arrays as they are in memory: one of each, and parts of one array are parts of its copy."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Any, Any]] = {}  # by id(), with the array, so that the id stays its own
+
+    def of(self, value: Any) -> Any:
+        """Return the copy of an array, or of those in a list; other things as they are."""
+        if isinstance(value, (list, tuple)) and any(isinstance(part, np.ndarray) for part in value):
+            return type(value)(map(self.of, value))
+        if not isinstance(value, np.ndarray):
+            return value
+        if id(value) not in self.known:
+            made = value.copy(order="K") if value.base is None else self.part(value, value.base)
+            if made is None or made.strides != value.strides:
+                raise ProgramError("a program cannot be written later: an array cannot be copied with its strides")
+            self.known[id(value)] = value, made
+        return self.known[id(value)][1]
+
+    def part(self, value: Any, owner: Any) -> Any:
+        """Return the part of the copy of ``owner`` that ``value`` is of ``owner`` itself; None where that is too large.
+
+        A copy of the part alone would have other strides, with which NumPy sums in another order.
+        """
+        if not isinstance(owner, np.ndarray) or owner.base is not None or owner.size > MAX_COPIED:
+            return None
+        offset = value.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        return np.ndarray(value.shape, value.dtype, self.of(owner).ravel(order="K"), offset, value.strides)
 
 
 class _Reader:
