@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
@@ -15,8 +13,7 @@ from nbautograd._engine.core.grad_mode import (
     grad_enabled,
     inference,
     is_inference_mode_enabled,
-    run_generator,
-    warn_of_class,
+    run_in,
 )
 from nbautograd._engine.core.node import Node, OutputEdge
 from nbautograd._engine.core.tensor import Tensor, on_wrap
@@ -76,17 +73,7 @@ tensor. clone() it, or create it under torch.no_grad() instead of torch.inferenc
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate a function or a generator function."""
-        if inspect.isgeneratorfunction(function):
-            return run_generator(self, function)
-        if inspect.isclass(function):
-            warn_of_class(function)
-
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
-                return function(*args, **kwargs)
-
-        return wrapper
+        return run_in(self, function)
 
 
 _open: WeakSet[inference_mode] = WeakSet()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd._engine.core.grad_mode import run_generator, warn_of_class
+from nbautograd._engine.core.grad_mode import run_in, warn_of_class
 from nbautograd._names import absent
 
 __all__ = ["context_decorator"]
 
 
 class _Factory:
-    """A factory of context managers for ``run_generator``."""
+    """A factory of context managers for ``run_in``."""
 
     def __init__(self, clone: Callable[[], Any]) -> None:
         self.clone = clone
@@ -43,15 +42,7 @@ def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
             "the context manager applied: decorate the methods that you mean."
         )
     make = ctx if callable(ctx) else lambda: ctx
-    if inspect.isgeneratorfunction(func):
-        return run_generator(_Factory(make), func)
-
-    @functools.wraps(func)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        with make():
-            return func(*args, **kwargs)
-
-    return wrapped
+    return run_in(_Factory(make), func)
 
 
 class _DecoratorContextManager:

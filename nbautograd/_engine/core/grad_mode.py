@@ -25,7 +25,7 @@ __all__ = [
     "is_inference_mode_enabled",
     "is_multithreading_enabled",
     "no_grad",
-    "run_generator",
+    "run_in",
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
@@ -89,31 +89,32 @@ class _Mode:
         return type(self)()
 
     def __call__(self, function: F) -> F:
-        if inspect.isgeneratorfunction(function):
-            return self._generator(function)
-        if inspect.isclass(function):
-            warn_of_class(function)
-
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
-                return function(*args, **kwargs)
-
-        return wrapper  # type: ignore[return-value]
-
-    def _generator(self, function: F) -> F:
-        """Wrap a generator function: each resumption runs in this mode, code between them does not."""
-        return run_generator(self, function)  # type: ignore[return-value]
+        return run_in(self, function)  # type: ignore[return-value]
 
 
-def warn_of_class(cls: type) -> None:
+def run_in(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that runs in ``mode.clone()``; of a generator, each resumption does, code between them not."""
+    if inspect.isgeneratorfunction(function):
+        return run_generator(mode, function)
+    if inspect.isclass(function):
+        warn_of_class(function, 4)
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with mode.clone():
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+def warn_of_class(cls: type, stacklevel: int = 3) -> None:
     """Warn that decorating a class affects only its construction, and turns it into a function."""
     warnings.warn(
         "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
         f"or methods: {cls.__name__} becomes a function, and its methods run in no other mode. Decorate __init__, or "
         "the methods, instead.",
         FutureWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )
 
 

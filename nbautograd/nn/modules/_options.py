@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, dataclass_transform
 
-from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import kind_of
 from nbautograd.nn.modules.module import Module
 
 __all__ = ["Layer"]
@@ -145,10 +143,3 @@ def tuples(n: int) -> Callable[[Any], Any]:
         return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
 
     return convert
-
-
-def check_tensor(owner: Module, input: Any) -> Tensor:
-    """Check that the input of a layer is a tensor, and return it."""
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{type(owner).__name__}: the input must be a Tensor, got {kind_of(input)}")
-    return input

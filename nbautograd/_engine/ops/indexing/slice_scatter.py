@@ -29,14 +29,17 @@ def _written(input: Any, view: Any, src: Any) -> Any:
     else:
         output = stride_tools.empty(input, input.shape, strides)
         output[...] = input
-    region = view(output)
+    _overwrite(view(output), src)
+    return output
+
+
+def _overwrite(region: Any, src: Any) -> None:
     if region.shape != src.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
             f"{list(region.shape)}"
         )
     region[...] = src
-    return output
 
 
 @op(
@@ -142,13 +145,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 def strided_scatter(input: Tensor, src: Tensor, view: Any, home: Any, length: int) -> Tensor:
     """Return a copy of ``input``, which has the layout ``home``, with the elements of the strided ``view`` replaced."""
     result = stride_tools.laid_out(input, home, length)
-    region = restride(result, view.shape, view.strides, view.offset - home.offset)
-    if region.shape != src.shape:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
-            f"{list(region.shape)}"
-        )
-    region[...] = src
+    _overwrite(restride(result, view.shape, view.strides, view.offset - home.offset), src)
     return result
 
 
