@@ -138,7 +138,7 @@ def is_marked(node: pytest.Item | pytest.Collector) -> bool:
 
 
 has_marked_parent = cache(is_marked)
-"""The same, remembered: what tests stand in is asked for each of them."""
+"""Remembers modules and classes, which are asked once for all of their tests."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
