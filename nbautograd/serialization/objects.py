@@ -100,12 +100,23 @@ def _class_of_program(module: str, name: str) -> type:
     return value
 
 
+def _is_longer_than_said(function: type, value: Any) -> bool:
+    """Return whether an argument makes more data than it takes in a file: a size, a range, an exponent."""
+    if isinstance(value, range):
+        return function not in (range, slice, functools.partial, types.SimpleNamespace)
+    if function is fractions.Fraction:
+        return isinstance(value, str) and "e" in value.lower()
+    return function in (bytes, bytearray) and isinstance(value, int)
+
+
 def called(function: Any, arguments: tuple[Any, ...]) -> Any:
     """Return the result of a call that a file describes.
 
     :raises UnsafeFileError: such a call is not allowed.
     """
     if isinstance(function, type) and (function in DATA or issubclass(function, enum.Enum)):
+        if any(_is_longer_than_said(function, value) for value in arguments):
+            raise UnsafeFileError(f"load(): the file asks for more than it holds: {function.__name__}{arguments!r:.80}")
         return function(*arguments)
     name = getattr(function, "__qualname__", type(function).__name__)
     raise UnsafeFileError(

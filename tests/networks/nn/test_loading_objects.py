@@ -64,6 +64,24 @@ def test_nothing_of_a_class_is_called() -> None:
 
 
 @pytest.mark.parametrize(
+    "program",
+    [
+        b"cbuiltins\nbytes\n(I100000000000\ntR.",
+        b"cbuiltins\nbytearray\n(I100000000000\ntR.",
+        b"cbuiltins\nlist\n(cbuiltins\nrange\n(I100000000000\ntRtR.",
+        b"cfractions\nFraction\n(X\x0c\0\0\x001e1000000000tR.",
+    ],
+)
+def test_nothing_is_larger_than_its_file(program: bytes) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("archive/data.pkl", b"\x80\x02" + program)
+    file.seek(0)
+    with pytest.raises(UnsafeFileError, match="more than it holds"):
+        nbautograd.load(file, weights_only=False)
+
+
+@pytest.mark.parametrize(
     ("program", "words"),
     [
         (b"csubprocess\nPopen\n(X\x04\0\0\0truetR.", "a Python class that does more than hold data"),

@@ -1,0 +1,72 @@
+"""Name the differences that the random programs of ``tests/product/fuzz`` have found, and that stay."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tests.parity.differences.both import Raised, agrees, differs
+
+
+@differs("There is no `torch.complex32`", pytorch=True, here=False)
+def test_complex32(torch: Any) -> Any:
+    return hasattr(torch, "complex32")
+
+
+@differs(
+    "Operations take half precision wherever their formula does",
+    pytorch=Raised(NotImplementedError),
+    here=[5.0],
+)
+def test_half_precision(torch: Any) -> Any:
+    return torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0]], dtype=torch.float16)).tolist()
+
+
+@differs("An index out of range raises also where nothing is selected", pytorch=[1, 0], here=Raised(IndexError))
+def test_indices_of_nothing(torch: Any) -> Any:
+    return list(torch.zeros(3)[False, torch.tensor([[9]])].shape)
+
+
+@differs(
+    "A tensor that does not fit into memory raises MemoryError",
+    pytorch=Raised(RuntimeError),
+    here=Raised(MemoryError),
+)
+def test_memory(torch: Any) -> Any:
+    return torch.zeros(2**58).shape
+
+
+@differs("Converting a tensor that requires grad to a number gives no warning", pytorch=1, here=0)
+def test_numbers_of_tensors_that_require_grad(torch: Any) -> Any:
+    torch.set_warn_always(True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        float(torch.ones((), requires_grad=True))
+    torch.set_warn_always(False)
+    return len(caught)
+
+
+@differs(
+    "`dist`, `cdist` and an LSTM are several nodes",
+    pytorch=["DistBackward0", "MkldnnRnnLayerBackward0"],
+    here=["LinalgVectorNormBackward0", "StackBackward0"],
+)
+def test_several_nodes(torch: Any) -> Any:
+    distance = torch.dist(torch.ones(2, requires_grad=True), torch.zeros(2))
+    return [type(y.grad_fn).__name__ for y in (distance, torch.nn.LSTM(3, 2)(torch.ones(4, 1, 3))[0])]
+
+
+@differs("The gradient of `soft_margin_loss` by its target is computed", pytorch=Raised(RuntimeError), here=True)
+def test_gradients_of_targets(torch: Any) -> Any:
+    x, target = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    loss = torch.nn.functional.soft_margin_loss(x, target)
+    return torch.equal(*torch.autograd.grad(loss, (x, target)))
+
+
+@agrees
+def test_absolute_values_in_place(torch: Any) -> Any:
+    x = torch.tensor([3 + 4j])
+    try:
+        x.abs_()
+    except RuntimeError:
+        return torch.tensor([-1.0]).abs_(), torch.abs(x, out=torch.zeros(1))
