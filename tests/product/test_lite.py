@@ -7,6 +7,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -138,37 +139,44 @@ async def load_packages_from_imports(code):
 pyodide_js.loadPackagesFromImports = load_packages_from_imports
 sys.modules["pyodide_js"] = pyodide_js
 import pyodide_kernel
-kernel, published, sent = pyodide_kernel.kernel_instance, [], []
+kernel, published, sent, shown = pyodide_kernel.kernel_instance, [], [], []
 kernel._parent_header = {"header": {"msg_id": "1"}, "metadata": {"cellId": "one"}}
 shell = kernel.interpreter
 shell.send_comm = lambda *message: sent.append(message)
 for stream in (pyodide_kernel.stdout_stream, pyodide_kernel.stderr_stream):
     stream.publish_stream_callback = lambda *message: None
+shell.display_pub.display_data_callback = lambda *message: shown.append(message[0])
 shell.displayhook.publish_execution_result = lambda *message: published.append(sorted(message[1]))
 async def main():
     for code in json.loads(sys.argv[2]):
         assert (await kernel.run(code))["status"] == "ok", code
 asyncio.run(main())
-print(json.dumps([published, [kind for kind, *_ in sent]]), file=sys.__stdout__)
+print(json.dumps([published, [kind for kind, *_ in sent], shown]), file=sys.__stdout__)
 """
 
 
 def test_players_open_in_the_shell_of_pyodides_kernel(tmp_path: Path) -> None:
-    """The kernel's own Python, without its browser: its messages for a player, and those of the widget."""
+    """The kernel's own Python, without its browser: its messages for a player and a score, and those of the widget."""
     needs.package("jupyterlite_core")
     static = lite.extension("jupyterlite-pyodide-kernel", lite.KERNEL) / "static" / "pypi"
     (kernel,) = static.glob("pyodide_kernel-*.whl")
     shutil.unpack_archive(kernel, tmp_path, "zip")
     first = "import nbautograd as torch\n%load_ext nbautograd"
     cells = [first, "x = torch.tensor(2.0, requires_grad=True)\ny = x * x\n%backward y", "y"]
+    score = 'check("03.1", 6, 4)\nscore(file="score.json")'
+    cells += [f"from nbautograd.exercises import check, score\n{score};"]
     done = subprocess.run(
-        [sys.executable, "-c", SHELL, str(tmp_path), json.dumps(cells)],
-        cwd=ROOT, text=True, capture_output=True, check=False,
+        [sys.executable, "-c", SHELL, str(tmp_path), json.dumps(cells)], env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path, text=True, capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    published, sent = json.loads(done.stdout.splitlines()[-1])
+    published, sent, shown = json.loads(done.stdout.splitlines()[-1])
     own = ["application/vnd.jupyter.widget-view+json", "application/vnd.nbautograd.pass+json"]
     widget = [*own, "text/html", "text/plain"]
+    html = "".join(data.get("text/html", "") for data in shown)
+    (link,) = re.findall('<a download="score.json" href="data:application/json;base64,([^"]+)"', html)
+    handed_in = json.loads((tmp_path / "score.json").read_text(encoding="utf-8"))
+    assert json.loads(base64.b64decode(link)) == handed_in and handed_in["points"] == 1
     assert published == [widget, widget] and sent.count("comm_open") == 6  # each with its layout, and their script
 
 
