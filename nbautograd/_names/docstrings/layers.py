@@ -34,7 +34,7 @@ SHARED = {
     "margin": "the margin.",
     "max_val": "the upper bound.",
     "min_val": "the lower bound.",
-    "momentum": "the share of the batch in the running statistics.",
+    "momentum": "the weight of the current batch in the running statistics.",
     "negative": "vectors, shape (n, m).",
     "negative_slope": "the slope below zero.",
     "norm_type": "the order of the norm.",

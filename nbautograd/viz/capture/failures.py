@@ -79,7 +79,7 @@ def of_pass(error: BaseException, node: Node | None, model: GraphModel, root: st
 def refused(
     error: BaseException, tensor: Any, model: GraphModel, namespace: Mapping[str, Any], resolve: Resolve | None
 ) -> Failure:
-    """An error for which a pass did not even begin."""
+    """Describe an error that prevented a pass from starting."""
     kind, name = class_of(error), model.by_id[model.roots[0]].name
     if issubclass(kind, NonScalarError):
         return _several(error, tensor, model, name, namespace)

@@ -1,4 +1,4 @@
-"""A tensor on a card: shape, dtype, least, mean and greatest value, what is not finite, heat maps of it and its grad.
+"""Draw a tensor as a card: shape, dtype, smallest, mean and largest value, non-finite elements, and heat maps.
 
 The card is an ordinary drawing, so it shows in every notebook, trusted or not. Its colors are those of all pictures:
 values are gray, gradients blue below zero and orange above. A cell that is not finite is crossed out as well, so color

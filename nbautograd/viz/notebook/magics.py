@@ -49,7 +49,7 @@ class AutogradMagics(Magics):
     @magic_arguments()
     @argument("--top-to-bottom", "-t", action="store_true", help="draw from top to bottom instead of left to right")
     @argument("--no-values", action="store_true", help="leave the numbers out")
-    @argument("--depth", "-d", type=int, help="draw only what is so many operations from the result")
+    @argument("--depth", "-d", type=int, help="draw only nodes within this many operations of the result")
     @argument("--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens")
     @argument("--no-fold", action="store_true", help="fold nothing, not even layers, unless the graph is large")
     @argument(

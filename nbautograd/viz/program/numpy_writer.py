@@ -251,7 +251,7 @@ class NumpyWriter(Variables):
         """Write the backward of an operation on a list of tensors, whose formula gives all gradients at once."""
         (name,) = call.inputs if len(call.inputs) == 1 else ("",)
         if not name:
-            raise refuse(call.node, "it takes a list of tensors and others besides")
+            raise refuse(call.node, "it takes a list of tensors and further tensors")
         wanted = [i for i, target in enumerate(call.targets) if target is not None and expected[i] is not None]
         if not wanted:
             return

@@ -11,7 +11,7 @@ function roomAround(element) {
   try {
     if (window.frameElement) return window.parent.innerHeight;
   } catch { /* the page around belongs to another site */ }
-  // a frame of another site may be as high as what it shows, which says nothing of the room that there is
+  // a frame of another site may be as high as its content, so its height is not the visible room
   return window === window.top ? innerHeight : Math.max(innerHeight, Math.min(screen.availHeight, 900) - 180);
 }
 

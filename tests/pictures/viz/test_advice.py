@@ -166,7 +166,7 @@ def exists(path: str) -> bool:
 
 
 def is_name(piece: str, around: str) -> bool:
-    """Return whether a piece is no code to run but a name or an argument; that must exist."""
+    """Return whether a piece is only a name or an argument, which must exist, and not code to run."""
     if re.fullmatch(r"\w+=[\w'\"-]+", piece):  # an argument
         assert piece.partition("=")[0] in parameters(), f"there is no parameter {piece}"
         return True

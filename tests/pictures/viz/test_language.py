@@ -26,7 +26,7 @@ def chinese() -> Iterator[None]:
 
 
 def test_no_key_stands_in_two_tables() -> None:
-    """One would take the place of the other."""
+    """A repeated key would replace the earlier one."""
     assert len(translations._ALL) == sum(map(len, translations._TABLES))
 
 
