@@ -1,6 +1,6 @@
 """o: pictures of graphs: time to the first one and to the animation, and their size, next to torchviz; and the layout.
 
-    python benchmarks/pictures.py [--rounds N] [--deadline SECONDS] [--layout | --budgets]
+    python benchmarks/pictures.py [--rounds N] [--deadline SECONDS] [--layout | --budgets | --calls]
 
 The graph is a loop in which every step uses one shared weight, or random operations on the last twelve results. Time is
 processor time from the tensor to the SVG, without imports, the least of some rounds; torchviz hands its drawing to the
@@ -13,6 +13,9 @@ program ``dot``, so each of its cells runs in a process of its own, ended after 
 - a step where 300 boxes are drawn: the time of the scripts alone, without layout and paint;
 - the bytes of a saved page of a pass of 100 operations;
 - the graph of 10,000 operations, built, laid out and drawn.
+
+``--calls`` counts the calls that ``%backward y`` and its output make inside the package, the second time in a process,
+those from one file into another, and the files.
 """
 
 from __future__ import annotations
@@ -25,8 +28,10 @@ import random
 import resource
 import shutil
 import statistics
+import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty
@@ -246,6 +251,35 @@ def budgets(rounds: int) -> list[list[str]]:
     ]
 
 
+def calls(operations: int) -> list[str]:
+    """Count the calls of ``%backward y`` over a chain of so many operations, when it has run once before."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell, package = InteractiveShell.instance(), str(Path(nbautograd.__file__).parent)
+    counts, moves = Counter[str](), 0
+
+    def profile(frame: Any, event: str, argument: Any) -> None:
+        nonlocal moves
+        own, caller = frame.f_code.co_filename, frame.f_back
+        if event == "call" and own.startswith(package):
+            counts[own] += 1
+            former = caller.f_code.co_filename if caller is not None else ""
+            moves += former != own and former.startswith(package)
+
+    if "backward" not in shell.magics_manager.magics["line"]:
+        shell.run_line_magic("load_ext", "nbautograd")
+    shell.run_cell("import nbautograd as torch")
+    for count in (None, profile):
+        shell.run_cell(
+            "w = torch.tensor([1.5, -2.0], requires_grad=True)\ny = w * 3\n"
+            f"for i in range({operations - 2}): y = torch.sin(y) if i % 2 else y ** 2\ny = y.sum()"
+        )
+        sys.setprofile(count)
+        shell.display_formatter.format(shell.run_line_magic("backward", "y"))
+        sys.setprofile(None)
+    return [f"{number:,}" for number in (operations, counts.total(), moves, len(counts))]
+
+
 def processor() -> str:
     """Return the name of this computer's processor."""
     try:
@@ -263,8 +297,12 @@ def main() -> None:
     arguments.add_argument("--deadline", type=float, default=60.0)
     arguments.add_argument("--layout", action="store_true", help="only the times of the layout")
     arguments.add_argument("--budgets", action="store_true", help="only the player in a browser, beside its budgets")
+    arguments.add_argument("--calls", action="store_true", help="only the calls of %%backward, with IPython")
     options = arguments.parse_args()
     print(f"{processor()}, Python {platform.python_version()}\n")
+    if options.calls:
+        print(table(["operations", "calls", "between files", "files"], [calls(n) for n in (3, 30, 300)]))
+        return
     if options.budgets:
         print(table(["what", "takes", "may take"], budgets(options.rounds)))
         return

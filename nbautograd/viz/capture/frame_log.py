@@ -165,7 +165,9 @@ class FrameLog:
 
     def build(self, roots: list[Any], namespace: Mapping[str, Any] | None) -> GraphModel:
         """Return the graph of these roots, with descriptions of the nodes in the steps."""
-        return build(roots, namespace, resolve=self.resolve, described=STEP_BY_STEP)
+        model = build(roots, namespace, resolve=self.resolve, described=STEP_BY_STEP)
+        model.entire.handles.names = None  # a recording keeps no variables alive
+        return model
 
     def add(self, new: GraphModel) -> None:
         """Add a graph as a new scene, which becomes the current one."""

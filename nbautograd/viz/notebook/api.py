@@ -135,6 +135,7 @@ def animate(
 
     replay = replay_of(model, tensor, gradient)
     lines = player_lines(tensor, gradient, model, namespace)
+    model.entire.handles.names = None
     seed = _called(gradient, namespace)
     if seed:
         model = cotangents.with_seed(model, seed)

@@ -49,7 +49,8 @@ def program_of(
     from nbautograd.viz.program import write
 
     walk = GraphWalk(tensor, MAX_OPS)
-    name_of, tensor_name = _names(walk, namespace)
+    names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate), identifiers=True)
+    name_of, tensor_name = _names(names)
     tree = None
     if not (len(walk.ops) <= MAX_FLAT_OPS if flat is None else flat):
         scopes = walk.scopes()
@@ -61,9 +62,8 @@ def program_of(
     )
 
 
-def _names(walk: GraphWalk, namespace: Mapping[str, Any]) -> tuple[Callable[[Any, int], str], Callable[[Any], str]]:
-    """Return what results are to be called, and what leaves and constants are."""
-    names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate), identifiers=True)
+def _names(names: ResultNames) -> tuple[Callable[[Any, int], str], Callable[[Any], str]]:
+    """Return the functions that name results, and leaves and constants."""
 
     def tensor_name(leaf: Any) -> str:
         return names.variables.whole(leaf) or names.leaves.get(id(leaf), "")
@@ -89,7 +89,9 @@ def player_lines(
     from nbautograd.viz.program import write_later
 
     try:
-        written, nodes = write_later(tensor, gradient, *_names(GraphWalk(tensor, MAX_OPS), namespace))
+        read = whole.handles.names  # the tape has been read once, for the picture
+        names = ResultNames(read.walk, namespace, read.lines, identifiers=True, variables=read.variables)
+        written, nodes = write_later(tensor, gradient, *_names(names))
     except Exception:  # what cannot be written is played without
         return None
     leaves = {leaf.name: leaf.id for leaf in whole.leaves}

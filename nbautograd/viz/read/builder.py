@@ -83,7 +83,7 @@ class _Builder:
         self.paths: dict[int, str] | None = None  # by id() of the module, on request
         self.names = ResultNames(walk, namespace, lines)
         self.reader = OperationReader(walk, self.names)
-        self.handles = Handles()
+        self.handles = Handles(names=self.names)
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self.ids: dict[tuple[Any, int], str] = {}  # (node, output) -> the box of the result

@@ -162,6 +162,8 @@ class Handles:
     kept: list[Any] = field(default_factory=list)
     retained: dict[str, Any] = field(default_factory=dict)
     """By the id of its box: a computed tensor that retains its gradient."""
+    names: Any = None
+    """The ``ResultNames`` of the graph, with its walk over the tape, for others that read it."""
 
     def of(self, node: Any) -> str | None:
         """The id of a node of the graph, which for an AccumulateGrad is its leaf's."""

@@ -58,12 +58,19 @@ class ResultNames:
     if that is unambiguous.
 
     :param identifiers: whether all names are to be those of variables.
+    :param variables: the names of the namespace, where they are known.
     """
 
     def __init__(
-        self, walk: GraphWalk, namespace: Mapping[str, Any], lines: SourceLines, *, identifiers: bool = False
+        self,
+        walk: GraphWalk,
+        namespace: Mapping[str, Any],
+        lines: SourceLines,
+        *,
+        identifiers: bool = False,
+        variables: Names | None = None,
     ) -> None:
-        self.walk, self.lines, self.variables = walk, lines, Names(namespace)
+        self.walk, self.lines, self.variables = walk, lines, variables or Names(namespace)
         self.texts = None if identifiers else SourceTexts(walk, namespace)
         roots = [(node, index) for node, index, _ in walk.roots if node is not None]
         self.indices: dict[Any, list[int]] = {}

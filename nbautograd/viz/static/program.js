@@ -28,14 +28,16 @@ class ProgramLines {
       return row;
     });
     this.element.replaceChildren(...this.rows.map(({ element }) => element));
-    if (!lines) this.element.textContent = player.t("no_program");
+    if (!lines) this.say("no_program");
   }
+
+  say(key) { this.element.replaceChildren(h("code", { class: "nb-program-line" }, this.player.t(key))); }
 
   /** Ask the kernel for the lines, once. */
   ask() {
     const { player } = this;
     this.waits = false;
-    this.element.textContent = player.t("needs_kernel");
+    this.say("needs_kernel");
     player.hooks.onprogram?.();
   }
 
