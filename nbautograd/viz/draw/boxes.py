@@ -222,7 +222,7 @@ def about_text(node: Node, *, usual: bool = False) -> str:
     parts = [node.dtype if usual or node.dtype != USUAL else "", cut(node.shape, 18), cut(node.device, 10)]
     parts += [f"v{node.version}"] * (node.version + node.now > 0 and node.kind != "leaf") + [
         say("view_of_n", name=cut(node.view_of, 12))
-    ] * bool(node.view_of and not node.cut)
+    ] * bool(node.view_of.isidentifier() and not node.cut)
     parts += [say("memory_of", name=cut(node.view_of, 12)) + ","] * bool(node.view_of and node.cut)
     parts += [say("cut_by", call=cut(node.cut, 16))] * bool(node.cut)
     return " ".join(part for part in parts if part)

@@ -65,6 +65,7 @@ def draw(
     description: str = "",
     grids: Mapping[str, Grid] | None = None,
     painted: bool = True,
+    bare: bool = False,
 ) -> str:
     """The SVG text of a graph.
 
@@ -73,11 +74,13 @@ def draw(
     :param description: the graph in words, for screen readers.
     :param grids: how the cells of the tiles lie, for which the layout was made.
     :param painted: whether the cells are painted; the player paints them itself.
+    :param bare: whether the boxes are without numbers that they have in other drawings.
     """
     grids = grids_of(model) if grids is None else grids
     places = places or layout(model, measure(model, grids=grids), direction=direction)
     picture = _Picture(model, places, state or FrameState(), title or say("graph_of", label=model.label), description)
     picture.tiles, picture.painted = PictureTiles(model, picture.state, grids, painted), painted
+    picture.kind = "nb-svg nb-bare" if bare else "nb-svg"
     return picture.text()
 
 
@@ -88,6 +91,7 @@ class _Picture:
         self.model, self.places, self.state = model, places, state
         self.title, self.description = title, description
         self.tiles, self.painted = PictureTiles(model, state, {}, False), True
+        self.kind = "nb-svg"
         self.prefix = "\0"  # a placeholder, which no text from outside can hold, for a digest of the whole
         self.out: list[str] = []
 
@@ -102,8 +106,9 @@ class _Picture:
         w, h = _n(wide), _n(high)
         p = self.prefix
         head = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="nb-svg" viewBox="0 0 {w} {h}" width="{w}" height="{h}" '
-            f'role="img" aria-labelledby="{p}-title {p}-desc" font-family="{escape(SANS)}" font-size="12">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" viewBox="0 0 {w} {h}" width="{w}" '
+            f'height="{h}" role="img" aria-labelledby="{p}-title {p}-desc" '
+            f'font-family="{escape(SANS)}" font-size="12">',
             f'<title id="{p}-title">{escape(self.title)}</title>',
             f'<desc id="{p}-desc">{escape(self.description or self.model.label, 20_000)}</desc>',
             "<defs>",

@@ -27,14 +27,14 @@ __all__ = ["DRAWN", "Figure", "arrange"]
 
 DRAWN = 3000  # boxes; more than that is shown as text
 LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about three million in three seconds
-WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
-"""Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
+WINDOWS = (820.0, 440.0), (352.0, 520.0), (780.0, 490.0), (780.0, 380.0), (1230.0, 470.0), (1230.0, 650.0)
+"""Of a player on a laptop, a telephone, a tablet, in JupyterLab, on a large screen: for each there is a drawing."""
 TELEPHONE = 560  # pixels
 NARROWER = 0.75  # of a narrow window, where beside its boxes there are lines and texts
 CLEARLY = 0.95  # of the size of a drawing, where another one is better
 ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
-LAPTOP, STILL = WINDOWS[3:]
-"""The windows in which an opened group is seen with all that is around it, and in which a still picture is whole."""
+SMALL, LAPTOP, STILL = WINDOWS[3:]
+"""The smallest wide window, and those in which an opened group with all around it is whole, and a still picture is."""
 VIEWS = 16  # groups of a drawing that can be opened without a kernel
 VIEW_BYTES = 1_000_000  # and how much they may take
 SEARCHED = 4000  # operations that are found also where they are folded
@@ -95,7 +95,7 @@ def _beyond(places: Layout, window: Size) -> float:
     narrow.
     """
     sideways, down = max(places.width / window[0], 1.0), max(places.height / window[1], 1.0)
-    return down * sideways**2 if window[0] < TELEPHONE else max(down, sideways)
+    return down * sideways**4 if window[0] < TELEPHONE else max(down, sideways)
 
 
 def _is_short(model: GraphModel) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.capture.folded_sums import several
@@ -21,13 +21,13 @@ from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import width
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import ledger_text, nudge, output
-from nbautograd.viz.notebook.figure import FEW, LAPTOP, TELEPHONE, WINDOWS, Figure, arrange
+from nbautograd.viz.notebook.figure import FEW, LAPTOP, SMALL, TELEPHONE, WINDOWS, Figure, arrange
 from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Animation", "Recording"]
 
 CURVE, CURVED = 40.0, 8  # width of a curve of sizes beside a sum, and from how many terms on there is one
-TELEPHONES = WINDOWS[1][0] + 34, WINDOWS[1][1]  # with the margins of a drawing, which need not be seen
+SIDES = 34  # pixels of the margins of a drawing, which need not be seen
 ABOVE = 10.0  # of a tile that is a sum: how many are summed
 
 
@@ -116,13 +116,18 @@ class Recording(Figure):
         return self.places(scene, model or self.scenes[scene])[0]
 
     def arranged(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
-        """The layout of a view for windows of these sizes."""
+        """The layout of a view for windows of these sizes; where it is too large with numbers in its boxes, without."""
+        asked = dict.fromkeys((*windows, LAPTOP))
         places: dict[Size, Layout] = {}
-        for narrow in (False, True):
-            some = [window for window in windows if (window[0] < TELEPHONE) == narrow]
-            if some:
-                grids = self._grids(scene, model, narrow)
-                places |= zip(some, self._arranged(scene, model, grids, some), strict=True)
+        for written in (True, False):
+            grids = self._grids(scene, model, written)
+            places |= zip(asked, self._arranged(scene, model, grids, list(asked)), strict=True)
+            self._grids_of |= {id(places[window]): (grids, not written) for window in asked}
+            if len(model.nodes) > FEW or not any(grid.written for key, grid in grids.items() if ":" in key):
+                break
+            asked = {window: None for window in asked if not _is_whole(places, window)}
+            if not asked:
+                break
         return [places[window] for window in windows]
 
     def _arranged(
@@ -141,24 +146,14 @@ class Recording(Figure):
                 labels[key] = max(wide, said * is_tiled) + 2 * room, high + 2 * ABOVE * is_tiled
         return arrange(model, sizes, self.direction, labels, windows)
 
-    def _grids(self, scene: int, model: GraphModel, narrow: bool = False) -> dict[str, Grid]:
-        """Return the grids of all tiles; boxes go without their numbers if the whole is too large with them.
-
-        :param narrow: in a telephone's window.
-        """
-        if (id(model), narrow) not in self._grids_of:
-            timeline, window = self.timeline, TELEPHONES if narrow else LAPTOP
-            about = model, timeline.leaf_states(scene), timeline.tiles, timeline.label_tiles(scene, model)
-            grids = grids_of(*about)
-            if len(model.nodes) <= FEW and any(grid.written for key, grid in grids.items() if ":" in key):
-                (places,) = self._arranged(scene, model, grids, (window,))
-                if places.width > window[0] or places.height > window[1] and not narrow:
-                    grids = grids_of(*about, written=False)
-            self._grids_of[id(model), narrow] = model, grids  # so that the model stays, and its id is no other's
-        return self._grids_of[id(model), narrow][1]
+    def _grids(self, scene: int, model: GraphModel, written: bool) -> Mapping[str, Grid]:
+        timeline = self.timeline
+        tiles = timeline.tiles, timeline.label_tiles(scene, model)
+        return grids_of(model, timeline.leaf_states(scene), *tiles, written=written)
 
     @cached_property
-    def _grids_of(self) -> dict[tuple[int, bool], tuple[GraphModel, dict[str, Grid]]]:
+    def _grids_of(self) -> dict[int, tuple[Mapping[str, Grid], bool]]:
+        """The grids of all tiles of each layout, and whether its boxes go without their numbers."""
         return {}
 
     def _drawn(
@@ -171,15 +166,14 @@ class Recording(Figure):
     ) -> list[str]:
         words, seen = graph_text(model), replace(state, leaves=waiting(model, state.leaves)).seen_in(model)
 
-        @cache
-        def drawn(number: int) -> str:
-            places, narrow = each[number]
-            grids = self._grids(scene, model, narrow)
-            return draw(model, places, seen, description=words, grids=grids, painted=painted)
-
         every = self.places(scene, model, windows)
-        each = {id(places): (places, wide < TELEPHONE) for places, (wide, _) in zip(every, windows, strict=True)}
-        return [drawn(id(places)) for places in every]
+        drawn = {}
+        for places in {id(one): one for one in every}.values():
+            grids, bare = self._grids_of[id(places)]
+            drawn[id(places)] = draw(
+                model, places, seen, description=words, grids=grids, painted=painted, bare=bare and not painted
+            )
+        return [drawn[id(places)] for places in every]
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
         """The SVG of a view before the first step, for windows of these sizes, without the colors that are set."""
@@ -258,3 +252,11 @@ class Animation(Recording):
     >>> isinstance(animation, viz.Animation), w.grad
     (True, tensor(4.))
     """
+
+
+def _is_whole(places: Mapping[Size, Layout], window: Size) -> bool:
+    """Return whether a layout with its numbers is seen whole, on a telephone from side to side."""
+    if window[0] < TELEPHONE:
+        return places[window].width <= window[0] + SIDES
+    seen = window if window[0] == SMALL[0] else LAPTOP
+    return places[seen].width <= seen[0] and places[seen].height <= seen[1]
