@@ -434,7 +434,7 @@ def _named(own: Sequence[Node]) -> str:
 def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]]) -> Node:
     own = [model.by_id[key] for key in model.order[segment.start : segment.stop]]
     step = own[-(len(own) // segment.times) :] if segment.times else own
-    names = [formulas.base(node.name).lower() for node in step]
+    names = [formulas.called(node.name) for node in step]
     kinds = Counter(names)
     if len(names) <= 8:
         shown = " · ".join(names)

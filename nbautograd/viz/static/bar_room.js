@@ -1,5 +1,5 @@
 const BESIDE = 1000; // pixels: in a wider strip what goes through the pass stands beside the equation
-const HEADS = 20; // of what stands above tiles
+const HEADS = 20; // of the names above tiles
 const CUT = 1000; // pixels of a strip that is too narrow for the names above the tiles: below them there is more room
 const MEASURED = 24; // steps whose height is asked for; of more, of each kind the one that says most comes first
 

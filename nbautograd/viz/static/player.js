@@ -184,7 +184,8 @@ class Player {
 
   /** Show a step; `rests`: nothing has been played yet. */
   go(index, move = false, rests = false) {
-    const from = this.position(this.index), { first } = this.forwardPass, begins = this.stepped || (this.rests && !rests);
+    const from = this.position(this.index), { first } = this.forwardPass;
+    const begins = this.stepped || (this.rests && !rests);
     this.rests = rests;
     const wanted = this.predict.limit(Math.min(Math.max(Math.round(index) || 0, first), this.last));
     this.goesBack = wanted < this.index;
