@@ -155,9 +155,9 @@ def _written(error: BaseException, node: Node, model: GraphModel, resolve: Resol
     changed = say("story_changed_by", line=code, n=now) if code else say("story_changed", name=name, n=now)
     before, after = _values(model, node, saved)
     story = (
-        (say("saved_here"), _with(say("story_saved", node=node.name, name=name, n=was), before), node.where),
+        (say("saved_here"), _with(say("story_saved", name=name, n=was), before), node.where),
         (say("changed_here"), _with(changed, after), where),
-        (say("needed_here"), say("story_needed", node=node.name, name=name, n=was), ""),
+        (say("needed_here"), say("story_needed", node=node.name, n=was), ""),
     )
     old, new, variable = _out_of_place(line.strip() or f"{name} += 1", name)
     clone = say("inplace_fix_clone" if new else "inplace_fix_only", name=variable)

@@ -226,9 +226,9 @@ def about_text(node: Node, *, usual: bool = False) -> str:
     parts = [dtype, cut(node.shape, 18), cut(node.device, 10)]
     if node.version + node.now and node.kind != "leaf":
         parts.append(f"v{node.version}")
-    if node.view_of and not node.cut:
+    if node.view_of.isidentifier() and not node.cut:
         parts.append(say("view_of_n", name=cut(node.view_of, 12)))
-    elif node.view_of:
+    elif node.view_of and node.cut:
         parts.append(say("memory_of", name=cut(node.view_of, 12)) + ",")
     if node.cut:
         parts.append(say("cut_by", call=cut(node.cut, 16)))

@@ -65,6 +65,7 @@ def draw(
     description: str = "",
     grids: Mapping[str, Grid] | None = None,
     painted: bool = True,
+    bare: bool = False,
 ) -> str:
     """The SVG text of a graph.
 
@@ -73,12 +74,15 @@ def draw(
     :param description: the graph in words, for screen readers.
     :param grids: how the cells of the tiles lie, for which the layout was made.
     :param painted: whether the cells are painted; the player paints them itself.
+    :param bare: whether the boxes are without numbers that they have in other drawings.
     """
     grids = grids_of(model) if grids is None else grids
     places = places or layout(model, measure(model, grids=grids), direction=direction)
     state = state or FrameState()
     tiles = PictureTiles(model, state, grids, painted)
-    return _Picture(model, places, state, title or say("graph_of", label=model.label), description, tiles).text()
+    picture = _Picture(model, places, state, title or say("graph_of", label=model.label), description, tiles)
+    picture.kind = "nb-svg nb-bare" if bare else "nb-svg"
+    return picture.text()
 
 
 class _Picture:
@@ -89,7 +93,7 @@ class _Picture:
     ) -> None:
         self.model, self.places, self.state = model, places, state
         self.title, self.description = title, description
-        self.tiles, self.painted = tiles, tiles.painted
+        self.tiles, self.painted, self.kind = tiles, tiles.painted, "nb-svg"
         self.prefix = "\0"  # a placeholder for a digest of the whole; texts from outside cannot contain it
         self.out: list[str] = []
 
@@ -104,8 +108,9 @@ class _Picture:
         w, h = _n(wide), _n(high)
         p = self.prefix
         head = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="nb-svg" viewBox="0 0 {w} {h}" width="{w}" height="{h}" '
-            f'role="img" aria-labelledby="{p}-title {p}-desc" font-family="{escape(SANS)}" font-size="12">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" viewBox="0 0 {w} {h}" width="{w}" '
+            f'height="{h}" role="img" aria-labelledby="{p}-title {p}-desc" '
+            f'font-family="{escape(SANS)}" font-size="12">',
             f'<title id="{p}-title">{escape(self.title)}</title>',
             f'<desc id="{p}-desc">{escape(self.description or self.model.label, 20_000)}</desc>',
             "<defs>",

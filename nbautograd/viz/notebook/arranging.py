@@ -121,4 +121,4 @@ def beyond(size: Size, window: Size) -> float:
     narrow.
     """
     sideways, down = max(size[0] / window[0], 1.0), max(size[1] / window[1], 1.0)
-    return down * sideways**2 if window[0] < TELEPHONE else max(down, sideways)
+    return down * sideways**4 if window[0] < TELEPHONE else max(down, sideways)

@@ -27,10 +27,10 @@ __all__ = ["DRAWN", "Figure"]
 
 DRAWN = 3000  # limit of the boxes; a larger graph is shown as text
 LARGEST = 2_500_000  # limit of a widget's state in bytes: Jupyter passes about three million in three seconds
-WINDOWS = (820.0, 440.0), (352.0, 520.0), (640.0, 440.0), (1230.0, 470.0), (1230.0, 650.0)
-"""Widths of a player beside its panel on a laptop, on a telephone, a tablet and a large screen: each gets a drawing."""
-LAPTOP, STILL = WINDOWS[3:]
-"""The windows in which an opened group is seen with all that is around it, and in which a still picture is whole."""
+WINDOWS = (820.0, 440.0), (352.0, 520.0), (780.0, 490.0), (780.0, 380.0), (1230.0, 470.0), (1230.0, 650.0)
+"""Sizes of a player on a laptop, a telephone, a tablet, in JupyterLab, on a large screen: each gets a drawing."""
+SMALL, LAPTOP, STILL = WINDOWS[3:]
+"""The smallest wide window, the window for an opened group with its surroundings, and the one for a still picture."""
 VIEWS = 16  # limit of the groups that open without a kernel
 VIEW_BYTES = 1_000_000  # and their room
 SEARCHED = 4000  # limit of the operations that search finds in folded groups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nbautograd.viz.capture.folded_sums import several
@@ -21,7 +21,7 @@ from nbautograd.viz.escape import width
 from nbautograd.viz.language import current, say
 from nbautograd.viz.notebook import ledger_text, output
 from nbautograd.viz.notebook.arranging import FEW, TELEPHONE, Arrangements, arrange
-from nbautograd.viz.notebook.figure import LAPTOP, WINDOWS, Figure
+from nbautograd.viz.notebook.figure import LAPTOP, SMALL, WINDOWS, Figure
 from nbautograd.viz.read.model import GraphModel, Node
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Animation", "Recording"]
 
 CURVE, CURVED = 40.0, 8  # width of a curve of sizes beside a sum, and smallest number of terms that gets one
-TELEPHONES = WINDOWS[1][0] + 34, WINDOWS[1][1]  # including the margins of a drawing, which may be cut
+SIDES = 34  # pixels of the margins of a drawing, which may be cut on a telephone
 ABOVE = 10.0  # for a tile of a sum: the number of terms
 
 
@@ -127,23 +127,17 @@ class Recording(Figure):
 
     def arranged(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
         """The layout of a view for windows of these sizes."""
-        return [self._fitting(scene, model, window[0] < TELEPHONE)[1].places(window) for window in windows]
+        return [self._fitting(scene, model, window)[1].places(window) for window in windows]
 
-    def _fitting(self, scene: int, model: GraphModel, narrow: bool) -> tuple[dict[str, Grid], Arrangements]:
-        """Return the grids of all tiles, and the layouts; boxes go without their numbers if these make it too large.
-
-        :param narrow: in a telephone's window.
-        """
-        key = id(model), narrow
-        if key not in self._is_written:
+    def _fitting(self, scene: int, model: GraphModel, window: Size) -> tuple[dict[str, Grid], Arrangements, bool]:
+        """Return the grids of all tiles, the layouts, and True if boxes go without their numbers: they fit only so."""
+        key = id(model), window
+        if key not in self._is_bare:
             grids, arrangements = self._laid_out(scene, model, True)
-            fits = True
-            if len(model.nodes) <= FEW and any(grid.written for at, grid in grids.items() if ":" in at):
-                wide, high = TELEPHONES if narrow else LAPTOP
-                places = arrangements.places((wide, high))
-                fits = places.width <= wide and (places.height <= high or narrow)
-            self._is_written[key] = fits
-        return self._laid_out(scene, model, self._is_written[key])
+            has_numbers = len(model.nodes) <= FEW and any(grid.written for at, grid in grids.items() if ":" in at)
+            self._is_bare[key] = has_numbers and not _is_whole(arrangements, window)
+        bare = self._is_bare[key]
+        return *self._laid_out(scene, model, not bare), bare
 
     def _laid_out(self, scene: int, model: GraphModel, written: bool) -> tuple[dict[str, Grid], Arrangements]:
         """Return the grids and the layouts with the numbers in the boxes, or without."""
@@ -171,7 +165,7 @@ class Recording(Figure):
         return labels
 
     @cached_property
-    def _is_written(self) -> dict[tuple[int, bool], bool]:
+    def _is_bare(self) -> dict[tuple[int, Size], bool]:
         return {}
 
     @cached_property
@@ -188,15 +182,15 @@ class Recording(Figure):
     ) -> list[str]:
         words, seen = graph_text(model), replace(state, leaves=waiting(model, state.leaves)).seen_in(model)
 
-        @cache
-        def drawn(number: int) -> str:
-            places, narrow = each[number]
-            grids, _ = self._fitting(scene, model, narrow)
-            return draw(model, places, seen, description=words, grids=grids, painted=painted)
-
         every = self.places(scene, model, windows)
-        each = {id(places): (places, wide < TELEPHONE) for places, (wide, _) in zip(every, windows, strict=True)}
-        return [drawn(id(places)) for places in every]
+        drawn = {}
+        for window, places in zip(windows, every, strict=True):
+            if id(places) not in drawn:
+                grids, _, bare = self._fitting(scene, model, window)
+                drawn[id(places)] = draw(
+                    model, places, seen, description=words, grids=grids, painted=painted, bare=bare and not painted
+                )
+        return [drawn[id(places)] for places in every]
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
         """The SVG of a view before the first step, for windows of these sizes, without the colors that are set."""
@@ -281,3 +275,11 @@ class Animation(Recording):
     >>> isinstance(animation, viz.Animation), w.grad
     (True, tensor(4.))
     """
+
+
+def _is_whole(arrangements: Arrangements, window: Size) -> bool:
+    """Return whether a layout is seen whole, on a telephone from side to side."""
+    is_narrow = window[0] < TELEPHONE
+    seen = window if is_narrow or window[0] == SMALL[0] else LAPTOP
+    places = arrangements.places(seen)
+    return places.width <= seen[0] + SIDES if is_narrow else places.width <= seen[0] and places.height <= seen[1]

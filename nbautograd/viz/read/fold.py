@@ -436,7 +436,7 @@ def _named(own: Sequence[Node]) -> str:
 def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]]) -> Node:
     own = [model.by_id[key] for key in model.order[segment.start : segment.stop]]
     step = own[-(len(own) // segment.times) :] if segment.times else own
-    names = [formulas.base(node.name).lower() for node in step]
+    names = [formulas.called(node.name) for node in step]
     kinds = Counter(names)
     if len(names) <= 8:
         shown = " · ".join(names)
@@ -449,13 +449,15 @@ def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]
     places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
     many = say("op_count", n=len(own))
     times = f"×{segment.times:,}"
-    symbol = {"loop": times, "turns": times, "line": _named(own)}.get(segment.kind, segment.label) or many
+    symbol = {"loop": times, "turns": times, "line": _named(own), "stretch": _named(own)}.get(
+        segment.kind, segment.label
+    ) or many
     line = segment.kind == "line" and len(places) == 1
-    silent = scope or line or segment.kind == "rail"
+    silent = scope or line or segment.kind in ("rail", "stretch")
     return Node(
         segment.id,
         "group",
-        one_line(places[0][1] if line else f"{owner}: {shown}" if owner else shown, 60),
+        one_line(places[0][1] if line else f"{owner}: {shown}" if owner else shown * (segment.kind != "stretch"), 60),
         label=many,
         symbol=symbol,
         where=places[-1][0] if places else "",

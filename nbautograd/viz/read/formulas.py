@@ -41,7 +41,8 @@ MAX_CHARACTERS = 2000  # limit of the characters of a formula
 SYMBOLS = {
     "add": "+", "sub": "−", "rsub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xⁿ", "exp": "exp", "log": "ln",
     "sqrt": "√", "sum": "Σ", "mean": "mean", "prod": "Π", "mm": "@", "bmm": "@", "mv": "@", "dot": "@", "matmul": "@",
-    "addmm": "x @ w + b", "t": "xᵀ", "transpose": "xᵀ", "relu": "relu", "tanh": "tanh", "sigmoid": "σ", "abs": "|·|",
+    "addmm": "x @ w + b", "t": "xᵀ", "transpose": "xᵀ",
+    "permute": "xᵀ", "relu": "relu", "tanh": "tanh", "sigmoid": "σ", "abs": "|·|",
     "sin": "sin", "cos": "cos", "max": "max", "min": "min", "norm": "‖·‖", "linalgvectornorm": "‖·‖",
     "view": "view", "reshape": "reshape", "clone": "clone", "select": "select", "slice": "[:]", "index": "[…]",
     "cat": "cat", "stack": "stack", "logsoftmax": "log softmax", "softmax": "softmax", "nllloss": "nll",
@@ -97,6 +98,16 @@ def symbol_of(name: str) -> str:
 def base(name: str) -> str:
     """``Mul`` of ``MulBackward0``."""
     return name.rpartition("Backward")[0] or name
+
+
+def called(name: str) -> str:
+    """Return the public name of a node's operation.
+
+    >>> called("MaskedFillBackward0"), called("NativeLayerNormBackward0"), called("MaxPool2DWithIndicesBackward0")
+    ('masked_fill', 'layer_norm', 'max_pool2d')
+    """
+    own = re.sub("^(Native|Unsafe)(?=[A-Z])|WithIndices$|(?<=y)Ex$", "", base(name))
+    return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", re.sub("(?<=[123])D", "d", own)).lower()
 
 
 def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:

@@ -1,7 +1,8 @@
 """Levels of a graph: how it is drawn from further away, one level of segments closed after the other.
 
 The levels nest. From level ``n`` on segments are closed that lie ``n`` deep, counted from the outermost: level 1 draws
-whole modules, whole loops and whole lines of code; each further level opens one more, and what is left are operations.
+whole modules, whole loops and whole lines of code, of many of them a few stretches; each further level opens one more,
+and what is left are operations.
 Modules that hold no others are closed at each of them.
 A loop counts once, with all of its turns, also where the first or the last is a little different.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 from nbautograd.viz.language import say
@@ -23,6 +24,8 @@ from nbautograd.viz.read.turns import Turns
 __all__ = ["count", "divide", "view"]
 
 ALIKE = 3  # this many equal layers form one segment
+UNITS, OPERATIONS = 3, 6  # a graph with this many has its units joined in stretches
+STRETCHES = 4  # limit of the stretches
 LOOPS = ("loop", "turns")  # of equal steps, and of all turns of a loop in the code
 Key = tuple[int, int]
 
@@ -153,7 +156,20 @@ def _deep(segment: Segment, depth: int = 0) -> Iterator[tuple[int, Segment]]:
 def count(model: GraphModel) -> int:
     """Return the number of levels, without the one at which all operations are drawn."""
     tree = model.entire.tree
-    return max((depth for depth, _ in _deep(tree)), default=0) if tree is not None else 0
+    return max((depth for depth, _ in _deep(tree)), default=0) + _is_long(tree) if tree is not None else 0
+
+
+def _is_long(tree: Segment) -> bool:
+    return len(tree.children) >= UNITS and tree.stop >= OPERATIONS
+
+
+def _in_stretches(tree: Segment) -> Segment:
+    """A tree whose units are joined in a few stretches, so that the coarsest level is always small."""
+    units = tree.children
+    count = min(STRETCHES, max(len(units) // 2, 2))
+    runs = [units[a:b] for a, b in pairwise(i * len(units) // count for i in range(count + 1))]
+    joined = [run[0] if len(run) == 1 else Segment(run[0].start, run[-1].stop, "stretch", children=run) for run in runs]
+    return replace(tree, children=joined)
 
 
 def view(
@@ -166,6 +182,8 @@ def view(
     """
     whole = model.entire
     tree = whole.tree
+    if _is_long(tree):
+        tree, level = (_in_stretches(tree), 1) if level == 1 else (tree, level - 1)
     segments = [segment for _, segment in tree.inner()]
     kept = fold.Kept(segments, opened)
     for segment in segments:

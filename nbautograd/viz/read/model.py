@@ -140,7 +140,8 @@ class Group:
     id: str
     kind: str
     """``loop`` of several equal steps, ``turns``: all turns of a loop in the code, ``step`` of a loop, ``scope`` with a
-    name, ``line`` of code, ``run`` of consecutive operations, or ``rail``: the part before or after an open group.
+    name, ``line`` of code, ``stretch`` of lines, ``run`` of consecutive operations, or ``rail``: the part before or
+    after an open group.
     """
     label: str
     times: int

@@ -151,7 +151,7 @@ class OperationReader:
         elif symbol == "−" and len(arguments) == 1:
             written = f"−{formulas.bracketed(arguments[0])}"
         else:
-            called = symbol if symbol.endswith("′") else formulas.base(node_name(node)).lower()
+            called = symbol if symbol.endswith("′") else formulas.called(node_name(node))
             written = f"{called}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
         return self.names.written_out(node) or (f"{label} = {written}" if label else written)
 

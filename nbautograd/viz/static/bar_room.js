@@ -1,4 +1,7 @@
-const MEASURED = 60; // limit of the measured steps; of more, the longest text of each kind comes first
+const BESIDE = 1000; // pixels: in a wider strip the pass's own tensors are beside the equation
+const HEADS = 20; // pixels of the names above tiles
+const CUT = 1000; // pixels added for a strip that cuts the names above its tiles
+const MEASURED = 24; // limit of the measured steps; of more, the longest text of each kind comes first
 
 /** The bar's contents in a step, one for each edge along which the step sends. */
 function contentsOf(bar, frame) {
@@ -56,6 +59,21 @@ function heightFor(bar) {
   room.style.setProperty("--nb-tile", `${bar.tall}px`);
   element.after(room);
   const most = Math.max(0, ...bars.map((one) => one.offsetHeight));
+  const isCut = !bar.below && bar.player.strip.clientWidth <= BESIDE
+    && [...room.querySelectorAll(".nb-equation-head")].some((head) => head.scrollWidth > head.clientWidth + 1);
   room.remove();
-  return most;
+  return most + (isCut ? CUT : 0);
+}
+
+/** Whether the pass's own tensors are below the equation, and the height of both: the lower of the two ways. */
+function lowest(bar, wide) {
+  const needs = (below) => {
+    bar.place(below);
+    return { below, least: heightFor(bar) + (below ? MOVES : 0) };
+  };
+  if (wide <= TELEPHONE) return needs(true);
+  const beside = needs(false);
+  if (wide > BESIDE || beside.least <= bar.tall + HEADS + MOVES) return beside; // no lower below it
+  const other = needs(true);
+  return other.least < beside.least ? other : beside;
 }

@@ -2,8 +2,7 @@ const ROOM = { wide: 230, high: 62, least: 24 }; // of a tile in the bar, in pix
 const SIGN_WIDE = 34, AROUND_PARTS = 44, AROUND_BAR = 46; // pixels: a sign with its gaps; around all parts; the bar
 const SENTENCES = [300, 220], TABS = 110; // pixels: the words beside them, and the buttons for several edges
 const STACKED = 780; // pixels: a narrower player has its drawer below
-const BESIDE = 1000; // in a wider one the pass's own tensors are beside the equation
-const MOVES = 38; // its height below the equation
+const MOVES = 32; // pixels of the pass's own tensors below the equation
 const SIGNS = { matrix: "@", outer: "⊗" }; // from the upstream gradient to the local derivative
 const ARRIVED = 0.4, MET = 0.5, SENT = 0.6; // fractions of a step's time at which the parts of the equation appear
 const LONG_NAME = 20; // letters of a role and a name that may be cut
@@ -44,11 +43,7 @@ class EquationBar {
     const key = `${wide} ${player.shownScenes} ${player.stops.length}`;
     if (key === this.reserved || !element.clientWidth) return;
     this.reserved = key;
-    const ways = wide <= TELEPHONE ? [true] : wide > BESIDE ? [false] : [false, true], needs = ways.map((below) => {
-      this.place(below);
-      return heightFor(this) + (below ? MOVES : 0);
-    });
-    const least = Math.min(...needs), below = ways[needs.indexOf(least)];
+    const { below, least } = lowest(this, wide);
     this.place(below);
     element.style.setProperty("--nb-bar", `${least - (below ? MOVES : 0)}px`);
   }
@@ -365,7 +360,7 @@ class EquationBar {
     const count = links.users(links.byId.get(edge)?.src).length, via = links.resultOf(edge), ways = count > 1;
     const lines = meaning(t, shown, rootOf(sent), now.sent.cells[place], ways).slice(0, 1);
     return [...lines.map((text) => h("div", {}, text)),
-      ...(ways ? [h("div", { class: "nb-soft" }, t("one_way", { name, via, count }))] : [])];
+      ...(ways ? [h("div", { class: "nb-soft nb-aside" }, t("one_way", { name, via, count }))] : [])];
   }
 
   /** Of which sums an element is the result, where no sentence says so. */
@@ -373,7 +368,7 @@ class EquationBar {
     const { step } = this.now, { t } = this.player, dims = step.summed?.map(([dim]) => dim).join(", ");
     const text = dims !== undefined ? t("summed_dims", { dims, name })
       : count > 1 && !step.story ? t("n_products", { count }) : "";
-    return text ? [h("div", { class: "nb-soft" }, text)] : [];
+    return text ? [h("div", { class: "nb-soft nb-aside" }, text)] : [];
   }
 
   lightUp(at, place, terms) {
@@ -493,7 +488,7 @@ class EquationBar {
     return [
       whole && h("div", { class: "nb-equation-element" }, `${index}${was} + ${more} = `, h("b", {}, is)),
       !before && h("div", {}, t("adds_first", { name })),
-      !stacks.several && h("div", { class: whole || !before ? "nb-soft" : "" }, t("adds_up")),
+      !stacks.several && h("div", { class: whole || !before ? "nb-soft nb-aside" : "" }, t("adds_up")),
     ].filter(Boolean);
   }
 }

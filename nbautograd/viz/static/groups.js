@@ -53,9 +53,9 @@ class Groups {
   openable(id) { return this.closed.some(([group]) => group === id); }
 
   /** As long as nothing was played or opened: the level of each scene at which most is drawn and the whole is seen. */
-  fit() {
-    if (this.changed > -Infinity || this.player.predict.on) return false; // folded nodes do not ask questions
-    const { player } = this, said = () => [...this.level].filter(([, key]) => key).join(), before = said();
+  choose() {
+    if (this.changed > -Infinity || this.player.predict.on) return; // folded nodes do not ask questions
+    const { player } = this;
     for (const number of player.ownScenes) {
       const levels = this.levelsOf(number), from = levels.slice(levels.indexOf(""));
       const needs = (key) => player.beyond(player.drawingOf(this.views[`${number}:${key}`]));
@@ -64,7 +64,13 @@ class Groups {
       const few = (key) => !key || drawn(key).filter(({ kind }) => ["op", "group"].includes(kind)).length <= STEPS;
       this.level.set(number, from.find((key) => needs(key) <= WHOLE && few(key)) ?? least);
     }
-    if (said() === before) return false;
+    player.stops = player.history.stops(this.viewOf);
+  }
+
+  /** Draw the level that suits the window; return whether that is another one than before. */
+  fit() {
+    this.choose();
+    if (this.drawnFor(this.scene) === this.player.scene) return false;
     this.redraw();
     return true;
   }

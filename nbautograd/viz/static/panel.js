@@ -93,8 +93,8 @@ class Panel {
   story(parts, [cure]) {
     const part = ([what, details, where], i) => h("li", { class: `nb-frame${i === CULPRIT ? " nb-bad" : ""}` },
       h("b", {}, what), h("div", {}, details), where && h("div", { class: "nb-soft" }, where));
-    const last = cure && h("li", { class: "nb-frame nb-cure" }, h("b", {}, this.player.t("cure")),
-      h("div", {}, ...this.cured(cure)));
+    const said = cure ? this.cured(cure) : [], last = cure && h("li", { class: "nb-frame nb-cure" },
+      h("b", {}, this.player.t("cure")), h("div", {}, ...said.length > 1 ? said.slice(1) : said)); // its line says it
     return [h("ol", { class: "nb-story" }, ...parts.map(part), last)];
   }
 

@@ -1,5 +1,5 @@
 const RESULTS = 4; // limit of the leaves, or terms of a leaf, on one line
-const AROUND = 20; // pixels of a page around the player
+const AROUND = 20, STRIP = 120; // pixels of a page around the player, and of its strip
 const CHIPS = 32; // height of the text above the drawing when groups are open
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
 const TALL = 1600; // pixels: limit of the height of a player on a telephone before it is played
@@ -9,6 +9,7 @@ const AHEAD = 24; // limit of the steps that the camera reserves room for
 /** A number without the point that PyTorch writes behind a whole one. */
 const bare = (text) => drawnText(text).replace(/\.$/, "");
 const IS_NUMBER = /^[−-]?([\d.]+(e[+-]?\d+)?|nan|inf)$/;
+const IS_BARE = /^<svg[^>]* nb-bare"/; // a drawing without the numbers that others have in their boxes
 const sizeOf = (svg) => svg.match(/viewBox="([^"]*)"/)?.[1].split(" ").map(Number) || [0, 0, 1, 1];
 
 /**
@@ -56,7 +57,9 @@ class Player {
     addEventListener("resize", this.onroom);
     const first = hooks.index || data.start || 0;
     if (data.ask && this.plays) this.predict.begin(first);
-    if (data.svgs.length) this.go(first, false, this.plays && !first && !data.ask);
+    const rests = this.plays && !first && !data.ask;
+    if (this.root.clientWidth) this.suit(rests); // so that one level is drawn, and one is measured
+    if (data.svgs.length) this.go(first, false, rests);
     else this.controls.count.textContent = data.label;
     this.drawer.restore();
     if (this.links.failed) this.select(this.links.failed, this.stage.overflows); // values that could not be computed
@@ -181,7 +184,8 @@ class Player {
 
   /** Show a step; `rests`: nothing has been played yet. */
   go(index, move = false, rests = false) {
-    const from = this.position(this.index), { first } = this.forwardPass, begins = this.rests && !rests;
+    const from = this.position(this.index), { first } = this.forwardPass;
+    const begins = this.stepped || (this.rests && !rests);
     this.rests = rests;
     const wanted = this.predict.limit(Math.min(Math.max(Math.round(index) || 0, first), this.last));
     this.goesBack = wanted < this.index;
@@ -190,7 +194,7 @@ class Player {
     this.playback.halt();
     const state = this.state(), moving = move && !this.reduced.matches;
     this.load(this.groups.drawnFor(state.scene));
-    if (begins && this.stage.tall > this.room) this.shrink();
+    if (begins) this.shrink();
     this.stage.still();
     this.stage.last = null; // a click after a step counts as the first
     this.card.hide();
@@ -228,7 +232,8 @@ class Player {
 
   /** Of the drawings of a view, for windows of several sizes, the one that is seen best in this one. */
   drawingOf(scene) {
-    const drawings = this.data.svgs[scene] || this.data.svgs[0], needs = (svg) => [this.beyond(svg), sizeOf(svg)[3]];
+    const drawings = this.data.svgs[scene] || this.data.svgs[0];
+    const needs = (svg) => [this.beyond(svg), sizeOf(svg)[3] + (IS_BARE.test(svg) ? TALL : 0)];
     const isLess = ([a, b], [c, d]) => a < c - 0.01 || (a < c + 0.01 && b < d); // the lowest of the fitting ones
     return drawings.reduce((best, svg) => (isLess(needs(svg), needs(best)) ? svg : best));
   }
@@ -237,7 +242,7 @@ class Player {
   beyond(svg) {
     const [, , w, high] = sizeOf(svg), { room, stage: { wide } } = this;
     const sideways = Math.max(w / wide, 1), down = Math.max(high / room, 1);
-    return wide < TELEPHONE ? sideways ** 2 * down : Math.max(sideways, down);
+    return wide < TELEPHONE ? sideways ** 4 * down : Math.max(sideways, down);
   }
 
   /** The numbers of the scenes that are no views of others. */
@@ -268,12 +273,14 @@ class Player {
     const above = this.groups.opened.size ? CHIPS : 0;
     this.room = stage.within(roomAround(root) - strip.offsetHeight - above - AROUND);
     root.classList.toggle("nb-rests", rests);
-    const room = rests && stage.wide < TELEPHONE ? Math.max(this.room, TALL) : this.room; // one scrolls there anyway
+    const scrolls = (rests || !this.stepped) && stage.wide < TELEPHONE; // a reader scrolls there anyway
+    const room = scrolls ? Math.max(this.room, TALL) : this.room;
     stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);
   }
 
   /** From the whole graph to a window in which it is played, with the strip below it in view. */
   shrink() {
+    if (this.stage.tall <= this.room) return;
     this.reserve();
     this.stage.fit();
     this.root.scrollIntoView({ block: "nearest" });
@@ -354,6 +361,18 @@ class Player {
     const names = rows.map(([name]) => name), more = names.length > RESULTS ? ", …" : "";
     return rows.length ? t("rest_leaves", { names: names.slice(0, RESULTS).join(", ") + more })
       : t("before_caption");
+  }
+
+  /** Choose the level that suits the window, first for a strip of the usual height, then for the one that it needs. */
+  suit(rests) {
+    const { groups, root, stage } = this, room = roomAround(root);
+    Object.assign(this, { rests, room: stage.within(room - STRIP), sized: { wide: root.clientWidth, room } });
+    this.tiles.showKey(this.plays && this.tiles.tiles.some(({ cells }) => cells.length > 1), this.equation.scale);
+    stage.measure();
+    groups.choose();
+    this.reserve();
+    groups.choose();
+    this.reserve();
   }
 
   /** The window has become wider or narrower, or the page higher. */

@@ -230,8 +230,7 @@ class TileLayer {
 
   // -- the key to the colors ---------------------------------------------------------------------------------------
   /** There is one where gradients have colors; it is seen as soon as one of them is. */
-  showKey() {
-    const some = [...this.drawn.keys()].some((name) => !name.endsWith(":value"));
-    this.key.replaceChildren(...(some ? gradientKey(this.player.t("scale_gradients"), this.scales.gradients) : []));
+  showKey(some = [...this.drawn.keys()].some((name) => !name.endsWith(":value")), scale = this.scales.gradients) {
+    this.key.replaceChildren(...(some ? gradientKey(this.player.t("scale_gradients"), scale) : []));
   }
 }

@@ -80,13 +80,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "sentences": ("{first}. {more}.", "{first}。{more}。"),
     "then": ("; ", "；"),
     "story_value": ("{what}: {value}", "{what}：{value}"),
-    "story_saved": ("{node} saved {name}, version {n}", "{node} 保存了 {name}，版本 {n}"),
-    "story_changed_by": ("{line} wrote to it: version {n}", "{line} 写入了它：版本 {n}"),
+    "story_saved": ("{name}, version {n}", "{name}，版本 {n}"),
+    "story_changed_by": ("{line}: version {n}", "{line}：版本 {n}"),
     "story_changed": ("{name} was written to: version {n}", "{name} 被写入：版本 {n}"),
-    "story_needed": (
-        "the formula of {node} needs {name} as it was: version {n}",
-        "{node} 的公式需要原来的 {name}：版本 {n}",
-    ),
+    "story_needed": ("{node} needs version {n}", "{node} 需要版本 {n}"),
     "inplace_fix_new": (
         "Either make a new tensor: `{new}` instead of `{old}`",
         "办法一：创建新张量：用 `{new}` 代替 `{old}`",
