@@ -134,9 +134,14 @@ def check_options(function: Callable[..., Any], options: list[tuple[str, int, st
     """
     for name, position, hint in options:
         if position < len(args):
-            check_option(function.__name__.lstrip("_"), name, args[position], hint, position)
+            if args[position].__class__ is not int or hint not in TAKE_INT:
+                check_option(function.__name__.lstrip("_"), name, args[position], hint, position)
         elif name in kwargs:
             check_option(function.__name__.lstrip("_"), name, kwargs[name], hint)
+
+
+TAKE_INT = ("Dims", "int", "int | None", "Ints", "float", "Number")
+"""Annotations of which an int needs no further look."""
 
 
 def check_option(function: str, name: str, value: Any, hint: str, position: int | None = None) -> None:
