@@ -60,10 +60,10 @@ def test_the_program_of_a_long_pass_is_written_when_it_is_asked_for() -> None:
         w.mul_(3.0)
         w.grad.zero_()
     widget = later.widget
-    assert widget.program is True and widget._kept()["program"] == []
+    assert widget.program is True and widget._kept()[0]["program"] == []
     later._asked(widget, {"program": True}, [])
     assert len(widget.program) > 60 and widget.program == later.data()["program"] == shown()[1].data()["program"]
-    assert widget._kept()["program"] == widget.program
+    assert widget._kept()[0]["program"] == widget.program
     assert played().widget.program == played().data()["program"]  # of a short one the notebook keeps it
 
 
