@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from nbautograd.viz.capture.timeline import LeafState
@@ -53,12 +54,14 @@ def grids_of(
     on_edges: Mapping[str, Sequence[int]] | None = None,
     *,
     written: bool = True,
+    down: bool = True,
 ) -> dict[str, Grid]:
     """Return the grid of cells of each tile: ``n1:value``, ``n1:arriving``, ``n1:grad``, ``e2``.
 
     :param states: all states of each leaf, which name tiles by their numbers.
     :param on_edges: of each edge the numbers of its tiles.
     :param written: whether a tile of few cells holds its numbers in a box; without them the box is much smaller.
+    :param down: whether few wide numbers are written on an edge, one below the other.
     """
     known = dict(enumerate(tiles))
     grids: dict[str, Grid | None] = {}
@@ -69,8 +72,9 @@ def grids_of(
             numbers = dict.fromkeys(number for state in every for number in (state.arriving_tile, state.grad_tile))
             rows = grid_of([node.grad_tile, *map(known.get, numbers)], ARRIVING, written)
             grids[f"{node.id}:arriving"] = grids[f"{node.id}:grad"] = rows
+    room = replace(EDGE, down=down)
     for edge, numbers_of_edge in (on_edges or {}).items():
-        grids[edge] = grid_of(map(known.get, numbers_of_edge), EDGE)
+        grids[edge] = grid_of(map(known.get, numbers_of_edge), room)
     return {key: grid for key, grid in grids.items() if grid is not None}
 
 

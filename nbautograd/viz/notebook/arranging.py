@@ -11,9 +11,10 @@ from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.settings import settings
 
-__all__ = ["FEW", "TELEPHONE", "Arrangements", "arrange", "beyond"]
+__all__ = ["FEW", "TELEPHONE", "TEXT_MARGIN", "Arrangements", "arrange", "beyond"]
 
 TELEPHONE = 560  # pixels
+TEXT_MARGIN = 6.0  # pixels around the text of an edge
 NARROWER = 0.75  # of a narrow window, where beside its boxes there are lines and texts
 CLEARLY = 0.95  # of the size of a drawing, where another one is better
 ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
@@ -47,6 +48,18 @@ class Arrangements:
         if window not in self.chosen:
             self.chosen[window] = self.loop or self.choose(window)
         return self.chosen[window]
+
+    def is_clear(self, window: Size) -> bool:
+        """Return whether no text or tile of an edge lies over a box, but for its margin."""
+        places = self.places(window)
+        for key, (x, y) in places.labels.items():
+            wide, high = self.labels[key]
+            for box in places.boxes.values():
+                across = min(x + wide / 2, box.x + box.width) - max(x - wide / 2, box.x)
+                along = min(y + high / 2, box.y + box.height) - max(y - high / 2, box.y)
+                if min(across, along) > TEXT_MARGIN:
+                    return False
+        return True
 
     def choose(self, window: Size) -> Layout:
         """Make the layout for a window.

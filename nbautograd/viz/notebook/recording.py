@@ -132,20 +132,29 @@ class Recording(Figure):
     def _fitting(self, scene: int, model: GraphModel, window: Size) -> tuple[dict[str, Grid], Arrangements, bool]:
         """Return the grids of all tiles, the layouts, and True if boxes go without their numbers: they fit only so."""
         key = id(model), window
-        if key not in self._is_bare:
-            grids, arrangements = self._laid_out(scene, model, True)
-            has_numbers = len(model.nodes) <= FEW and any(grid.written for at, grid in grids.items() if ":" in at)
-            self._is_bare[key] = has_numbers and not _is_whole(arrangements, window)
-        bare = self._is_bare[key]
-        return *self._laid_out(scene, model, not bare), bare
+        if key not in self._styles:
+            grids, arrangements = self._laid_out(scene, model)
+            is_small = len(model.nodes) <= FEW
+            has_numbers = is_small and any(grid.written for at, grid in grids.items() if ":" in at)
+            written = not has_numbers or _is_whole(arrangements, window)
+            down = not is_small or self._laid_out(scene, model, written)[1].is_clear(window)
+            self._styles[key] = written, down
+        style = self._styles[key]
+        return *self._laid_out(scene, model, *style), not style[0]
 
-    def _laid_out(self, scene: int, model: GraphModel, written: bool) -> tuple[dict[str, Grid], Arrangements]:
-        """Return the grids and the layouts with the numbers in the boxes, or without."""
-        key = id(model), written
+    def _laid_out(
+        self, scene: int, model: GraphModel, written: bool = True, down: bool = True
+    ) -> tuple[dict[str, Grid], Arrangements]:
+        """Return the grids and the layouts.
+
+        :param written: whether boxes have their numbers.
+        :param down: whether edges have numbers one below the other.
+        """
+        key = id(model), written, down
         if key not in self._made:
             timeline = self.timeline
             states, on_edges = timeline.leaf_states(scene), timeline.label_tiles(scene, model)
-            grids = grids_of(model, states, timeline.tiles, on_edges, written=written)
+            grids = grids_of(model, states, timeline.tiles, on_edges, written=written, down=down)
             sizes, labels = measure(model, states, grids), self._labels(scene, model, grids)
             self._made[key] = model, grids, arrange(model, sizes, self.direction, labels)
         return self._made[key][1:]
@@ -165,11 +174,11 @@ class Recording(Figure):
         return labels
 
     @cached_property
-    def _is_bare(self) -> dict[tuple[int, Size], bool]:
+    def _styles(self) -> dict[tuple[int, Size], tuple[bool, bool]]:
         return {}
 
     @cached_property
-    def _made(self) -> dict[tuple[int, bool], tuple[GraphModel, dict[str, Grid], Arrangements]]:
+    def _made(self) -> dict[tuple[int, bool, bool], tuple[GraphModel, dict[str, Grid], Arrangements]]:
         return {}  # each with its model, so that the model's id is no other's
 
     def _drawn(

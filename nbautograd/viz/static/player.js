@@ -240,9 +240,8 @@ class Player {
 
   /** How many windows a drawing fills at its full size, the longer way; in a narrow one, sideways is worse. */
   beyond(svg) {
-    const [, , w, high] = sizeOf(svg), { room, stage: { wide } } = this;
-    const sideways = Math.max(w / wide, 1), down = Math.max(high / room, 1);
-    return wide < TELEPHONE ? sideways ** 4 * down : Math.max(sideways, down);
+    const [, , w, high] = sizeOf(svg), { wide } = this.stage, sideways = Math.max(w / wide, 1);
+    return wide < TELEPHONE ? sideways ** 4 * Math.max(high / this.room, 1) : Math.max(sideways, high / this.room);
   }
 
   /** The numbers of the scenes that are no views of others. */

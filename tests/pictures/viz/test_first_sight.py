@@ -17,6 +17,8 @@ import nbautograd as nb
 from nbautograd import nn, viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.notebook.api import Recording
+from nbautograd.viz.notebook.arranging import FEW, TELEPHONE, TEXT_MARGIN
+from nbautograd.viz.notebook.figure import WINDOWS
 
 from .gallery import PROGRAMS
 from .player_pages import layer, open_tab, recording
@@ -181,8 +183,40 @@ def autoencoder() -> Recording:
     return viz.animate(y, namespace=names)
 
 
+def recurrent() -> Recording:
+    """Rows of four numbers, which edges write one below the other where there is room."""
+    nb.manual_seed(0)
+    with tracing.traced():
+        W, U, b = (
+            nb.randn(4, 4, requires_grad=True),
+            nb.randn(2, 4, requires_grad=True),
+            nb.zeros(4, requires_grad=True),
+        )
+        h = nb.zeros(1, 4)
+        for _ in range(6):
+            h = nb.tanh(nb.randn(1, 2) @ U + h @ W + b)
+        loss = h.pow(2).sum()
+    return viz.animate(loss, namespace={"W": W, "U": U, "b": b, "h": h, "loss": loss})
+
+
 LARGER = {**PROGRAMS, "blocks": blocks, "encoder": encoder, "attention": attention, "looked_up": looked_up,
-          "autoencoder": autoencoder}  # fmt: skip
+          "autoencoder": autoencoder, "recurrent": recurrent}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGER)
+def test_no_tile_lies_over_a_box(name: str) -> None:
+    recording = LARGER[name]()
+    for scene, first in enumerate(recording.scenes):
+        for model in (first, *recording.levels(scene).values()):
+            for window in [window for window in WINDOWS if window[0] > TELEPHONE and len(model.nodes) <= FEW]:
+                _, arrangements, _ = recording._fitting(scene, model, window)
+                places = arrangements.places(window)
+                for edge, (x, y) in places.labels.items():
+                    wide, high = arrangements.labels[edge]
+                    for box in places.boxes.values():
+                        across = min(x + wide / 2, box.x + box.width) - max(x - wide / 2, box.x)
+                        along = min(y + high / 2, box.y + box.height) - max(y - high / 2, box.y)
+                        assert min(across, along) <= TEXT_MARGIN, (edge, window)
 
 
 @pytest.mark.parametrize("size", ["1366x650", "1280x800", *LEFT])
