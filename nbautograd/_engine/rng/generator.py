@@ -22,7 +22,6 @@ from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.device import as_device, device as Device  # noqa: N812 - ``device`` is a parameter here
 from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd._engine.rng import rejection
 from nbautograd._engine.rng.box_muller import BLOCK, box_muller, fma
 from nbautograd._engine.rng.dtype_range import bounds, largest_integer, representable
 from nbautograd.errors import kind_of
@@ -427,7 +426,7 @@ class Generator:
         """
         _check(bool(np.all(rates >= 0)), "invalid Poisson rate, expected rate to be non-negative")
         with self._one_by_one() as uniform:
-            counts = rejection.poisson(rates.ravel().tolist(), uniform)
+            counts = _rejection().poisson(rates.ravel().tolist(), uniform)
         return _shaped(np.array(counts, np.float64), rates.shape, dtype)
 
     def binomial(self, counts: Array, chances: Array, dtype: DType) -> Array:
@@ -437,13 +436,13 @@ class Generator:
         numbers of trials between two successes.
         """
         with self._one_by_one() as uniform:
-            values = rejection.binomial(counts.ravel().tolist(), chances.ravel().tolist(), uniform)
+            values = _rejection().binomial(counts.ravel().tolist(), chances.ravel().tolist(), uniform)
         return _shaped(np.array(values, np.float64), counts.shape, dtype)
 
     def gamma(self, shapes: Array, dtype: DType) -> Array:
         """Return numbers of the gamma distributions with these shape parameters (G. Marsaglia, W. W. Tsang, 2000)."""
         with self._one_by_one() as uniform:
-            values, self._kept = rejection.gamma(shapes.ravel(), uniform, self._kept)
+            values, self._kept = _rejection().gamma(shapes.ravel(), uniform, self._kept)
         drawn = _shaped(np.array(values, np.float64), shapes.shape, dtype)
         positive: Array = np.maximum(drawn, np.finfo(dtype).tiny)
         return positive
@@ -469,6 +468,12 @@ def memory_order(array: Any) -> list[int]:
     """Return the dimensions of an array, the one with the largest steps first: the order in which PyTorch fills it."""
     strides = stride_tools.dense(array.shape, stride_tools.strides_of(array))
     return sorted(range(array.ndim), key=lambda d: -strides[d])
+
+
+def _rejection() -> Any:
+    from nbautograd._engine.rng import rejection  # few programs need it
+
+    return rejection
 
 
 def _check(holds: bool, message: str) -> None:

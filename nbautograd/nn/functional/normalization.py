@@ -13,6 +13,7 @@ from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.arrays.strides import images_like, in_format
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core import batched
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import pairwise_mean, sum_to, zeros_of
@@ -231,8 +232,8 @@ def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
     """Update a running statistic with the batch's."""
     with no_grad():
         value = running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum
-        if isinstance(running._a, np.ndarray) and isinstance(value._a, np.ndarray):
-            running._shared_array()[...] = value._a  # which counts as no write, as in PyTorch
+        if batched.tracer is None and isinstance(running._a, np.ndarray) and isinstance(value._a, np.ndarray):
+            running._shared_array()[...] = value._a  # this counts as no write, as in PyTorch; a trace records writes
         else:
             running.copy_(value)
 

@@ -28,7 +28,7 @@ def test_anomaly_names_the_node_and_the_forward_line(T):
     texts = [str(w.message) for w in caught]
     assert any("Anomaly Detection has been enabled" in text for text in texts)
     (story,) = (text for text in texts if "Error detected in SqrtBackward0" in text)
-    assert "Traceback of forward call that caused the error" in story and "# the line that made it" in story
+    assert "Traceback of forward call that caused the error" in story and "# the line of the call" in story
     if T is nb:
         assert not dispatch_mode.is_on()
 

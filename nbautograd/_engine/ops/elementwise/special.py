@@ -97,8 +97,6 @@ def digamma(input: Tensor) -> Tensor:
 )
 def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
     """Compute the derivative of the given order: :func:`polygamma` with its arguments exchanged."""
-    if isinstance(order, bool) or not isinstance(order, int):
-        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {kind_of(order)}")
     if order < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n, but n is {order}")
     if order == 0:
@@ -132,6 +130,8 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"polygamma(): argument 'input' (position 2) must be Tensor, not {kind_of(input)}")
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {kind_of(n)}")
     return derivative_of_digamma(input, n, out=out)
 
 

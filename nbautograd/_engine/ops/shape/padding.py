@@ -179,7 +179,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         return constant_pad(input, pads, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(
-            f"Unrecognized padding mode {mode}: expected 'constant', 'reflect', 'replicate' or 'circular'"
+            f"Unrecognised padding mode {mode}: expected 'constant', 'reflect', 'replicate' or 'circular'"
         )
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument, got {value}')
