@@ -20,6 +20,8 @@ import nox
 
 ROOT = Path(__file__).parent
 SITE = "build/site"
+WRITERS = str((os.cpu_count() or 1) + 1)
+"""The processes of Sphinx, of which one hands out the pages and waits."""
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 nox.options.default_venv_backend = "none"
@@ -109,7 +111,7 @@ def cpu(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """The site, and what its tests say of it."""
     shutil.rmtree(ROOT / SITE, ignore_errors=True)
-    python(session, "-m", "sphinx", "-W", "-q", "-j", "auto", "-d", "build/doctrees", "docs", SITE)
+    python(session, "-m", "sphinx", "-W", "-q", "-j", WRITERS, "-d", "build/doctrees", "docs", SITE)
     if session.posargs != ["build"]:
         pytest(session, "tests/product/test_docs.py", "tests/product/test_reference.py")
 
@@ -118,7 +120,7 @@ def docs(session: nox.Session) -> None:
 def live(session: nox.Session) -> None:
     """The site, with the course beside it as pages whose Python runs in the browser (what follows -- is for that)."""
     shutil.rmtree(ROOT / SITE, ignore_errors=True)
-    arguments = ["-W", "-q", "-j", "auto", "-d", "build/live-doctrees", "-D", "course_lite=lite"]
+    arguments = ["-W", "-q", "-j", WRITERS, "-d", "build/live-doctrees", "-D", "course_lite=lite"]
     python(session, "-m", "sphinx", *arguments, "docs", SITE)
     python(session, "-m", "nbautograd", "lite", f"{SITE}/lite", *session.posargs)
 
