@@ -148,7 +148,25 @@ def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
     return pow(other, input)
 
 
-Tensor.__ipow__ = lambda self, other: apply_augmented(self, "pow_", pow, (other,), {})
+def _ipow(input: Tensor, other: Tensor | Number) -> Tensor:
+    """Write ``input ** other`` into ``input``, for ``x **= other``.
+
+    :param input: the base.
+    :param other: the exponent, a number or a tensor that broadcasts to the shape of ``input``.
+    :returns: ``input``.
+    :raises TypeError: ``other`` is neither.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor([1., 3.])
+    >>> x **= 2
+    >>> x
+    tensor([1., 9.])
+    """
+    return apply_augmented(input, "pow_", pow, (other,), {})
+
+
+_ipow.__name__ = _ipow.__qualname__ = "pow_"
+Tensor.__ipow__ = _ipow
 
 
 @composite(inplace_method=True, out=True)
