@@ -93,7 +93,7 @@ class _Mode:
 
 
 def run_in(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that runs in ``mode.clone()``; a generator resumes in it, and leaves it between its values."""
+    """Return a function that runs in ``mode.clone()``. A generator runs in it too, but its caller does not."""
     if inspect.isgeneratorfunction(function):
         return run_generator(mode, function)
     if inspect.isclass(function):

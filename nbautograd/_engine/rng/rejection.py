@@ -163,7 +163,7 @@ def gamma(alphas: Any, uniform: Uniform, kept: float | None) -> tuple[list[float
     """
     sqrt, log, log1p, sin, cos = math.sqrt, math.log, math.log1p, math.sin, math.cos
     boosted = alphas < 1
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # of alphas that no number is drawn for
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # for alphas without a sample
         exponents = (1 / alphas).astype(np.float64)
         d = (np.where(boosted, alphas + 1, alphas) - np.float32(1 / 3)).astype(np.float64)
         c = 1 / np.sqrt(9 * d)

@@ -50,7 +50,7 @@ class Arrangements:
         return self.chosen[window]
 
     def is_clear(self, window: Size) -> bool:
-        """Return whether no text or tile of an edge lies over a box, but for its margin."""
+        """Return whether all boxes are free of the texts and tiles of edges; margins may overlap."""
         places = self.places(window)
         for key, (x, y) in places.labels.items():
             wide, high = self.labels[key]

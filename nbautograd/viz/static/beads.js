@@ -1,6 +1,6 @@
 const BEAD = 8; // radius of a bead on an edge
 const ALONG = [0.5, 0.62, 0.38, 0.74, 0.26]; // fractions of an edge's length for a bead, the best first
-const LONG_LINE = 400, AT_START = [28, 40, 18]; // pixels: a longer edge shares its line with others but for its start
+const LONG_LINE = 400, AT_START = [28, 40, 18]; // pixels: a longer edge shares all but its start with others
 const SIGN = "h-6l3.4 3.6l-3.4 3.6h6"; // offset of a Σ from its upper right end
 
 /** The beads of the joints: as much of the ring as terms have come; full when all have. */

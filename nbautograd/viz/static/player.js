@@ -272,7 +272,7 @@ class Player {
     const above = this.groups.opened.size ? CHIPS : 0;
     this.room = stage.within(roomAround(root) - strip.offsetHeight - above - AROUND);
     root.classList.toggle("nb-rests", rests);
-    const scrolls = (rests || (this.data.start && !this.stepped)) && stage.wide < TELEPHONE; // there one scrolls
+    const scrolls = (rests || (this.data.start && !this.stepped)) && stage.wide < TELEPHONE; // readers scroll there
     const room = scrolls ? Math.max(this.room, TALL) : this.room;
     stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);
   }
