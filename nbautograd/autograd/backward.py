@@ -116,6 +116,8 @@ def backward(
                     "Pass the tensor, or use autograd.grad()"
                 )
             accumulate_into[key] = target
+            if isinstance(target, Tensor) and not target.is_leaf:
+                target.retain_grad()
     engine.execute(roots, retain, create_graph, accumulate_into)
 
 

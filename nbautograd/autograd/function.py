@@ -14,6 +14,7 @@ from nbautograd._engine.core.exchanged_data import latest
 from nbautograd._engine.core.grad_mode import is_grad_enabled, no_grad
 from nbautograd._engine.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
 from nbautograd._engine.core.pytree import tree_flatten
+from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, new, wrap
 from nbautograd._engine.fusion.lazy_gradient import materialize_pending
 from nbautograd._engine.ops._internal import cast, sum_to
@@ -155,8 +156,9 @@ class BackwardCFunction(Node, FunctionCtx):
         materialize_pending()  # it may write to anything
         incoming = g.take(self._count) if isinstance(g, OutputGrads) else [g]
         # Copies: backward may write into them, while other nodes may hold the same arrays.
-        tensors = [None if d is None else wrap(d.copy()) for d in incoming]
-        return MULTIPLE, [None if d is None else d._a for d in self._call_backward(tensors, retain_graph)]
+        tensors = [None if d is None else wrapped(d.copy()) for d in incoming]
+        answer = self._call_backward(tensors, retain_graph)
+        return MULTIPLE, [None if d is None else stored(d) if d.__class__ is SparseTensor else d._a for d in answer]
 
     def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """Return the gradients that ``backward`` returns, recorded."""
@@ -232,6 +234,8 @@ class BackwardCFunction(Node, FunctionCtx):
         return by_edge
 
     def _fitted(self, g: Tensor, position: int, shape: tuple[int, ...], dtype: Any) -> Tensor:
+        if g.__class__ is SparseTensor and tuple(g.shape) == shape:
+            return g
         if g._a.shape != shape:
             try:
                 g = sum_to(g, shape)
@@ -441,16 +445,27 @@ class InplaceFunction(Function):
     """
 
 
-class _NotTwiceDifferentiable(Node):
-    """The node of the gradients of a ``once_differentiable`` backward, which raises when they are differentiated."""
+class _Error(Node):
+    """The node of the gradients of a ``once_differentiable`` backward, which raises when they are differentiated.
 
-    __slots__ = ("message",)
+    As in PyTorch, its edges lead to copies of all these gradients.
+    """
+
+    __slots__ = ("message", "targets")
+    arity = -1
     message: str
+    targets: tuple[Tensor | None, ...]
+
+    def next_nodes(self) -> tuple[Tensor | None, ...]:
+        return self.targets
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         raise AutogradError(self.message)
 
     vjp_graph = vjp
+
+
+_Error.__name__ = "Error"
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -484,9 +499,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not is_grad_enabled() or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
             return answer
         values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
+        leaves = tuple(value.detach().requires_grad_() if isinstance(value, Tensor) else None for value in values)
         for index, value in enumerate(values):
             if isinstance(value, Tensor):
-                node = new(_NotTwiceDifferentiable)
+                node = new(_Error)
+                node.targets = leaves
                 node.next0 = node.next1 = node.input_meta = node.extras = None
                 node._seq = version_counter.next_sequence_nr()
                 node.message = (

@@ -6,6 +6,7 @@ from typing import Any, NoReturn, cast
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import device as device_class
+from nbautograd._engine.core.grad_mode import is_inference_mode_enabled
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.creation.creation import empty
@@ -57,6 +58,8 @@ class Parameter(Tensor, metaclass=_Flagged):
                 f"Only Tensors of floating point and complex dtype can require gradients, and data is {data.dtype!r}: "
                 "use Parameter(data, requires_grad=False)"
             )
+        if requires_grad and data.is_inference() and not is_inference_mode_enabled():
+            raise RuntimeError("Parameter(): cannot set requires_grad=True on an inference tensor: clone() it first")
         result = wrap(data._shared_array().view(), LEAF if requires_grad else None)
         kind = type(data)
         if kind is Tensor or isinstance(data, cls) and not data.__dict__.get("is_parameter"):

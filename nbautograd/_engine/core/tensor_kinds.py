@@ -84,6 +84,16 @@ class TensorKinds:
         _warn_of_volatile()
 
     @property
+    def _backward_hooks(self: Any) -> Any:
+        """The hooks of the tensor by id, or None."""
+        hooks = self._hooks if self.is_leaf else self._fn.hooks
+        return hooks and hooks.tensor or None
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self: Any) -> None:
+        raise RuntimeError("Deletion of _backwards_hooks not allowed!")
+
+    @property
     def _grad_fn(self: Any) -> Any:
         """The node whose output the tensor is; None can be assigned, which detaches the tensor."""
         return self.grad_fn

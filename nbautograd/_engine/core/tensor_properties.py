@@ -20,7 +20,7 @@ class TensorProperties:
     __slots__ = ()
 
     def __dir__(self: Any) -> list[str]:
-        names = {*object.__dir__(self)}
+        names = {*object.__dir__(self)} - {"volatile"}
         return sorted(names if self.is_cuda else names - {"__cuda_array_interface__"})
 
     @property

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
 from nbautograd._engine.core.grad_mode import no_grad
@@ -299,6 +300,9 @@ def embedding_bag(
     """
     name = "embedding_bag"
     check_tensors(name, input=input, weight=weight)
+    if weight._a.dtype.char in "ilq" and input._a.dtype.kind in dtypes.INEXACT:
+        warnings.warn("embedding_bag(weight, input) is deprecated: the indices come first", UserWarning, stacklevel=2)
+        input, weight = weight, input
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
     if sparse and mode == "max":

@@ -36,6 +36,9 @@ class _Registry(OrderedDict[int, Hook]):
         self.at_last_node: set[int] = set()
         """Backward hooks in PyTorch's deprecated form."""
 
+    def __repr__(self) -> str:
+        return repr(OrderedDict(self))
+
     def add(
         self, hook: Hook, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:

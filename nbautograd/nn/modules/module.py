@@ -301,27 +301,29 @@ class Module(Calls, State, Conversion):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Return the parameters with their paths; with those of submodules if ``recurse``.
+        """Yield the parameters with their paths; with those of submodules if ``recurse``.
 
         >>> import nbautograd as torch
         >>> [name for name, _ in torch.nn.Sequential(torch.nn.Linear(1, 1)).named_parameters()]
         ['0.weight', '0.bias']
         """
-        return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
+        yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Return the buffers with their paths; with those of submodules if ``recurse``."""
-        return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
+        """Yield the buffers with their paths; with those of submodules if ``recurse``."""
+        yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Return the parameters; with those of submodules if ``recurse``."""
-        return (value for _, value in self.named_parameters(recurse=recurse))
+        """Yield the parameters; with those of submodules if ``recurse``."""
+        for _, value in self.named_parameters(recurse=recurse):
+            yield value
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Return the buffers; with those of submodules if ``recurse``."""
-        return (value for _, value in self.named_buffers(recurse=recurse))
+        """Yield the buffers; with those of submodules if ``recurse``."""
+        for _, value in self.named_buffers(recurse=recurse):
+            yield value
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Yield the modules directly inside, each once, with their names."""
@@ -332,8 +334,9 @@ class Module(Calls, State, Conversion):
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """Return the modules directly inside, each once."""
-        return (module for _, module in self.named_children())
+        """Yield the modules directly inside, each once."""
+        for _, module in self.named_children():
+            yield module
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
@@ -350,8 +353,9 @@ class Module(Calls, State, Conversion):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
-        """Return the module itself and all modules inside, each once."""
-        return (module for _, module in self.named_modules())
+        """Yield the module itself and all modules inside, each once."""
+        for _, module in self.named_modules():
+            yield module
 
     def apply(self, fn: Callable[[Module], Any]) -> Self:
         """Call ``fn`` with each submodule and then with this module; return the module."""

@@ -83,6 +83,25 @@ def converted(value: Any, leaves: dict[int, Any]) -> Any:
     return value
 
 
+def in_one_memory(value: Any, memories: dict[Any, Any]) -> Any:
+    """An argument for our library; tensors that share memory do so again, and share none with PyTorch's."""
+    if isinstance(value, torch.Tensor) and value.layout == torch.strided and value.device.type == "cpu":
+        storage = value.untyped_storage()
+        key = (storage.data_ptr(), value.dtype)
+        if key not in memories:
+            whole = value.detach().as_strided((storage.nbytes() // value.element_size(),), (1,), 0)
+            memories[key] = nb.as_tensor(array_of(whole).copy())
+        if (key, id(value)) not in memories:
+            view = memories[key].as_strided(tuple(value.shape), value.stride(), value.storage_offset())
+            memories[key, id(value)] = view.detach().requires_grad_(value.requires_grad)
+        return memories[key, id(value)]
+    if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size) and not hasattr(value, "_fields"):
+        return type(value)(in_one_memory(item, memories) for item in value)
+    if isinstance(value, dict):
+        return {key: in_one_memory(item, memories) for key, item in value.items()}
+    return converted(value, {})
+
+
 def tensors(value: Any, kind: type) -> list[Any]:
     """All tensors in a structure, in order."""
     if isinstance(value, kind):

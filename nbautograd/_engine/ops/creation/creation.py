@@ -341,6 +341,10 @@ def empty_permuted(
             "Number of dimensions in size does not match the length of the physical_layout; i.e. "
             f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
         )
+    if not all(0 <= d < len(shape) for d in order):
+        raise RuntimeError(
+            f"empty_permuted(): Dimension out of range (expected 0 to {len(shape) - 1}, but got {order})"
+        )
     places = tuple(dimension(d, len(shape)) for d in order)
     if len(set(places)) != len(places):
         raise RuntimeError(f"empty_permuted(): Duplicate dim not allowed in physical_layout, got {order}")

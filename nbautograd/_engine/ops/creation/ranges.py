@@ -104,6 +104,11 @@ def _steps(name: str, steps: Any) -> int:
     return int(steps)
 
 
+def _dtype_of(dtype: dtypes.dtype | None, out: Tensor | None) -> dtypes.dtype | None:
+    """The dtype that is asked for, or else that of ``out``."""
+    return out.dtype if dtype is None and isinstance(out, Tensor) else dtype
+
+
 def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[Any, Any, np.dtype[Any]]:
     """Return the ends of a range as numbers, and the NumPy dtype of the result.
 
@@ -122,6 +127,8 @@ def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[
         raise NotImplementedError(f"{name}(): \"{name}_cpu\" not implemented for 'Bool': expected a number's dtype")
     if is_complex and not kind.is_complex:
         raise RuntimeError(f"{name}(): inferred dtype complex can't be safely cast to passed dtype {kind!r}")
+    if kind.rank == 1:
+        return int(ends[0]), int(ends[1]), kind.numpy
     return ends[0], ends[1], kind.numpy
 
 
@@ -159,7 +166,7 @@ def linspace(
     >>> torch.linspace(3, 10, steps=5)
     tensor([ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000])
     """
-    dtype = check_options("linspace", dtype, layout, pin_memory)
+    dtype = _dtype_of(check_options("linspace", dtype, layout, pin_memory), out)
     first, last, kind = _ends("linspace", start, end, dtype)
     values = _even(first, last, _steps("linspace", steps), kind, backend.module(as_device(device)))
     return _ranged("linspace", values, out, requires_grad)
@@ -187,7 +194,7 @@ def logspace(
     >>> torch.logspace(start=0.1, end=1.0, steps=5)
     tensor([ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000])
     """
-    dtype = check_options("logspace", dtype, layout, pin_memory)
+    dtype = _dtype_of(check_options("logspace", dtype, layout, pin_memory), out)
     first, last, kind = _ends("logspace", start, end, dtype)
     xp = backend.module(as_device(device))
     wide = np.dtype(np.complex128 if kind.kind == "c" else np.float64)

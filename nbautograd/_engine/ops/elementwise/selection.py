@@ -312,6 +312,13 @@ def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
     return _clamp_max_tensor(input, max) if isinstance(max, Tensor) else _clamp_max(as_category(input, max), max)
 
 
+def _as_number(bound: Tensor) -> Any:
+    """Return a bound beside a number as a number, too."""
+    if bound._a.ndim or bound.requires_grad:
+        raise TypeError("clamp(): bounds are two numbers or two tensors; beside a number, a tensor is 0-d")
+    return bound.item()
+
+
 @composite(inplace_method=True)
 def clamp(
     input: Tensor,
@@ -330,6 +337,10 @@ def clamp(
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) and isinstance(max, (int, float)):
+        min = _as_number(min)
+    elif isinstance(max, Tensor) and isinstance(min, (int, float)):
+        max = _as_number(max)
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         if max is None:
             return clamp_min(input, min, out=out)

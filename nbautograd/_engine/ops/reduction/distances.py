@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes, precise
+from nbautograd._engine.arrays.memory_format import contiguous_format
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, op
@@ -149,7 +150,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
     kept = dimension(dim, ndim)
-    input = input.contiguous()
+    input = input.clone(memory_format=contiguous_format)  # renorm_ writes to the tensor itself
     length = vector_norm(input, p, tuple(d for d in range(ndim) if d != kept), True)
     # PyTorch's epsilon keeps the quotient from rounding to more than maxnorm.
     return input * (maxnorm / (length + 1e-7)).where(length > maxnorm, (length * 0 + 1))

@@ -260,7 +260,8 @@ def _complex_logaddexp(a: Any, b: Any) -> Any:
     """Return ``log(exp(a) + exp(b))`` of complex numbers, on the branch of the one with the larger real part."""
     more, less = np.where(a.real >= b.real, a, b), np.where(a.real >= b.real, b, a)
     both = more + np.log1p(np.exp(less - more))
-    return np.where(np.isfinite(more.real), both, more)  # both -inf, or one inf
+    nan = np.isnan(a.real) | np.isnan(b.real)
+    return np.where(nan, complex(np.nan, np.nan), np.where(np.isinf(more.real), more, both))  # both -inf, or one inf
 
 
 @composite(out=True)

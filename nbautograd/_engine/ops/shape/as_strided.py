@@ -33,7 +33,7 @@ from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape import joining, shape as shapes, slicing, split, transpose
 from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.slicing import as_strided_in
-from nbautograd.errors import AutogradError, kind_of
+from nbautograd.errors import AutogradError, InplaceError, kind_of
 
 __all__ = [
     "TypedStorage",
@@ -222,6 +222,8 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
     a = self._shared_array()
     if a.shape == shape and memory_format is contiguous_format:
         return self
+    if self.is_inference() and not is_inference_mode_enabled():
+        raise InplaceError("resize_(): Inplace update to inference tensor outside InferenceMode: clone() it first")
     strides = stride_tools.strides_for(_Shape(shape), memory_format, "resize_")
     home, have = stride_tools.of(a), stride_tools.length_of(a)
     needed = Geometry(shape, strides, home.offset).end()
