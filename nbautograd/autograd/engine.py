@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heapreplace
 from operator import attrgetter
 from typing import Any
 
@@ -332,12 +332,15 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
             if successor is not None:
                 pending[successor] = g
                 heappush(ready, (-successor._seq, successor))
-            successor = heappop(ready)[1]
-            if successor.__class__ is list:
+            successor = ready[0][1]
+            if successor.__class__ is list and len(successor) > 1:
                 entering = successor
                 successor = entering.pop()
-                if entering:
-                    heappush(ready, (-entering[-1]._seq, entering))
+                heapreplace(ready, (-entering[-1]._seq, entering))
+            else:
+                heappop(ready)
+                if successor.__class__ is list:
+                    successor = successor[0]
             g = pending.pop(successor)
         if successor is None:
             return pending

@@ -85,6 +85,10 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
             if d == len(shape) - 1 and a.size >= LARGE:
                 return _sums_by_blocks(a.reshape(-1, shape[d])).reshape(shape[:d] + (1,) * keepdims)
             return np.add.reduce(a, axes, None, None, keepdims)
+        kept = a.ndim - len(axes)
+        if kept and axes == tuple(range(kept, a.ndim)):  # the last ones: rows
+            shape = a.shape[:kept]
+            return _sums_by_blocks(a.reshape(math.prod(shape), -1)).reshape(shape + (1,) * len(axes) * keepdims)
     return row_major(_by_memory(a, range(a.ndim) if axes is None else axes, keepdims))
 
 

@@ -54,7 +54,7 @@ def with_argument_errors(function: F) -> F:
     function.__qualname__ = function.__qualname__.lstrip("_")  # which Python names in errors of arguments
 
     options = options_of(function)
-    first_option = min((position for _, position, _ in options), default=sys.maxsize)
+    first_option = min((position for _, position, *_ in options), default=sys.maxsize)
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -103,6 +103,18 @@ _SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
 """For an annotation: its name in messages, and a test of a value, as strict as PyTorch's; "| None" permits None."""
 
 
+AT_SIGHT: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "str": (str,),
+    "int": (int,),
+    "float": (float, int),
+    "Number": (float, int),
+    "Ints": (int,),
+    "Dims": (int, type(None)),
+}
+"""For an annotation: the classes of which a value needs no further look."""
+
+
 USUAL = {
     "bool": "? is not True and ? is not False",
     "str": "?.__class__ is not str",
@@ -114,34 +126,40 @@ USUAL = {
 """For an annotation of an option: the condition under which its argument is looked at once more."""
 
 
-def options_of(function: Callable[..., Any]) -> list[tuple[str, int, str]]:
-    """Return the options of a function that have one of the simple annotations: name, position and annotation."""
+Options = list[tuple[str, int, str, tuple[type, ...]]]
+
+
+def options_of(function: Callable[..., Any]) -> Options:
+    """Return the options of a function that have one of the simple annotations.
+
+    Of each: name, position, annotation, and the classes of the values that need no further look.
+    """
     code, hints = function.__code__, function.__annotations__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     own = (function.__module__ or "").startswith("nbautograd.")  # a function without a module is a reader's
     kinds = [hint for hint in _SIMPLE if own or hint == "bool"]
-    return [
-        (name, i if i < code.co_argcount else sys.maxsize, hints[name])
-        for i, name in enumerate(names)
-        if str(hints.get(name)).removesuffix(" | None") in kinds
-    ]
+    options: Options = []
+    for i, name in enumerate(names):
+        hint = str(hints.get(name))
+        kind = hint.removesuffix(" | None")
+        if kind in kinds:
+            at_sight = AT_SIGHT.get(kind, ()) + (type(None),) * (kind != hint)
+            options.append((name, i if i < code.co_argcount else sys.maxsize, hint, at_sight))
+    return options
 
 
-def check_options(function: Callable[..., Any], options: list[tuple[str, int, str]], args: Any, kwargs: Any) -> None:
+def check_options(function: Callable[..., Any], options: Options, args: Any, kwargs: Any) -> None:
     """Check the arguments of options.
 
     :raises TypeError: an argument is of another type.
     """
-    for name, position, hint in options:
-        if position < len(args):
-            if args[position].__class__ is not int or hint not in TAKE_INT:
+    count = len(args)
+    for name, position, hint, at_sight in options:
+        if position < count:
+            if args[position].__class__ not in at_sight:
                 check_option(function.__name__.lstrip("_"), name, args[position], hint, position)
-        elif name in kwargs:
+        elif name in kwargs and kwargs[name].__class__ not in at_sight:
             check_option(function.__name__.lstrip("_"), name, kwargs[name], hint)
-
-
-TAKE_INT = ("Dims", "int", "int | None", "Ints", "float", "Number")
-"""Annotations of which an int needs no further look."""
 
 
 def check_option(function: str, name: str, value: Any, hint: str, position: int | None = None) -> None:

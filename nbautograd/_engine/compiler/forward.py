@@ -68,7 +68,7 @@ class ForwardWriter:
             arguments = ", ".join((*op.positional, *FORMER[: len(op.former)]))
             body.append(f"if {FORMER[0]} is not ...: return call_former(OP, ({arguments}){out})")
         if self.fixed is None:
-            for name, _, hint in options_of(op.body):
+            for name, _, hint, _ in options_of(op.body):
                 if (usual := USUAL.get(hint.removesuffix(" | None"))) is not None:
                     unlike = usual.replace("?", name) + (f" and {name} is not None" if "None" in hint else "")
                     body.append(f"if {unlike}: check_option({public_name(op)!r}, {name!r}, {name}, {hint!r})")

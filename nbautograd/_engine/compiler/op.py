@@ -389,7 +389,7 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
         return with_argument_errors(function)
 
     options = options_of(function)
-    first_option = min((position for _, position, _ in options), default=sys.maxsize)
+    first_option = min((position for _, position, *_ in options), default=sys.maxsize)
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:

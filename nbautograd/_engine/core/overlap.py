@@ -102,6 +102,8 @@ def check_operand(t: Tensor, other: Tensor, what: str) -> None:
 
 def _meet(a: Any, b: Any) -> bool:
     """Return whether two dense arrays share memory."""
+    if a.__class__ is np.ndarray is b.__class__ and not np.may_share_memory(a, b):  # at once, in the usual case
+        return False
     if not a.size or not b.size or backend.of(a) is not backend.of(b):
         return False
     if (isinstance(a, (np.ndarray, np.generic)) or backend.is_bare(a)) and not np.may_share_memory(a, b):

@@ -39,14 +39,24 @@ def _counts(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, in
     return counts
 
 
+@functools.lru_cache(maxsize=64)
+def _divisors(dtype: Any, *windows: Any) -> Any:
+    """Return the divisor of the windows' sums: a number if they share it, otherwise an array."""
+    counts = _counts(*windows)
+    if (counts == counts.flat[0]).all():
+        return float(counts.flat[0])
+    counts = counts.astype(dtype)
+    counts.flags.writeable = False
+    return counts
+
+
 def _divisor(x: Any, size: Ints, out: Ints, options: Any) -> Any:
     kernel, stride, padding, include_pad, override = options
     if override is not None:
         return override
-    counts = _counts(size, out, kernel, stride, padding, include_pad)
-    if (counts == counts.flat[0]).all():
-        return float(counts.flat[0])
-    return backend.module(backend.device_of(x)).asarray(counts.astype(x.dtype if x.dtype.kind == "f" else np.float64))
+    dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
+    divisors = _divisors(dtype, size, out, kernel, stride, padding, include_pad)
+    return divisors if divisors.__class__ is float else backend.module(backend.device_of(x)).asarray(divisors)
 
 
 def _laid_out(result: Any, input: Any, dims: int) -> Any:
@@ -67,11 +77,14 @@ def _avg_pool(input: Tensor, out: Ints, options: Any) -> Tensor:
     for d, (m, k, s, p) in enumerate(zip(out, kernel, stride, padding, strict=True), first):
         # Separable: one dimension after the other. The padding is 0 and is skipped.
         x, n = sums, sums.shape[d]
-        sums = np.zeros_like(x, shape=(*x.shape[:d], m, *x.shape[d + 1 :]), order="C")
+        first_is_whole = k > 0 and _inside(-p, s, m, n) == (0, m)
+        make = np.empty_like if first_is_whole else np.zeros_like
+        sums = make(x, shape=(*x.shape[:d], m, *x.shape[d + 1 :]), order="C")
         for i in range(k):
             low, high = _inside(i - p, s, m, n)
             if low < high:
-                sums[_every(d, low, 1, high - low)] += x[_every(d, low * s + i - p, s, high - low)]
+                part, added = sums[_every(d, low, 1, high - low)], x[_every(d, low * s + i - p, s, high - low)]
+                np.add(0 if first_is_whole and not i else part, added, out=part)
     divisor = _divisor(input, input.shape[first:], out, options)
     means = sums / divisor
     means = np.trunc(means).astype(input.dtype) if input.dtype.kind in "iu" else means
