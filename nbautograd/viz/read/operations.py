@@ -119,11 +119,9 @@ class OperationReader:
         """(the parameter's name, its name in the picture), for the known arguments of an operation."""
         trace, edges = self.walk.traces[node], self.walk.next[node]
         if trace is None or not trace.operands:
-            names = tuple(attribute(introspect.declared(node, self.walk.names[node]), "inputs") or ()) or (
-                "input",
-                "other",
-            )
-            if len(edges) == 3 and self.walk.names[node].startswith("Addmm"):
+            own = self.walk.names[node]
+            names = tuple(attribute(introspect.declared(node, own), "inputs") or ()) or ("input", "other")
+            if len(edges) == 3 and own.startswith("Addmm"):
                 names = ("bias", "input", "other")
             return [
                 (names[i] if i < len(names) else f"input{i}", self.names.slot_name(node, i)) for i in range(len(edges))
