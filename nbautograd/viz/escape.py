@@ -125,6 +125,7 @@ def fit_path(path: str, room: float, size: float) -> str:
     return fit(path, room, size)
 
 
+@lru_cache(maxsize=2048)
 def columns(text: str) -> int:
     """Return the number of terminal columns that the text takes.
 
@@ -133,11 +134,9 @@ def columns(text: str) -> int:
     """
     if text.isascii():
         return len(text)
-    return sum(0 if _no_width(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def _no_width(c: str) -> bool:
-    return bool(unicodedata.combining(c)) or unicodedata.category(c) in ("Mn", "Me", "Cf")
+    wide = [2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+            if not unicodedata.combining(c) and unicodedata.category(c) not in ("Mn", "Me", "Cf")]  # fmt: skip
+    return sum(wide)
 
 
 def padded(text: str, width: int) -> str:
@@ -145,6 +144,7 @@ def padded(text: str, width: int) -> str:
     return text + " " * (width - columns(text))
 
 
+@lru_cache(maxsize=2048)
 def ordered(text: str) -> str:
     """Return the text, followed by a mark that keeps the order of later text if it is written from right to left."""
     if text.isascii() or not any(unicodedata.bidirectional(c) in ("R", "AL") for c in text):

@@ -71,6 +71,25 @@ def naming_frames() -> set[str]:
     return {name for name, node in attributes if node.attr in ("co_name", "co_qualname")}
 
 
+def tangled() -> set[str]:
+    """Return the functions with more than 20 branches: conditions, loops, handlers, and parts of ``and`` and ``or``."""
+    kinds = (ast.If, ast.For, ast.While, ast.ExceptHandler, ast.IfExp, ast.Assert, ast.comprehension, ast.match_case)
+    found = set()
+    for name in SOURCES:
+        for function in ast.walk(tree(name)):
+            if isinstance(function, ast.FunctionDef):
+                branches, parts = 1, [*function.body]
+                while parts:
+                    part: ast.AST = parts.pop()
+                    branches += isinstance(part, kinds) + len(getattr(part, "ifs", ()))
+                    branches += len(part.values) - 1 if isinstance(part, ast.BoolOp) else 0
+                    inner = isinstance(part, (ast.FunctionDef, ast.ClassDef))
+                    parts += () if inner else ast.iter_child_nodes(part)
+                if branches > 20:
+                    found.add(f"{name}.{function.name}")
+    return found
+
+
 RATCHETS = {
     "entries at the top": (entries, 9),
     "classes of one name": (twice, 23),
@@ -78,6 +97,7 @@ RATCHETS = {
     "classes that look names up": (substituters, 4),
     "modules that name frames": (naming_frames, 8),
     "files that the first save runs": (saving, 18),
+    "functions of more than 20 branches": (tangled, 75),
 }
 """The counted facts, with their numbers: a number may fall, and is then written down here."""
 

@@ -113,8 +113,6 @@ def apply_inplace(
     elif is_grad_enabled() and dispatch_mode.is_on() and t.__class__ is not BatchedTensor:
         former = own_copy(t)  # hooks on saved tensors may keep their tensor
     try:
-        if name == "abs_" and t.is_complex():
-            raise DtypeError("In-place abs is not supported for complex tensors.")
         result = function(former, *args, **kwargs)
         if keeps_history:
             with no_grad():

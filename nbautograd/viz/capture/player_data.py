@@ -43,7 +43,7 @@ def plain(value: Any) -> Any:
         return value
     made = {}
     for name, part in parts:
-        made[name] = part if type(part) in ATOMS else plain(part)
+        made[name] = part if not part or type(part) in ATOMS else plain(part)
     return made
 
 

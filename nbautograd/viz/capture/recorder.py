@@ -96,16 +96,11 @@ class Recorder:
 
     # -- helpers -------------------------------------------------------------------
 
-    @property
-    def model(self) -> GraphModel:
-        """The graph that is running, with all its operations."""
-        return self.log.model
-
     def _frame(self, kind: str, title: str, **fields: Any) -> Frame:
         return Frame(kind, self.log.scene, self.passes, title, **fields)
 
     def _key(self, node: Any) -> str | None:
-        return self.model.handles.of(node)
+        return self.log.model.handles.of(node)
 
     # -- events -------------------------------------------------------------------
 
@@ -115,7 +110,7 @@ class Recorder:
         self.arrived, self.finite, self.seen_bad, self.open, self.bad_from = {}, True, False, None, ""
         self.creates, self.created = event.create_graph, {}
         self.seeds = event.gradients if event.create_graph else ()
-        self.joints, self.kept = Joints(self.model), kept_before(self.model)
+        self.joints, self.kept = Joints(self.log.model), kept_before(self.log.model)
         resets = self._meet_leaves()
         given, seeds = self._seeds(event)
         several = say("several_roots", sum=sum_of(given)) if given[1:] else ""
@@ -131,8 +126,8 @@ class Recorder:
                 subtitle=f"{roots}.backward({self.seed})",
                 words=several,
                 caption=". ".join(filter(None, [starts, several, *resets, *(product.text for product in products)])),
-                node=self.model.roots[0] if self.model.roots else "",
-                active=tuple(self.model.roots),
+                node=self.log.model.roots[0] if self.log.model.roots else "",
+                active=tuple(self.log.model.roots),
                 leaves={key: leaf.state() for key, leaf in met.items()} | self.joints.states(drawn),
                 ledger={key: leaf.row() for key, leaf in met.items()},
                 receives=tuple(seeds),
@@ -175,22 +170,22 @@ class Recorder:
     @property
     def _root(self) -> str:
         """The name of the differentiated value: the root's name, or L for several roots."""
-        model = self.model
+        model = self.log.model
         return model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
 
     def _seed_name(self, root: str, gradient: Any) -> str:
         """Return the name of the gradient that a pass starts with: of the given one, or of the default."""
         if self.seed:
             return self.seed
-        if len(self.model.roots) > 1:
+        if len(self.log.model.roots) > 1:
             return gradient_name("", "L", root)
         return "gradient" if math.prod(getattr(gradient, "shape", ())) > 1 else gradient_name("", root, root)
 
     def _meet_leaves(self) -> list[str]:
         """Start the rows of this pass's leaves, and describe the changes of their ``.grad`` since the last pass."""
-        handles, self.leaves, said = self.model.handles, {}, []
+        handles, self.leaves, said = self.log.model.handles, {}, []
         tensors = {handles.leaves[id(t)]: t for t in handles.kept if id(t) in handles.leaves}
-        for node in self.model.leaves:
+        for node in self.log.model.leaves:
             tensor = tensors.get(node.id)
             grad = getattr(tensor, "grad", None)
             leaf = self.leaves[node.id] = LeafAccount(node, tensor, self.log.pool)
@@ -203,7 +198,7 @@ class Recorder:
 
     def _result_name(self, key: str, index: int = 0) -> str:
         """Return the name of a node's result in the picture."""
-        node, model = self.model.by_id[key], self.model
+        node, model = self.log.model.by_id[key], self.log.model
         if node.kind != "op":
             return node.symbol if node.kind == "group" else node.name
         result = model.results.get((key, index))
@@ -213,7 +208,7 @@ class Recorder:
         key = self._key(event.node)
         if key is None:
             return
-        node, model = self.model.by_id[key], self.model
+        node, model = self.log.model.by_id[key], self.log.model
         if node.kind == "leaf":
             self.open = self._frame("accumulate", "AccumulateGrad", node=key, active=(key,))
             return
@@ -258,19 +253,19 @@ class Recorder:
         key, target = self._key(event.node), self._key(event.to)
         if key is None or target is None:
             return
-        edge = self.model.flows.get((key, event.index))
+        edge = self.log.model.flows.get((key, event.index))
         shown, name = values.text(event.gradient), self._result_name(target, event.to_index)
         changes: dict[str, Any] = {}
         if edge is not None and self.open is not None:
             self.open = self.log.with_gradient(self.open, edge.id, event.gradient)
             changes["active"] = (*self.open.active, edge.id)
         if edge is not None and self.open is not None and not self.log.is_inner:
-            written = equations(self.model.by_id[key], event.index, shown, self.open.receives)
+            written = equations(self.log.model.by_id[key], event.index, shown, self.open.receives)
             names = (self.open.receives[0][0] if self.open.receives else "", gradient_name(self.seed, self._root, name))
-            pair = pair_of(self.model, key)
+            pair = pair_of(self.log.model, key)
             chain = [
                 chain_step(event.node, formula, edge.id, names, self.came, event.gradient, self.log.pool, pair)
-                for formula in self.model.by_id[key].formulas
+                for formula in self.log.model.by_id[key].formulas
                 if formula.slot == event.index and self.came.gradients
             ]
             changes["sends"] = (*self.open.sends, (name, shown))
@@ -302,9 +297,10 @@ class Recorder:
         alarms: tuple[str, ...] = ()
         if first:
             alarms = (say("first_bad"),)
-            why = diagnostics.first_bad(node, self.came.gradient, gradient, diagnostics.operand_names(self.model, key))
+            names = diagnostics.operand_names(self.log.model, key)
+            why = diagnostics.first_bad(node, self.came.gradient, gradient, names)
             notes = (why,) if why else ()
-            self.bad_from = self.model.by_id[key].expression or self.model.by_id[key].name
+            self.bad_from = self.log.model.by_id[key].expression or self.log.model.by_id[key].name
             self.open = self.open.but(notes=(*self.open.notes, *alarms, *notes), alarms=(*alarms, *notes))
         self.open = self.open.but(bad=(*self.open.bad, *((key,) if first else ()), edge))
 
@@ -345,7 +341,7 @@ class Recorder:
         if self.creates:
             self.created[f"{name}.grad"] = tensor
         numbers = f"{before} + {incoming} = {after}" if event.before is not None else f"None → {after}"
-        root = self._result_name(self.model.roots[0]) if len(self.model.roots) == 1 else "L"
+        root = self._result_name(self.log.model.roots[0]) if len(self.log.model.roots) == 1 else "L"
         added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", root, name]
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
         terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
@@ -379,7 +375,7 @@ class Recorder:
             return
         name, shown = self._result_name(key, event.index), values.inline(event.gradient)
         if self.creates:
-            root = self._result_name(self.model.roots[0]) if len(self.model.roots) == 1 else "L"
+            root = self._result_name(self.log.model.roots[0]) if len(self.log.model.roots) == 1 else "L"
             self.created[gradient_name("", root, name)] = event.gradient
         if self.open is not None and self.open.kind == "op":
             self.open = self.open.but(notes=(*self.open.notes, say("takes_note", value=shown, name=name)))
@@ -416,7 +412,7 @@ class Recorder:
         notes = "".join(say("note_in_caption", note=note) for note in frame.notes)
         told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
         quantity = f"{called(self.seed)}ᵀ{self._root}" if self.seed else self._root
-        words = op_words(self.model.by_id[frame.node].symbol, quantity, frame.sends, frame.leaves, self.model)
+        words = op_words(self.log.model.by_id[frame.node].symbol, quantity, frame.sends, frame.leaves, self.log.model)
         self.log.append(frame.but(caption=say("op_caption", **told), words=words, leaves=leaves))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
@@ -434,16 +430,16 @@ class Recorder:
     def _fail(self, frame: Frame | None, error: BaseException) -> None:
         """The last frame of a pass that an error ended, with its cures."""
         base = frame or self._frame("error", "backward")
-        root = self._result_name(self.model.roots[0]) if self.model.roots else "…"
-        failure = failures.of_pass(error, self.model.by_id.get(base.node), self.model, root, self.log.resolve)
+        root = self._result_name(self.log.model.roots[0]) if self.log.model.roots else "…"
+        failure = failures.of_pass(error, self.log.model.by_id.get(base.node), self.log.model, root, self.log.resolve)
         self._append_failure(base, failure)
 
     def refuse(self, error: BaseException, tensor: Any) -> None:
         """The only frame of a pass that did not begin, because of its arguments."""
         self.passes += 1
-        failure = failures.refused(error, tensor, self.model, self.log.namespace or {}, self.log.resolve)
+        failure = failures.refused(error, tensor, self.log.model, self.log.namespace or {}, self.log.resolve)
         root = self.log.redrawn(failure.drawn).roots[0]
-        asked = f"{self.model.by_id[root].name}.backward()"
+        asked = f"{self.log.model.by_id[root].name}.backward()"
         self._append_failure(self._frame("error", "backward", subtitle=asked, node=root, active=(root,)), failure)
 
     def _append_failure(self, base: Frame, failure: failures.Failure) -> None:
@@ -489,7 +485,7 @@ class Recorder:
                 say("created"),
                 subtitle=shown,
                 caption=say("created_caption", names=shown),
-                active=tuple(self.model.roots),
+                active=tuple(self.log.model.roots),
                 notes=(say("records_itself"),),
             )
         )

@@ -6,7 +6,7 @@ text and numbers, so it is JSON, and the player needs no other data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -359,8 +359,8 @@ class Timeline:
     def scale(self) -> float:
         """The largest gradient: all tiles of gradients have one scale; 0 for no gradients."""
         numbers = {n for frame in self.frames for n in _gradients(frame) if n >= 0}
-        sizes = (abs(v) for n in numbers if is_tiled(tile := self.tiles[n])
-                 for v in tile.cells if not isinstance(v, str))  # fmt: skip
+        sizes = [abs(v) for n in numbers if is_tiled(tile := self.tiles[n])
+                 for v in tile.cells if not isinstance(v, str)]  # fmt: skip
         return max(sizes, default=0.0)
 
     def ledger(self) -> list[tuple[int, str, LedgerRow]]:
@@ -396,10 +396,8 @@ class Timeline:
         return [tile_json(tile) for tile in self.tiles]
 
 
-def _gradients(frame: Frame) -> Iterator[int]:
+def _gradients(frame: Frame) -> list[int]:
     """The numbers of the tiles that are gradients: a factor may have the same numbers, and one tile with them."""
-    yield from frame.tiles.values()
-    for row in frame.ledger.values():
-        yield from (row.before_tile, row.total_tile, row.after_tile, *row.tiles)
-    for step in frame.chain:
-        yield from (step.upstream, step.product, step.sent)
+    rows = frame.ledger.values()
+    in_rows = [n for row in rows for n in (row.before_tile, row.total_tile, row.after_tile, *row.tiles)]
+    return [*frame.tiles.values(), *in_rows, *[n for s in frame.chain for n in (s.upstream, s.product, s.sent)]]

@@ -8,13 +8,13 @@ picture has them painted here, all cells of one color as one path. Integers are 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nbautograd.viz.draw.lines import number as _n
 from nbautograd.viz.draw.shades import LEVELS, PLAIN, VALUES, Scale, level_name, shade_name
 from nbautograd.viz.draw.svg_text import text_element
-from nbautograd.viz.draw.theme import LIGHT, MONO
+from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS, number_text
@@ -29,6 +29,7 @@ TEXT = 11.0  # width of a number in a cell, in pixels
 AROUND = 8.0  # and beside it
 LEAST = 22.0  # width of a cell with a number, in pixels
 KEY_STEP = 4.0  # width of a color in the legend
+KEY_COLORS = [LIGHT[level_name(number)] for number in range(-LEVELS, LEVELS + 1)]
 DASH = 0.9  # height of the minus sign
 GAP, TIGHT = 1.0, 5.0  # gap between two cells, and the side of cells without a gap
 
@@ -91,11 +92,12 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
     tiled = [tile for tile in tiles if tile is not None and is_tiled(tile)]
     if not tiled:
         return None
-    columns = max(tile.columns for tile in tiled)
-    rows = max(len(tile.cells) // tile.columns for tile in tiled)
+    columns = max([tile.columns for tile in tiled])
+    rows = max([len(tile.cells) // tile.columns for tile in tiled])
     forms = {tile.form for tile in tiled}
     if columns * rows <= MOST_WRITTEN and all(tile.block == (1, 1) for tile in tiled) and BOOLS not in forms:
-        longest = max(width(cell_number(v, tile.form), TEXT, mono=True) for tile in tiled for v in tile.cells)
+        numbers = [cell_number(v, tile.form) for tile in tiled for v in tile.cells]
+        longest = max([width(number, TEXT, mono=True) for number in numbers])
         wide = float(max(math.ceil(longest + AROUND), LEAST))
         most = room.wide if written or INTEGERS in forms else SHORT if rows == 1 else 0.0
         if rows <= room.rows and columns * wide <= most:
@@ -130,8 +132,8 @@ def cell_number(value: float | str, form: str = "") -> str:
 
 def largest_of(tiles: Iterable[Tile | None]) -> float:
     """Return the end of the scale that tiles share; tiles without colors do not count."""
-    colored = (tile.cells for tile in tiles if tile is not None and tile.form not in (BOOLS, INTEGERS))
-    return max((abs(v) for cells in colored for v in cells if not isinstance(v, str)), default=0.0) or 1.0
+    colored = [tile.cells for tile in tiles if tile is not None and tile.form not in (BOOLS, INTEGERS)]
+    return max([abs(v) for cells in colored for v in cells if not isinstance(v, str)], default=0.0) or 1.0
 
 
 def scale_key(x: float, y: float, largest: float) -> str:
@@ -140,16 +142,15 @@ def scale_key(x: float, y: float, largest: float) -> str:
     for text in (say("scale_gradients"), cell_number(-largest)):
         parts.append(text_element(x, y, text, LIGHT["muted"], TEXT))
         x += width(text, TEXT) + 7
-    for number in range(-LEVELS, LEVELS + 1):
-        color = LIGHT[level_name(number)]
+    for color in KEY_COLORS:
         parts.append(f'<rect x="{_n(x)}" y="{_n(y - 8)}" width="{KEY_STEP:g}" height="8" fill="{color}"/>')
         x += KEY_STEP
     parts.append(text_element(x + 6, y, cell_number(largest), LIGHT["muted"], TEXT))
     return f'<g class="nb-key">{"".join(parts)}</g>'
 
 
-def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool = False) -> Iterator[str]:
-    """The cells of a tile as SVG elements, in the light colors.
+def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool = False) -> str:
+    """Return the cells of a tile as SVG, in the light colors.
 
     :param scale: that of its picture.
     :param backed: True if a card is behind them, so that no line shows between.
@@ -174,24 +175,24 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
         if grid.written:
             at = _n(left + wide / 2), _n(top + (grid.high / 2) + 3.5)
             texts.append(f'<text x="{at[0]}" y="{at[1]}">{escape(cell_number(value, tile.form))}</text>')
-    yield f'<g transform="translate({_n(x)} {_n(y)})" stroke-width="{along}">'
+    out = [f'<g transform="translate({_n(x)} {_n(y)})" stroke-width="{along}">']
     if backed:
         whole = columns * grid.wide + 3, math.ceil(len(tile.cells) / columns) * grid.high + 3
-        yield f'<rect x="-2" y="-2" width="{_n(whole[0])}" height="{_n(whole[1])}" rx="2" fill="{LIGHT["bg"]}"/>'
+        out.append(f'<rect x="-2" y="-2" width="{_n(whole[0])}" height="{_n(whole[1])}" rx="2" fill="{LIGHT["bg"]}"/>')
     for name, parts in lines.items():  # cells of one color form one line, as wide as a cell is high
-        yield f'<path d="{"".join(parts)}" stroke="{LIGHT[name]}"/>'
+        out.append(f'<path d="{"".join(parts)}" stroke="{LIGHT[name]}"/>')
     if plain:
-        yield f'<path d="{"".join(plain)}" fill="{LIGHT["bg"]}" stroke="{LIGHT["wire"]}" stroke-width="0.8"/>'
+        out.append(f'<path d="{"".join(plain)}" fill="{LIGHT["bg"]}" stroke="{LIGHT["wire"]}" stroke-width="0.8"/>')
     if below:
-        yield f'<path d="{"".join(below)}" stroke="{LIGHT["fg"]}" stroke-width="{DASH:g}"/>'
+        out.append(f'<path d="{"".join(below)}" stroke="{LIGHT["fg"]}" stroke-width="{DASH:g}"/>')
     if crossed:
-        yield (
+        out.append(
             f'<path class="nb-not-finite" d="{"".join(crossed)}" fill="{LIGHT["bad-bg"]}" stroke="{LIGHT["bad"]}" '
             'stroke-width="1.2" stroke-dasharray="2 1.5"/>'
         )
     if texts:
-        yield (
-            f'<g font-family="{escape(MONO)}" font-size="{TEXT:g}" text-anchor="middle" fill="{LIGHT["fg"]}" '
+        out.append(
+            f'<g font-family="{MONO_MARKUP}" font-size="{TEXT:g}" text-anchor="middle" fill="{LIGHT["fg"]}" '
             f'stroke="none">{"".join(texts)}</g>'
         )
-    yield "</g>"
+    return "".join([*out, "</g>"])

@@ -55,9 +55,7 @@ def _told(model: GraphModel) -> str:
             last = i == len(below) - 1
             branch = "" if deeper else "└─ " if last else "├─ "
             stack.append((child, indent + branch, indent + ("" if deeper else "   " if last else "│  ")))
-    lines = [model.label, *model.notes] + [
-        f"{head}  {'  '.join(part for part in about if part)}".rstrip() for head, about in rows
-    ]
+    lines = [model.label, *model.notes] + [f"{head}  {'  '.join(filter(None, about))}".rstrip() for head, about in rows]
     if stack:
         lines.append(say("more_nodes", n=len(model.nodes) - len(seen)))
     return "\n".join(lines)
@@ -108,5 +106,4 @@ def graph_rows(model: GraphModel) -> list[tuple[str, ...]]:
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Columns, each as wide as it needs to be."""
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
-    lines = (map(padded, row, widths) for row in rows)
-    return "\n".join("  ".join(line).rstrip() for line in lines)
+    return "\n".join(["  ".join(map(padded, row, widths)).rstrip() for row in rows])

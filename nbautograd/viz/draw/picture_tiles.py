@@ -21,18 +21,17 @@ class PictureTiles:
 
     def __init__(self, model: GraphModel, state: FrameState, grids: Mapping[str, Grid], painted: bool) -> None:
         self.model, self.state, self.grids, self.painted = model, state, grids, painted
-        self.values = Scale(VALUES, largest_of(node.tile for node in model.nodes if is_tiled(node.tile)))
-        held = [node.grad_tile for node in model.nodes if is_tiled(node.grad_tile)]
-        self.gradients = Scale(GRADIENTS, state.scale or largest_of(held))
         self.colored = False
         """True if a gradient with colors was drawn, which a key explains."""
-        cells = sum(grid.columns * grid.rows for grid in grids.values())
-        self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
-
-    def of_edge(self, key: str) -> Tile | None:
-        """Return the tile of the current gradient on an edge, if any."""
-        tile = self.numbered(self.state.edge_tiles.get(key, -1))
-        return tile if is_tiled(tile) else None
+        on_edges = ((key, state.tiles[number]) for key, number in state.edge_tiles.items() if number >= 0)
+        self.of_edge = {key: tile for key, tile in on_edges if is_tiled(tile)}
+        """The tiles of the current gradients on edges."""
+        if painted:
+            self.values = Scale(VALUES, largest_of([node.tile for node in model.nodes if is_tiled(node.tile)]))
+            held = [node.grad_tile for node in model.nodes if is_tiled(node.grad_tile)]
+            self.gradients = Scale(GRADIENTS, state.scale or largest_of(held))
+            cells = sum([grid.columns * grid.rows for grid in grids.values()])
+            self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
 
     def numbered(self, number: int) -> Tile | None:
         """Return a tile by its number, if it exists."""
@@ -56,5 +55,5 @@ class PictureTiles:
             scale = self.values if of_value else self.gradients
             grid, tile = coarsened(grid, tile, self.finest)
             self.colored |= not of_value
-            cells = (f"<title>{escape(tip)}</title>" if tip else "") + "".join(paint(tile, grid, x, y, scale, back))
+            cells = (f"<title>{escape(tip)}</title>" if tip else "") + paint(tile, grid, x, y, scale, back)
         return [f'<g class="nb-cells" data-cells="{key}" data-grid="{place}">{cells}</g>']

@@ -38,7 +38,7 @@ from nbautograd.viz.draw.cells import Grid, scale_key
 from nbautograd.viz.draw.layout import Box, Layout, Point, layout
 from nbautograd.viz.draw.lines import aside, number as _n, path
 from nbautograd.viz.draw.picture_tiles import PictureTiles
-from nbautograd.viz.draw.theme import LIGHT, MONO, SANS, SMALLEST
+from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP, SANS_MARKUP, SMALLEST
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
@@ -110,7 +110,7 @@ class _Picture:
         head = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" viewBox="0 0 {w} {h}" width="{w}" '
             f'height="{h}" role="img" aria-labelledby="{p}-title {p}-desc" '
-            f'font-family="{escape(SANS)}" font-size="12">',
+            f'font-family="{SANS_MARKUP}" font-size="12">',
             f'<title id="{p}-title">{escape(self.title)}</title>',
             f'<desc id="{p}-desc">{escape(self.description or self.model.label, 20_000)}</desc>',
             "<defs>",
@@ -205,7 +205,7 @@ class _Picture:
         if not self.places.labels:
             return
         self.out.append(
-            f'<g font-family="{escape(MONO)}" font-size="11.5" text-anchor="middle" stroke="{LIGHT["bg"]}" '
+            f'<g font-family="{MONO_MARKUP}" font-size="11.5" text-anchor="middle" stroke="{LIGHT["bg"]}" '
             'stroke-width="4" stroke-linejoin="round" paint-order="stroke">'
         )
         for edge in self.model.edges:
@@ -214,7 +214,8 @@ class _Picture:
                 continue
             active, shown = edge.id in self.state.active, self.state.labels.get(edge.id, "")
             bad = edge.id in self.state.bad
-            if self.tiles.of_edge(edge.id):
+            tile = self.tiles.of_edge.get(edge.id)
+            if tile:
                 shown = ""
             weight = ' font-weight="700"' if active else ""
             state = " nb-active" * active + " nb-bad" * bad
@@ -224,7 +225,7 @@ class _Picture:
             )
             if edge.id in self.state.sums:
                 grid = self.tiles.grids.get(edge.id)
-                count, tile = f"{self.state.sums[edge.id]:,}", self.tiles.of_edge(edge.id)
+                count = f"{self.state.sums[edge.id]:,}"
                 wide = label_size(shown)[0]
                 said = count if shown == "Σ" and not tile else f"Σ {count}"
                 if grid is not None and tile:
@@ -239,7 +240,9 @@ class _Picture:
             grid, spot = self.tiles.grids.get(edge.id), self.places.labels.get(edge.id)
             if grid is not None and spot is not None:
                 x, y = spot[0] - grid.size[0] / 2, spot[1] - grid.size[1] / 2
-                self.out += self.tiles.drawn(edge.id, self.tiles.of_edge(edge.id), x, y, self.state.labels.get(edge.id))
+                self.out += self.tiles.drawn(
+                    edge.id, self.tiles.of_edge.get(edge.id), x, y, self.state.labels.get(edge.id)
+                )
 
     # -- nodes -------------------------------------------------------------------
 
@@ -247,7 +250,7 @@ class _Picture:
         """A box or a pill."""
         box, now = self.places.boxes[node.id], self.state
         states = {"active": now.active, "done": now.done, "bad": now.bad, "freed": now.freed}
-        classes = "".join(f" nb-{name}" for name, ids in states.items() if node.id in ids)
+        classes = "".join([f" nb-{name}" for name, ids in states.items() if node.id in ids])
         kind = {"group": "op nb-group", "pile": "leaf nb-group"}.get(node.kind, node.kind)
         self.out.append(f'<g class="nb-node nb-{kind}{classes}" data-node="{node.id}">')
         self.out.append(f"<title>{escape(_tip(node))}</title>")
@@ -456,7 +459,7 @@ class _Picture:
         if not text and not slot:
             return
         attributes = f' data-slot="{slot}"' * bool(slot) + f' text-anchor="{anchor}"' * bool(anchor)
-        attributes += f' font-family="{escape(MONO)}"' * mono
+        attributes += f' font-family="{MONO_MARKUP}"' * mono
         attributes += ' font-weight="700"' * bold + ' font-style="italic"' * italic
         if mono and is_alarming(text):
             cls, color = f"{cls} nb-bad-text", LIGHT["bad"]
@@ -484,7 +487,7 @@ def _tip(node: Node) -> str:
     lines = [node.expression or node.name, node.name if node.expression else "", node.value, about]
     if node.kind in ("group", "pile"):
         lines = [node.symbol, node.name, node.label, about]
-    kept = ", ".join(f"{s.name} {s.nbytes:,} B" for s in (node.saved or ())[:6])
+    kept = ", ".join([f"{s.name} {s.nbytes:,} B" for s in (node.saved or ())[:6]])
     lines += [
         node.module or " / ".join(node.scope),
         node.where,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nbautograd.viz.draw.lines import number
-from nbautograd.viz.draw.theme import MONO, SMALLEST
+from nbautograd.viz.draw.theme import MONO_MARKUP, SMALLEST
 from nbautograd.viz.escape import escape
 
 __all__ = ["text_element"]
@@ -26,6 +26,6 @@ def text_element(
     '<text x="4" y="20" font-size="11" fill="#000" font-weight="700">a &lt; b</text>'
     """
     more = ' font-weight="700"' * bold + f' text-anchor="{anchor}"' * bool(anchor)
-    more += f' font-family="{escape(MONO)}"' * mono
+    more += f' font-family="{MONO_MARKUP}"' * mono
     size = max(size, SMALLEST)
     return f'<text x="{number(x)}" y="{number(y)}" font-size="{size:g}" fill="{ink}"{more}>{escape(text)}</text>'

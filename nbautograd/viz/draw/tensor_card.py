@@ -15,7 +15,7 @@ import numpy as np
 from nbautograd.viz.draw.cells import DASH
 from nbautograd.viz.draw.shades import GRADIENTS, VALUES, Scale, shade_name
 from nbautograd.viz.draw.svg_text import text_element
-from nbautograd.viz.draw.theme import LIGHT, SANS, SMALLEST
+from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP, SMALLEST
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -58,7 +58,7 @@ def card_svg(tensor: Any, name: str = "") -> str:
     top_lines += [text_element(12, 41 + 17 * i, line, LIGHT["fg"], 11.5, mono=True) for i, line in enumerate(lines)]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole:.0f} {height:.0f}" width="{whole:.0f}" '
-        f'height="{height:.0f}" role="img" font-family="{escape(SANS)}">'
+        f'height="{height:.0f}" role="img" font-family="{SANS_MARKUP}">'
         f"<title>{escape(say('card_of', name=title))}</title><desc>{escape('. '.join(lines))}</desc>"
         f'<rect x="0.5" y="0.5" width="{whole - 1:.0f}" height="{height - 1:.0f}" rx="8" fill="{LIGHT["bg"]}" '
         f'stroke="{LIGHT["line"]}"/>{"".join([*top_lines, *body])}</svg>\n'

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from nbautograd.viz.draw.shades import shades
+from nbautograd.viz.escape import escape
 
 __all__ = [
     "DARK",
@@ -18,7 +19,9 @@ __all__ = [
     "HOSTS",
     "LIGHT",
     "MONO",
+    "MONO_MARKUP",
     "SANS",
+    "SANS_MARKUP",
     "SMALLEST",
     "STILL",
     "adaptive",
@@ -66,6 +69,8 @@ SANS = (
     "sans-serif"
 )
 MONO = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace"
+SANS_MARKUP, MONO_MARKUP = escape(SANS), escape(MONO)
+"""The fonts in an attribute of SVG."""
 SMALLEST = 11.0  # width of a text in pixels, at a size of 100 %
 
 _DARK_HOSTS = (
@@ -141,7 +146,7 @@ def adaptive(svg: str) -> str:
     '<svg><style>@media (prefers-color-scheme:dark){[fill="#ffffff"]{fill:#111418}}</style><rect fill="#ffffff"/></svg>'
     """
     paints = sorted({paint for paint in _PAINT.findall(svg) if paint[1] in _EXCHANGE})
-    rules = "".join(f'[{what}="{color}"]{{{what}:{_EXCHANGE[color]}}}' for what, color in paints)
+    rules = "".join([f'[{what}="{color}"]{{{what}:{_EXCHANGE[color]}}}' for what, color in paints])
     start = svg.index(">") + 1
     return f"{svg[:start]}<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{svg[start:]}"
 

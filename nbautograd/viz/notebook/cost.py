@@ -171,7 +171,7 @@ def cost(computation: Callable[[], Any] | Any, *, namespace: Mapping[str, Any] |
 
 def _backward(root: Any, walk: GraphWalk) -> str:
     """Run the backward pass; return why it did not run."""
-    leaves = [variable for node in walk.next if (variable := attribute(node, "variable")) is not None]
+    leaves = [*walk.variables.values()]
     if root.grad_fn is None or not leaves:
         return "cost_no_graph"
     if any(saved_of(node)[1] for node in walk.order):

@@ -174,7 +174,7 @@ def _gradients(
     """The first operation, in the order of a backward pass, that receives another gradient."""
     flows: list[Flow] = []
     for root, walk in zip((a, b), walks, strict=True):
-        leaves = [variable for node in walk.next if (variable := attribute(node, "variable")) is not None]
+        leaves = [*walk.variables.values()]
         if root.grad_fn is None or not leaves:
             return []
         flows.append(flow_of(root, leaves, walk))

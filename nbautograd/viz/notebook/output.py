@@ -96,11 +96,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "")
     >>> table([], [["<w>", "1"]])
     '<table><thead><tr></tr></thead><tbody><tr><th scope="row">&lt;w&gt;</th><td>1</td></tr></tbody></table>'
     """
-    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    lines = (
-        f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in rest)}</tr>'
+    top = "".join([f'<th scope="col">{escape(cell)}</th>' for cell in head])
+    lines = [
+        f'<tr><th scope="row">{escape(first)}</th>{"".join([f"<td>{escape(cell)}</td>" for cell in rest])}</tr>'
         for first, *rest in rows
-    )
+    ]
     about = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{about}<thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 

@@ -82,7 +82,7 @@ class Recording(Figure):
         """Summarize the recording in one line."""
         if not self.scenes:
             return say("no_pass")
-        passes = max((frame.backward for frame in self.timeline.frames), default=0)
+        passes = max([frame.backward for frame in self.timeline.frames], default=0)
         more = f" · {say('n_passes', n=passes)}" if passes > 1 else ""
         first = next((f.scene for f in reversed(self.timeline.frames) if f.kind != "created"), -1)
         ended = "".join(f" · {frame.words}" for frame in self._failed)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from nbautograd.viz.draw.svg_text import text_element
-from nbautograd.viz.draw.theme import LIGHT, SANS
+from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
@@ -110,7 +110,7 @@ class Tangent:
         walked = [at(x, y) for (x, _), y in zip(self.points, self._heights, strict=True) if math.isfinite(y)]
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" width="{WIDE}" height="{HIGH}" '
-            f'role="img" font-family="{escape(SANS)}"><title>{escape(self.label)}</title>'
+            f'role="img" font-family="{SANS_MARKUP}"><title>{escape(self.label)}</title>'
             f"<desc>{escape(repr(self), 2000)}</desc>"
             "<style>@media (prefers-reduced-motion:reduce){.nb-walk{display:none}.nb-end{display:inline}}</style>"
             f'<clipPath id="nb-plot"><rect x="{LEFT}" y="{TOP - 8}" width="{WIDE - LEFT - RIGHT}" '

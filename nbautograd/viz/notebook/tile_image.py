@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbautograd.viz.draw.cells import BOX, grid_of, paint, scale_key
 from nbautograd.viz.draw.shades import GRADIENTS, Scale
-from nbautograd.viz.draw.theme import SANS
+from nbautograd.viz.draw.theme import SANS_MARKUP
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
@@ -19,7 +19,7 @@ def gradient_image(text: str, tile: Tile | None, largest: float) -> str:
     if tile is None or grid is None:
         return escape(text)
     wide, high = grid.size
-    drawn = drawing(wide, high, "".join(paint(tile, grid, 0, 0, Scale(GRADIENTS, largest))))
+    drawn = drawing(wide, high, paint(tile, grid, 0, 0, Scale(GRADIENTS, largest)))
     return output.image(drawn, text)
 
 
@@ -36,5 +36,5 @@ def drawing(wide: float, high: float, inside: str) -> str:
     """
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:g}" height="{high:g}" viewBox="0 0 {wide:g} {high:g}" '
-        f'font-family="{escape(SANS)}">{inside}</svg>'
+        f'font-family="{SANS_MARKUP}">{inside}</svg>'
     )

@@ -360,7 +360,7 @@ def _state(parameter: Any, grad: Any, walk: GraphWalk | None) -> str:
     if not parameter.requires_grad:
         return say("why_frozen")
     if grad is None:
-        reached = walk is not None and any(attribute(node, "variable") is parameter for node in walk.next)
+        reached = walk is not None and any(variable is parameter for variable in walk.variables.values())
         return say("why_waits" if reached else "why_not_called")
     kind = _kind(grad)
     return "" if kind == "number" else say(f"why_state_{kind}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,10 @@ class Expressions:
         self.bundle = bundle
         self.scope: dict[str, Any] = {"np": np}
         self.written: dict[Any, ast.expr] = {}
-        """Bodies and formulas in which operands still have the names of the declaration, by all that they depend on."""
+        """Bodies and formulas in which operands still have the names of the declaration, by all that they depend on:
+        those that call functions of this program; others are shared by all programs."""
+        self.calls = False
+        """True if the expression that is being written calls a function of this package."""
 
     def function(self, function: Any, style: str = READABLE) -> str:
         """The name of a function of this package in the program."""
@@ -75,7 +78,7 @@ class Expressions:
             if style != PLAIN or not is_body and held is not value:
                 raise
             own = self.bundle.imported(module, name, is_body)
-        self.scope[own] = value
+        self.scope[own], self.calls = value, True
         return own
 
     def constant(self, module: str, value: Any) -> str:
@@ -87,13 +90,8 @@ class Expressions:
 
     def body_call(self, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         """The result of an operation."""
-        key = _key((op.name, None, style, dtype), operands)
-        tree = self.written.get(key) if key is not None else None
-        if tree is None:
-            tree = self._body(op, operands, style, dtype)
-            if key is not None:
-                self.written[key] = copied(tree)
-        return with_operands(copied(tree), operands, style)  # type: ignore[no-any-return]
+        key = _key((op.body, None, style, dtype), operands)
+        return self.known(key, operands, style, lambda: self._body(op, operands, style, dtype))
 
     def _body(self, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         arguments = [ast.Name(name) for name in op.positional]
@@ -109,13 +107,20 @@ class Expressions:
 
         :param dtype: the dtype of the computation.
         """
-        key = _key((op.name, text, style, dtype), operands)
-        tree = self.written.get(key) if key is not None else None
+        key = _key((op.body, text, style, dtype), operands)
+        return self.known(key, operands, style, lambda: self._formula(text, op, operands, style, dtype))
+
+    def known(self, key: Any, operands: Mapping[str, Operand], style: str, write: Callable[[], ast.expr]) -> ast.expr:
+        """An expression with the variables of the program: a known one, or what ``write`` returns."""
+        tree = self.written.get(key) or _shared.get(key)
         if tree is None:
-            tree = self._formula(text, op, operands, style, dtype)
+            self.calls = False
+            tree = write()
             if key is not None:
-                self.written[key] = copied(tree)
-        return with_operands(copied(tree), operands, style)  # type: ignore[no-any-return]
+                (self.written if self.calls or len(_shared) >= MAX_SHARED else _shared)[key] = copied(tree)
+        else:
+            tree = copied(tree)
+        return with_operands(tree, operands, style)  # type: ignore[no-any-return]
 
     def _formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         tree = parsed(text)
@@ -124,6 +129,10 @@ class Expressions:
         tree = with_options(with_metadata(tree, operands), operands)  # so that no false statement is written
         writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
         return writer.visit(tree)  # type: ignore[no-any-return]
+
+
+MAX_SHARED = 2000  # expressions
+_shared: dict[Any, ast.expr] = {}
 
 
 def _key(about: tuple[Any, ...], operands: Mapping[str, Operand]) -> Any:
@@ -340,11 +349,13 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
     trees = {name: o.short if readable and o.short is not None else o.tree for name, o in operands.items()}
 
     def change(part: Any) -> Any:
-        if isinstance(part, ast.Name) and part.id.startswith(_VARIABLE):
+        if part.__class__ is not ast.Name:
+            return part
+        if part.id.startswith(_VARIABLE):
             return ast.Name(part.id.removeprefix(_VARIABLE), part.ctx)
-        return part
+        return copied(trees[part.id]) if part.id in trees else part
 
-    return _folded(rewritten(substituted(tree, trees), change))
+    return _folded(rewritten(tree, change))
 
 
 def _folded(tree: Any) -> Any:

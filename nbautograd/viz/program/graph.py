@@ -73,10 +73,11 @@ class Graph:
 
 def place_of(node: Any) -> str:
     """The line that made a node: ``In [2], line 3``; nothing where tracing was off."""
-    if node.trace is None:
+    trace = node.trace
+    if trace is None:
         return ""
-    label, _ = SourceLocator.locate(node.trace.filename, node.trace.lineno)
-    return " ".join(f"{label}, line {node.trace.lineno}".split())[:80]
+    label, _ = SourceLocator.locate(trace.filename, trace.lineno)
+    return " ".join(f"{label}, line {trace.lineno}".split())[:80]
 
 
 def refuse(node: Any, reason: str) -> ProgramError:

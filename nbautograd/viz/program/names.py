@@ -6,12 +6,14 @@ import builtins
 import keyword
 import re
 import unicodedata
+from functools import lru_cache
 
 __all__ = ["Names", "identifier"]
 
 RESERVED = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "torch", "data", "plus"}
 
 
+@lru_cache(2000)
 def identifier(text: str) -> str:
     """Any text as an identifier: letters, digits and underscores of it, in the form that Python compares.
 

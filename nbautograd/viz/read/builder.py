@@ -16,12 +16,12 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, levels, values
-from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
 from nbautograd.viz.read.module_scopes import module_paths, module_scopes
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
-from nbautograd.viz.read.notes import line_of, remarks, trace_of
-from nbautograd.viz.read.operations import OperationReader
+from nbautograd.viz.read.notes import line_of, remarks
+from nbautograd.viz.read.operations import OperationReader, single_numbers
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.read.turns import Turns, name_of, turns_of
 from nbautograd.viz.read.walk import GraphWalk
@@ -108,8 +108,8 @@ class _Builder:
         walk = self.walk
         ungraphed = [self.leaf(None, tensor) for node, _, tensor in walk.roots if node is None]
         for node in walk.next:
-            if attribute(node, "variable") is not None:
-                self.ids[node, 0] = self.leaf(node, node.variable)
+            if node in walk.variables:
+                self.ids[node, 0] = self.leaf(node, walk.variables[node])
             else:
                 self.operation(node)
         for node in walk.ops:
@@ -180,7 +180,7 @@ class _Builder:
 
     def operation(self, node: Any) -> None:
         """The pill of an operation, and the boxes of its results."""
-        name, trace = node_name(node), trace_of(node)
+        name, trace = self.walk.names[node], self.walk.traces[node]
         key = self.new_id()
         self.handles.ops[node] = key
         cls = introspect.declared(node, name)
@@ -212,6 +212,7 @@ class _Builder:
         value, shape, dtype = self.reader.result(node, 0)
         first, more, _ = value.partition("\n")
         saved, freed = introspect.saved_of(node)
+        arguments, operands = self.reader.arguments(node), introspect.operands_of(node)
         return replace(
             known,
             value="" if boxed or not value else first + "…" * bool(more),
@@ -219,12 +220,12 @@ class _Builder:
             shape=shape,
             dtype=dtype,
             named=bool(self.names.variables.output(node, 0)),
-            expression=self.reader.expression(node, known.symbol),
-            formulas=self.reader.formulas(node, cls),
+            expression=self.reader.expression(node, known.symbol, arguments),
+            formulas=self.reader.formulas(node, cls, self.reader.known_marks(node, arguments, operands)),
             saved=saved,
-            window=introspect.window_of(node, known.name),
-            operands=self.reader.operands(node),
-            arguments=tuple((name, one_line(shown, 40)) for name, shown in self.reader.arguments(node) if shown),
+            window=introspect.window_of(known.name, operands),
+            operands=single_numbers(operands),
+            arguments=tuple((name, one_line(shown, 40)) for name, shown in arguments if shown),
             freed=freed,
             hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
         )
@@ -242,7 +243,7 @@ class _Builder:
         node, index = output
         if node in self.bare:
             return False
-        if self.names.own_name(node, index):
+        if self.names.own[output]:
             return True
         return index > 0 and bool(self.reader.result(node, index)[0])
 
@@ -274,7 +275,7 @@ class _Builder:
 
     def about_result(self, node: Any, index: int, tensor: Any) -> dict[str, Any]:
         """Return the facts about a result besides its value; without a variable, whether it still lives is chance."""
-        named = self.names.own_name(node, index) or (node, index) in self.names.root_tensors
+        named = self.names.own[node, index] or (node, index) in self.names.root_tensors
         return self.reader.about(tensor, node) if tensor is not None and named else {}
 
     def constant(self, operand: Any, element: str, user: Any) -> str:
@@ -306,7 +307,7 @@ class _Builder:
 
     def cut(self, name: str, user: Any) -> tuple[str, tuple[str, ...]]:
         """Return the call that cut a constant off from the graph, and a note on it; empty if unknown."""
-        trace = trace_of(user)
+        trace = self.walk.traces[user]
         cut = cut_of(name, trace.filename, trace.lineno, self.names.variables.by_name) if name and trace else None
         if cut is None:
             return "", ()

@@ -162,11 +162,11 @@ def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool]:
         names = {name: one_line(name, 40).removeprefix("s_") for name in sorted(kept)}
     else:
         try:
-            kept = {name: getattr(node, name) for name in _saved_names_of(node)}
+            kept = {own: getattr(node, name) for own, name in saved_names(node).items()}
         except Exception:
             return (), True
         kept = {name: value for name, value in kept.items() if is_tensor(value)}
-        names = {name: _own_name(name) for name in sorted(kept)}
+        names = {name: name for name in kept}
     return tuple(
         Saved(
             names[n],
@@ -180,41 +180,34 @@ def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool]:
 
 def changed_saved(node: Any) -> str:
     """For a node of PyTorch, return the saved value that has been written to since, if any."""
-    for name in _saved_names_of(node):
+    for own, name in saved_names(node).items():
         try:
             getattr(node, name)
         except Exception as error:
             if "inplace" in str(error):
-                return _own_name(name)
+                return own
     return ""
 
 
-def _saved_names_of(node: Any) -> tuple[str, ...]:
-    cls = type(node)
-    if cls not in _known_names:
-        _known_names[cls] = tuple(sorted(name for name in dir(node) if name.startswith("_saved_")))
-    return _known_names[cls]
-
-
-_known_names: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
-
-
-def _own_name(name: str) -> str:
-    own = one_line(name, 48).removeprefix("_saved_")
-    return "input" if own == "self" else own
+_saved_names: WeakKeyDictionary[type, dict[str, str]] = WeakKeyDictionary()
 
 
 def saved_names(node: Any) -> dict[str, str]:
     """The attributes in which one of PyTorch's nodes keeps values, by the names that formulas have for them."""
-    return {_own_name(name): name for name in _saved_names_of(node)}
+    known = _saved_names.get(type(node))
+    if known is None:
+        names = {one_line(name, 48).removeprefix("_saved_"): name for name in sorted(dir(node))
+                 if name.startswith("_saved_")}  # fmt: skip
+        known = _saved_names[type(node)] = {"input" if own == "self" else own: name for own, name in names.items()}
+    return known
 
 
 def operands_of(node: Any) -> dict[str, Any]:
     """Return the values in formulas: the saved ones, and exact ones from the trace."""
     operands = saved_values(node)
-    for name in _saved_names_of(node):
-        if _own_name(name) not in operands:
-            operands[_own_name(name)] = attribute(node, name)
+    for own, name in saved_names(node).items():
+        if own not in operands:
+            operands[own] = attribute(node, name)
     trace = trace_of(node)
     if trace is not None:
         noted = {operand.name: operand.value for operand in trace.operands} | {"result": trace.value}
@@ -235,12 +228,14 @@ def saved_values(node: Any) -> dict[str, Any]:
 # -- names -----------------------------------------------------------------------
 
 
-def window_of(node: Any, name: str) -> tuple[tuple[int, ...], ...]:
-    """For a convolution, return stride, padding, dilation and the number of groups; otherwise nothing."""
+def window_of(name: str, known: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
+    """For a convolution, return stride, padding, dilation and the number of groups; otherwise nothing.
+
+    :param known: its operands.
+    """
     if name != "ConvolutionBackward0":
         return ()
     try:
-        known = operands_of(node)
         if known.get("transposed"):
             return ()
         sides = tuple(tuple(map(int, known[key])) for key in ("stride", "padding", "dilation"))
@@ -319,7 +314,8 @@ class Names:
         return ""
 
     @staticmethod
-    def _public(names: list[str]) -> list[str]:
+    @lru_cache(2000)
+    def _public(names: tuple[str, ...]) -> list[str]:
         public = [name for name in names if not name.startswith("_")] or names[:1]
         first = public[0].partition(".")[0] if public and "." in public[0] else ""  # a parameter of one module
         tied = [name for name in public if first and name.startswith(f"{first}.")]
@@ -331,7 +327,7 @@ class Names:
 
         Return names without their module's name, which is the same: ``emb.weight = out.weight``.
         """
-        names = self._public(self.by_output.get((node, index)) or self.by_tensor.get(id(tensor), []))[:3]
+        names = self._public(tuple(self.by_output.get((node, index)) or self.by_tensor.get(id(tensor), ())))[:3]
         return " = ".join(name.partition(".")[2] or name for name in names) if len(names) > 1 else ""
 
     def whole(self, tensor: Any) -> str:
@@ -340,7 +336,8 @@ class Names:
 
     def tensor(self, tensor: Any) -> str:
         """Return the name of a tensor, or nothing."""
-        return next(iter(self._public(self.by_tensor.get(id(tensor), []))), "") if tensor is not None else ""
+        names = self.by_tensor.get(id(tensor)) if tensor is not None else None
+        return self._public(tuple(names))[0] if names else ""
 
     def element(self, array: Any) -> str:
         """Return ``xs[3]`` for an array that is one element of a variable's tensor along its first dimension, or
@@ -363,7 +360,8 @@ class Names:
 
     def output(self, node: Any, index: int) -> str:
         """Return the name of a result of a node, or nothing."""
-        return next(iter(self._public(self.by_output.get((node, index), []))), "")
+        names = self.by_output.get((node, index))
+        return self._public(tuple(names))[0] if names else ""
 
 
 _OPERATORS = {

@@ -96,7 +96,9 @@ def local_derivative(
         only = next(iter(arrays.values()))
         numbers = _single_number(node, source, only) if kind == DIAGONAL else None
         return numbers if numbers is not None and _comes_to(numbers, wanted) else replace(nothing, unknown="foreign")
-    formula = _Formula(node, source, evaluate, arrays, count, slot)
+    name = node_name(node)
+    count = max(count, 3 if name.startswith("Native") else 1)  # PyTorch keeps only the first of a norm's three results
+    formula = _Formula(source, evaluate, arrays, hasattr(introspect.declared(node, name), "count"), count, slot)
     try:
         with np.errstate(all="ignore"):
             return _numbers(nothing, formula, wanted, work or Work()) or replace(nothing, unknown="differs")
@@ -110,10 +112,11 @@ def local_derivative(
 class _Formula:
     """A formula of a node, with the gradients that came."""
 
-    node: Any
     source: str
     evaluator: Evaluate
     came: Mapping[int, np.ndarray[Any, Any]]
+    several: bool
+    """True if it takes the gradients of several results."""
     count: int
     slot: int
 
@@ -125,11 +128,8 @@ class _Formula:
 
     def evaluate(self, part: str, g: Any = None) -> Any:
         """A part of the formula with another ``g``, for each of the gradients that came where it is a mapping."""
-        several = hasattr(introspect.declared(self.node, node_name(self.node)), "count")
         given = g if isinstance(g, Mapping) else dict.fromkeys(self.came, g)
-        norm = node_name(self.node).startswith("Native")  # PyTorch keeps only the first of its three results
-        count = max(self.count, 3 if norm else 1)
-        parts = [given.get(i) for i in range(count)] if several else next(iter(given.values()))
+        parts = [given.get(i) for i in range(self.count)] if self.several else next(iter(given.values()))
         result = self.evaluator(part, g=parts)
         return result[self.slot] if isinstance(result, (list, tuple)) else result
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise, takewhile
 from typing import Any
 
-from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["module_paths", "module_scopes"]
@@ -38,7 +38,7 @@ def module_scopes(walk: GraphWalk, namespace: Mapping[str, Any]) -> list[Path]:
     for own, earlier in zip(reversed(known), reversed(before), strict=True):
         following = own if own is not None else following
         scopes.append(own if own is not None else _shared(earlier, following))
-    return _completed(scopes[::-1], known, [node_name(node) for node in walk.order])
+    return _completed(scopes[::-1], known, [walk.names[node] for node in walk.order])
 
 
 def _completed(scopes: list[Path], known: list[Path | None], names: list[str]) -> list[Path]:
@@ -57,7 +57,7 @@ def _completed(scopes: list[Path], known: list[Path | None], names: list[str]) -
 
 def _owners(walk: GraphWalk, namespace: Mapping[str, Any]) -> dict[int, Path]:
     """For each parameter in the graph, by id(), the modules around it."""
-    leaves = {id(variable) for node in walk.next if (variable := attribute(node, "variable")) is not None}
+    leaves = {*map(id, walk.variables.values())}
     owners: dict[int, Path] = {}
     for name, module in _modules(namespace):
         classes = {path: type(one).__name__ for path, one in module.named_modules()}
@@ -83,8 +83,12 @@ def _modules(namespace: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The variables that hold modules, those with the most parameters first."""
     modules: dict[int, tuple[int, str, Any]] = {}
     for name, value in list(namespace.items()):
-        methods = ("named_parameters", "named_modules")
-        if isinstance(name, str) and all(callable(attribute(type(value), method)) for method in methods):
+        kind = type(value)
+        if (
+            isinstance(name, str)
+            and callable(attribute(kind, "named_parameters"))
+            and callable(attribute(kind, "named_modules"))
+        ):
             try:
                 size = sum(1 for _ in value.named_parameters())
             except Exception:
@@ -105,8 +109,8 @@ def _around(name: str, parameter: str, classes: Mapping[str, str]) -> Iterator[t
 
 def _path_of(walk: GraphWalk, node: Any, owners: Mapping[int, Path]) -> Path | None:
     """The module that an operation belongs to by the parameters that it uses itself; None where it uses none."""
-    variables = [attribute(to, "variable") for to, _ in walk.next[node] if to is not None]
-    used = [owners[id(variable)] for variable in variables if id(variable) in owners]
+    variables = [id(walk.variables.get(to)) for to, _ in walk.next[node]]
+    used = [owners[variable] for variable in variables if variable in owners]
     if not used:
         return None
     path = used[0]

@@ -10,8 +10,7 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import introspect
-from nbautograd.viz.read.introspect import Names, attribute, node_name
-from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.introspect import Names, attribute
 from nbautograd.viz.read.source_text import SourceTexts
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -79,6 +78,8 @@ class ResultNames:
         self.multiple = {node for node, indices in self.indices.items() if indices != [0]}
         self.root_tensors = {(node, index): tensor for node, index, tensor in walk.roots if node is not None}
         self.leaves = self.name_leaves()
+        outputs = [(node, i) for node in walk.order for i in (self.indices[node] if node in self.multiple else (0,))]
+        self.own = {output: self.own_name(*output) for output in outputs}  # the names of the variables of results
         self.results: dict[tuple[Any, int], str] = {}
         self.by_text: dict[Any, str] = {}  # limit of the results named by their expressions
         self.name_results()
@@ -86,8 +87,7 @@ class ResultNames:
 
     def name_leaves(self) -> dict[int, str]:
         """The names of leaves: their variables', or leaf1, leaf2, …."""
-        variables = [node.variable for node in self.walk.next if attribute(node, "variable") is not None]
-        distinct = {id(variable): variable for variable in variables}.values()
+        distinct = {id(variable): variable for variable in self.walk.variables.values()}.values()
         return {id(leaf): self.variables.tensor(leaf) or f"leaf{i}" for i, leaf in enumerate(distinct, 1)}
 
     def name_results(self) -> None:
@@ -96,19 +96,17 @@ class ResultNames:
         lines = self.names_of_lines(taken)
         texts = self.names_of_texts({*taken, *lines.values(), *self.leaves.values()}, lines)
         unnamed = 0
-        for node in self.walk.order:
-            for index in self.indices[node] if node in self.multiple else (0,):
-                name = self.own_name(node, index)
-                if not name and (node, index) in self.root_tensors:
-                    name = "out" if len(self.walk.roots) == 1 else f"out{len(self.results)}"
-                if not name and index == 0:
-                    name = lines.get(node, "")
-                if not name and index == 0 and node in texts:
-                    name = self.by_text[node] = texts[node]
-                while not name:
-                    unnamed += 1
-                    name = f"t{unnamed}" if f"t{unnamed}" not in taken else ""
-                self.results[node, index] = name
+        for (node, index), name in self.own.items():
+            if not name and (node, index) in self.root_tensors:
+                name = "out" if len(self.walk.roots) == 1 else f"out{len(self.results)}"
+            if not name and index == 0:
+                name = lines.get(node, "")
+            if not name and index == 0 and node in texts:
+                name = self.by_text[node] = texts[node]
+            while not name:
+                unnamed += 1
+                name = f"t{unnamed}" if f"t{unnamed}" not in taken else ""
+            self.results[node, index] = name
 
     def own_name(self, node: Any, index: int) -> str:
         """The name of the variable that holds a result."""
@@ -118,14 +116,14 @@ class ResultNames:
         """Names of results by the lines that assigned them; results of one name, as in a loop, are numbered."""
         assigned: dict[str, list[Any]] = {}
         for node in self.walk.order:
-            trace = trace_of(node)
+            trace = self.walk.traces[node]
             if trace is None or node in self.multiple:
                 continue
             name = self.texts.variable(node) if self.texts is not None else ""
             told = None if name else introspect.assigned(self.lines.of(trace)[1])
-            if told is not None and introspect.same_operation(node_name(node), told[1]):
+            if told is not None and introspect.same_operation(self.walk.names[node], told[1]):
                 name = told[0]
-            if name and not self.own_name(node, 0):
+            if name and not self.own[node, 0]:
                 assigned.setdefault(name, []).append(node)
         return {
             node: one_line(name, 40) + (introspect.subscript(i) if len(nodes) > 1 or name in taken else "")
@@ -139,13 +137,13 @@ class ResultNames:
             return {}
         roots = {node for node, _ in self.root_tensors}
         wanted = [node for node in self.walk.order if node not in self.multiple and node not in roots]
-        told = self.texts.results([node for node in wanted if not self.own_name(node, 0) and node not in lines])
+        told = self.texts.results([node for node in wanted if not self.own[node, 0] and node not in lines])
         return {node: text for node, text in told.items() if text not in taken}
 
     def spelled_out(self, node: Any, index: int) -> str:
         """Return ``out = a + 2*b`` for a root without a variable; nothing for others, or if the code is ambiguous."""
         name = self.results[node, index]
-        text = self.texts.text(node) if self.texts is not None and not self.own_name(node, index) else ""
+        text = self.texts.text(node) if self.texts is not None and not self.own[node, index] else ""
         return f"{name} = {text}" if text and name.startswith("out") else ""
 
     def written_out(self, node: Any) -> str:
@@ -153,9 +151,8 @@ class ResultNames:
         if self.texts is None or node not in self.by_text:
             return ""
         made = self.texts.made[node]
-        return (
-            made.text(most=60) if introspect.same_operation(node_name(node), introspect.operation_of(made.tree)) else ""
-        )
+        is_same = introspect.same_operation(self.walk.names[node], introspect.operation_of(made.tree))
+        return made.text(most=60) if is_same else ""
 
     def operand_name(self, node: Any, operand: Any) -> str:
         """Return the code's text for an argument without a variable; empty if unknown, or if the text is taken.
@@ -171,7 +168,7 @@ class ResultNames:
             return self.root_tensors[node, index]
         if (node, index) in self.variables.tensors:
             return self.variables.tensors[node, index]
-        trace = trace_of(node)
+        trace = self.walk.traces.get(node)
         return trace.output() if trace is not None and index == 0 else None
 
     def base_name(self, base: Any) -> str:
@@ -188,7 +185,4 @@ class ResultNames:
         to, index = edges[slot] if slot < len(edges) else (None, 0)
         if to not in self.walk.next:
             return "" if to is None else "…"
-        variable = attribute(to, "variable")
-        if variable is None:
-            return self.results[to, index]
-        return self.leaves[id(variable)]
+        return self.leaves[id(self.walk.variables[to])] if to in self.walk.variables else self.results[to, index]

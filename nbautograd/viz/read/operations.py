@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,14 @@ from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import formulas, introspect, jacobians, local_derivative, values
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.naming import ResultNames
-from nbautograd.viz.read.notes import Digest, trace_of
+from nbautograd.viz.read.notes import Digest
 from nbautograd.viz.read.tiles import Tile, tile
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["OperationReader", "broadcast_dims"]
+__all__ = ["OperationReader", "broadcast_dims", "single_numbers"]
 
 INFIX = "+−×÷@"
 NUMBERS = {"input", "other", "exponent", "base", "value", "min", "max", "tensor1", "tensor2", "weight", "end"}
@@ -64,7 +64,7 @@ class OperationReader:
 
     def versions(self, tensor: Any, node: Any = None) -> tuple[int, int]:
         """Return the version of a tensor with the shown value, and the current version if that is later."""
-        now, trace = introspect.version_of(tensor), trace_of(node) if node is not None else None
+        now, trace = introspect.version_of(tensor), self.walk.traces.get(node)
         if node is not None and attribute(tensor, "grad_fn") is not node:  # now the history of another operation
             return (0, 0) if trace is None or trace.version is None else (trace.version, now)
         if not now or trace is None or self.value(node, 0) is not trace.value:
@@ -75,7 +75,7 @@ class OperationReader:
 
     def result(self, node: Any, index: int) -> tuple[str, str, str]:
         """Value, shape and dtype of a result, if they are known."""
-        trace = trace_of(node) if index == 0 else None
+        trace = self.walk.traces[node] if index == 0 else None
         if trace is not None:
             known = self.value(node, 0)
             value = values.text(known) if known is not None else ""
@@ -92,7 +92,7 @@ class OperationReader:
 
     def value(self, node: Any, index: int) -> Any:
         """Return a result: the noted one, or the tensor itself while it lives; None if neither exists."""
-        trace = trace_of(node) if index == 0 else None
+        trace = self.walk.traces[node] if index == 0 else None
         noted = trace.value if trace is not None else None
         if noted is not None and not isinstance(noted, Digest):
             return noted
@@ -103,8 +103,8 @@ class OperationReader:
 
     def constants(self, node: Any) -> list[Any]:
         """The arguments along which no gradient goes and that are worth showing."""
-        trace, edges = trace_of(node), self.walk.next[node]
-        names = tuple(attribute(introspect.declared(node, node_name(node)), "inputs") or ())
+        trace, edges = self.walk.traces[node], self.walk.next[node]
+        names = tuple(attribute(introspect.declared(node, self.walk.names[node]), "inputs") or ())
         operands = []
         for operand in trace.operands if trace is not None else ():
             slot = operand.slot
@@ -117,10 +117,11 @@ class OperationReader:
 
     def arguments(self, node: Any) -> list[tuple[str, str]]:
         """(the parameter's name, its name in the picture), for the known arguments of an operation."""
-        trace, edges = trace_of(node), self.walk.next[node]
+        trace, edges = self.walk.traces[node], self.walk.next[node]
         if trace is None or not trace.operands:
-            names = tuple(attribute(introspect.declared(node, node_name(node)), "inputs") or ()) or ("input", "other")
-            if len(edges) == 3 and node_name(node).startswith("Addmm"):
+            own = self.walk.names[node]
+            names = tuple(attribute(introspect.declared(node, own), "inputs") or ()) or ("input", "other")
+            if len(edges) == 3 and own.startswith("Addmm"):
                 names = ("bias", "input", "other")
             return [
                 (names[i] if i < len(names) else f"input{i}", self.names.slot_name(node, i)) for i in range(len(edges))
@@ -140,10 +141,10 @@ class OperationReader:
             return ""
         return self.names.variables.element(introspect.saved_values(node).get(operand.name))
 
-    def expression(self, node: Any, symbol: str) -> str:
+    def expression(self, node: Any, symbol: str, pairs: Sequence[tuple[str, str]]) -> str:
         """The operation as it might be written: ``a = w + x``."""
-        arguments = [shown or "…" for name, shown in self.arguments(node) if name not in OPTIONS]
-        if node_name(node).startswith(("Rsub", "PowBackward2")):
+        arguments = [shown or "…" for name, shown in pairs if name not in OPTIONS]
+        if self.walk.names[node].startswith(("Rsub", "PowBackward2")):
             arguments.reverse()  # rsub(input, other) is other − input, and this power is of its second argument
         label = self.names.results.get((node, 0), "")
         if symbol in INFIX and len(arguments) == 2:
@@ -151,28 +152,32 @@ class OperationReader:
         elif symbol == "−" and len(arguments) == 1:
             written = f"−{formulas.bracketed(arguments[0])}"
         else:
-            called = symbol if symbol.endswith("′") else formulas.called(node_name(node))
+            called = symbol if symbol.endswith("′") else formulas.called(self.walk.names[node])
             written = f"{called}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
         return self.names.written_out(node) or (f"{label} = {written}" if label else written)
 
-    def formulas(self, node: Any, cls: Any) -> tuple[Formula, ...]:
-        """Return the formula of the gradient of each input."""
+    def formulas(self, node: Any, cls: Any, known: dict[str, list[Mark]]) -> tuple[Formula, ...]:
+        """Return the formula of the gradient of each input.
+
+        :param known: the marks for a formula's names.
+        """
         texts = attribute(cls, "formulas")
         inputs = tuple(attribute(cls, "inputs") or ())
-        root, known = self.differentiated(), self.known_marks(node)
+        root, wide = self.differentiated(), introspect.result_shape(node, 0)
         derivatives = []
-        for slot, (to, _) in enumerate(self.walk.next[node]):
+        for slot, (to, index) in enumerate(self.walk.next[node]):
             parameter = inputs[slot] if slot < len(inputs) else ""
             text = texts.get(parameter, "") if isinstance(texts, Mapping) else ""
             if to is None or not text:
                 continue
-            n = local_derivative.count_of(node, parameter, text, introspect.result_shape(*self.walk.next[node][slot]))
+            narrow = introspect.result_shape(to, index)
+            n = local_derivative.count_of(node, parameter, text, narrow)
             known[formulas.COUNT] = [["i", "n"] if n is None else ["n", str(n)]]
             shown = attribute(cls, "formula_value") is None or formulas.is_readable(text)
             name = self.names.slot_name(node, slot)
             result = self.names.results.get((node, 0)) or "result"
             right = formulas.marks(text, known) if shown else [*known["g"], ["o", "·"], ["d", result, name]]
-            if jacobians.sums_over(text) and (over := self.summed_over(node, slot)):
+            if jacobians.sums_over(text) and (over := _summed_over(node, slot, wide, narrow)):
                 right = formulas.summed(right, over)
             written = [["d", root, name], ["o", "+="], *right]
             local = jacobians.factor_marks(text, known) if shown else []
@@ -180,37 +185,39 @@ class OperationReader:
             derivatives.append(Formula(slot, parameter, source, formulas.plain(written), written, local))
         return tuple(derivatives)
 
-    def summed_over(self, node: Any, slot: int) -> str:
-        """The dimensions of the result along which an input was broadcast, so that its gradient is a sum over them."""
-        wide, narrow = introspect.result_shape(node, 0), introspect.result_shape(*self.walk.next[node][slot])
-        if wide is None or narrow is None:
-            return say("broadcast_dims") if introspect.is_brought_back(node, slot) else ""
-        dims = broadcast_dims(wide, narrow)
-        return f"dim {', '.join(map(str, dims))}" if dims else ""
-
     def differentiated(self) -> str:
         """Return the name of the differentiated value: the root's name, or L for several roots."""
         (node, index, _), *more = self.walk.roots
         return "L" if more or node is None else self.names.results[node, index]
 
-    def known_marks(self, node: Any) -> dict[str, list[Mark]]:
+    def known_marks(
+        self, node: Any, arguments: Sequence[tuple[str, str]], operands: Mapping[str, Any]
+    ) -> dict[str, list[Mark]]:
         """Return the marks for a formula's names: the gradient, the result, and the arguments by their shown names."""
         result = self.names.results.get((node, 0))
         known: dict[str, list[Mark]] = {
             "g": [["d", self.differentiated(), result or "·"]],
             "result": [["i", result or "result"]],
         }
-        for parameter, shown in self.arguments(node):
+        for parameter, shown in arguments:
             if shown:
                 known[parameter] = [["n" if shown.lstrip("-").replace(".", "", 1).isdigit() else "i", shown]]
-        for parameter, value in introspect.operands_of(node).items():
+        for parameter, value in operands.items():
             if parameter not in known and type(value) in (int, float):
                 known[parameter] = [["n", values.inline(value)]]
         return known
 
-    def operands(self, node: Any) -> tuple[tuple[str, str], ...]:
-        """The values that formulas name, where they are single numbers."""
-        values_by_name = introspect.operands_of(node)
-        known = {n: v for n, v in values_by_name.items() if v is not None and "_sym_" not in n}
-        written = {one_line(n, 40): values.inline(v, 1) for n, v in known.items()}
-        return tuple((n, v) for n, v in sorted(written.items()) if len(v) <= 12 and " " not in v)
+
+def single_numbers(operands: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the values that formulas name, where they are single numbers."""
+    known = {n: v for n, v in operands.items() if v is not None and "_sym_" not in n}
+    written = {one_line(n, 40): values.alone(v) for n, v in known.items()}
+    return tuple([(n, v) for n, v in sorted(written.items()) if 0 < len(v) <= 12 and " " not in v])
+
+
+def _summed_over(node: Any, slot: int, wide: tuple[int, ...] | None, narrow: tuple[int, ...] | None) -> str:
+    """Return the dimensions of the result along which an input was broadcast: its gradient is a sum over them."""
+    if wide is None or narrow is None:
+        return say("broadcast_dims") if introspect.is_brought_back(node, slot) else ""
+    dims = broadcast_dims(wide, narrow)
+    return f"dim {', '.join(map(str, dims))}" if dims else ""

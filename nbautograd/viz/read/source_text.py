@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 from nbautograd._engine.base import users_code
 from nbautograd._engine.base.users_code import Place, called
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read.introspect import attribute, node_name, operation_of, same_operation
-from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.introspect import attribute, operation_of, same_operation
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["LONG", "SHORT", "Place", "SourceTexts", "place_of", "short"]
@@ -172,9 +171,12 @@ def _gives_tensor(tree: ast.expr) -> bool:
     return not own and name not in _PASSES
 
 
-def _is_one_operation(nodes: Sequence[Any], tree: ast.expr) -> bool:
-    """Return whether each run of an expression is one operation, named by its outermost part."""
-    operation, names = operation_of(tree), {node_name(node) for node in nodes}
+def _is_one_operation(names: Iterable[str], tree: ast.expr) -> bool:
+    """Return whether each run of an expression is one operation, named by its outermost part.
+
+    :param names: of the operations that ran.
+    """
+    operation = operation_of(tree)
     return bool(operation) and all(same_operation(name, operation) for name in names)
 
 
@@ -212,15 +214,19 @@ class SourceTexts:
         ran: dict[tuple[Any, int], list[Any]] = {}
         inside = Counter[Any]()  # limit of the operations per call of a module
         for node in walk.order:
-            trace = trace_of(node)
+            trace = walk.traces[node]
             if trace is not None and trace.code is not None:
                 ran.setdefault((trace.code, trace.instruction), []).append(node)
                 inside.update(attribute(entry, "number") for entry in trace.scope)
         for nodes in ran.values():
-            trace = trace_of(nodes[0])
+            trace = walk.traces[nodes[0]]
             expression = self.expression(trace)
             if expression is None or not self.ran_once(nodes, expression):
-                if expression is not None and expression.target and _is_one_operation(nodes, expression.tree):
+                if (
+                    expression is not None
+                    and expression.target
+                    and _is_one_operation({walk.names[node] for node in nodes}, expression.tree)
+                ):
                     self.turns |= dict.fromkeys(nodes, expression.target)
                 continue
             self.calls |= dict.fromkeys(nodes, expression)
@@ -240,16 +246,15 @@ class SourceTexts:
         known = self.files[trace.filename].get(place)
         return known if known is not None and _fits(known.tree, trace.code) else None
 
-    @staticmethod
-    def ran_once(nodes: Sequence[Any], expression: _Expression) -> bool:
+    def ran_once(self, nodes: Sequence[Any], expression: _Expression) -> bool:
         """Return whether all operations belong to one call: a function or a loop body may run several times."""
         if len(nodes) == 1:
             return True
         if expression.repeats:
             return False
-        if len({node_name(node) for node in nodes}) == len(nodes):
+        if len({self.walk.names[node] for node in nodes}) == len(nodes):
             return True
-        modules = {attribute(_called_module(trace_of(node).scope), "number") for node in nodes}
+        modules = {attribute(_called_module(self.walk.traces[node].scope), "number") for node in nodes}
         return len(modules) == 1 and None not in modules
 
     def results(self, nodes: Iterable[Any]) -> dict[Any, str]:
@@ -277,11 +282,11 @@ class SourceTexts:
             return ""
         tree, part = expression.tree, None
         if isinstance(tree, ast.BinOp):
-            tensors = [other.name for other in trace_of(node).operands if other.shape is not None]
+            tensors = [other.name for other in self.walk.traces[node].operands if other.shape is not None]
             if len(tensors) == 2:
                 part = (tree.left, tree.right)[tensors.index(operand.name)]
         elif isinstance(tree, ast.Call):
-            part = self.argument(tree, operand, trace_of(node).scope)
+            part = self.argument(tree, operand, self.walk.traces[node].scope)
         return "" if part is None or isinstance(part, ast.Starred) else expression.text(part)
 
     def argument(self, call: ast.Call, operand: Any, scope: Sequence[Any]) -> ast.expr | None:

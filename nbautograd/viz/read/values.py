@@ -20,6 +20,7 @@ from nbautograd.viz.read.numbers import number_text, printed, summary
 
 __all__ = [
     "above_rounding",
+    "alone",
     "dtype_text",
     "host",
     "inline",
@@ -84,6 +85,11 @@ def inline(value: Any, many: int = MANY) -> str:
     """
     known = many and (_alone(value) or _few(value, many, False))
     return known or _safely(lambda: _text(value, many, rows=False))
+
+
+def alone(value: Any) -> str:
+    """Return one number, or what is no tensor, on one line; empty for several numbers."""
+    return _alone(value) or _safely(lambda: "" if _size(value) > 1 else _text(value, 1, rows=False))
 
 
 def shape_text(value: Any) -> str:

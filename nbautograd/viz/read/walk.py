@@ -7,6 +7,7 @@ demand.
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.read import introspect
@@ -22,8 +23,9 @@ NEAR = 16  # number of operations, going back, in which inputs distinguish steps
 class GraphWalk:
     """The nodes reachable from ``roots``, and their edges.
 
-    ``next`` has the edges of each node towards its inputs, ``ops`` the nodes that are no leaves, ``used`` the outputs
-    that others of them use, and ``order`` the operations in topological order, as they ran.
+    ``next`` has the edges of each node towards its inputs, ``variables`` the tensors of the leaves, ``ops`` the nodes
+    that are no leaves, ``used`` the outputs that others of them use, and ``order`` the operations in topological
+    order, as they ran.
 
     :param most: a graph of more nodes is ``cut`` to the part nearest to the roots.
     """
@@ -35,10 +37,22 @@ class GraphWalk:
         self.cut = not self.read_all(most)
         if self.cut:
             self.read_nearest(min(NEAREST, most))
-        self.ops = [node for node in self.next if attribute(node, "variable") is None]
+        leaves = ((node, attribute(node, "variable")) for node in self.next)
+        self.variables = {node: variable for node, variable in leaves if variable is not None}
+        self.ops = [node for node in self.next if node not in self.variables]
         self.used = {edge for edges in self.next.values() for edge in edges if edge[0] in self.next}
         self.order = self.in_sequence() or self.sorted_topologically()
         self.rank = {node: i for i, node in enumerate(self.order)}
+
+    @cached_property
+    def names(self) -> dict[Any, str]:
+        """The names of the operations."""
+        return {node: node_name(node) for node in self.ops}
+
+    @cached_property
+    def traces(self) -> dict[Any, Any]:
+        """The trace of each operation; None if none was noted."""
+        return {node: trace_of(node) for node in self.ops}
 
     def read_all(self, most: int) -> bool:
         """Find all nodes, depth first; False if there are too many."""
@@ -94,17 +108,17 @@ class GraphWalk:
 
     def signature(self, node: Any) -> Any:
         """A key that is equal for operations that are the same step of a loop."""
-        trace, rank, own = trace_of(node), self.rank, self.rank[node]
+        trace, rank, own = self.traces[node], self.rank, self.rank[node]
         inputs = tuple(
             -1 if to is None else own - rank[to] if to in rank and own - rank[to] <= NEAR else 0
             for to, _ in self.next[node]
         )
-        return node_name(node), inputs, (trace.filename, trace.lineno) if trace is not None else None
+        return self.names[node], inputs, (trace.filename, trace.lineno) if trace is not None else None
 
     def scopes(self) -> list[tuple[Any, ...]]:
         """The named blocks of each operation, if its trace has them."""
-        traces = (trace_of(node) for node in self.order)
-        return [tuple(attribute(trace, "scope", None) or ()) for trace in traces]
+        traces = (self.traces[node] for node in self.order)
+        return [() if trace is None else tuple(attribute(trace, "scope", None) or ()) for trace in traces]
 
     def uses_leaf(self, node: Any) -> bool:
         """Return whether a leaf is among the inputs of an operation."""

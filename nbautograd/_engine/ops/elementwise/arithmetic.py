@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes, precise
+from nbautograd._engine.compiler.inplace import make_inplace_method
 from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
 from nbautograd._engine.compiler.promotion import number_like
+from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import (
     complex_array,
@@ -194,6 +196,15 @@ def abs(input: Tensor) -> Tensor:
     tensor([1., 2.])
     """
     return precise.absolute(input)
+
+
+def _real_abs(input: Tensor) -> Tensor:
+    if input.is_complex():
+        raise DtypeError("In-place abs is not supported for complex tensors.")
+    return abs(input)
+
+
+Tensor.abs_ = make_inplace_method("abs_", _real_abs, OPS["abs"])
 
 
 @op(
