@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Box", "Point", "Size", "is_turn", "label_spots"]
+__all__ = ["OVER", "Box", "Point", "Size", "deepest", "is_turn", "label_spots"]
 
 Point = tuple[float, float]
 Size = tuple[float, float]
 Area = tuple[float, float, float, float]  # left, top, right, bottom
 
+OVER = 2.0  # pixels of the margin of a label that may lie over a box or another label
 BESIDE = 4.5  # from the line of a value to the line of its gradient
 _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 _STARTS = [9 * abs(t - 0.5) for t in _TRIES]  # their costs
@@ -21,6 +22,7 @@ _NEAR = [(dx, dy, 0.0) for dx, dy in _SIDES]
 _FURTHER = [(dx, dy, far) for far in (0.0, 14.0, 28.0) for dx in (0.0, -0.5, 0.5) for dy in (-1, 1) if far or dx]
 _GOOD = 100.0  # cost of a place that ends the search
 _EDGE, _OUTSIDE = 4.0, 30.0  # margin of a label at the left and upper edge, and the cost of crossing it
+_PUSHES = 4  # of a label that lies over something
 _MANY, _CROWDED = 60, 250  # with more labels, fewer places are tried and they are put in the middle
 
 
@@ -78,7 +80,53 @@ def label_spots(
         )
         spots[key] = round(x, 1), round(y, 1)
         taken.add((x - w / 2, y - h / 2, x + w / 2, y + h / 2), 12.0)  # labels that come later keep off it
-    return spots
+    return _pushed_apart(spots, labels, boxes) if len(labels) <= _MANY else spots
+
+
+def deepest(spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Iterable[Box]) -> float:
+    """Return how deep a label lies over a box or another label at most, in pixels."""
+    areas, fixed = _areas(spots, labels, boxes)
+    return max((_way_off(area, areas[:i] + areas[i + 1 :] + fixed)[0] for i, area in enumerate(areas)), default=0.0)
+
+
+def _pushed_apart(spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Mapping[str, Box]) -> dict[str, Point]:
+    """The places of labels after each that lies over a box or another label has been moved off it, if there is room."""
+    areas, fixed = _areas(spots, labels, boxes.values())
+    for i, area in enumerate(areas):
+        others = areas[:i] + areas[i + 1 :] + fixed
+        least, across, down = _way_off(area, others)
+        for _ in range(_PUSHES if least > OVER else 0):
+            area = area[0] + across, area[1] + down, area[2] + across, area[3] + down
+            depth, across, down = _way_off(area, others)
+            if depth < least:
+                least, areas[i] = depth, area
+    return {
+        key: (round((left + right) / 2, 1), round((top + low) / 2, 1))
+        for key, (left, top, right, low) in zip(spots, areas, strict=True)
+    }
+
+
+def _areas(
+    spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Iterable[Box]
+) -> tuple[list[Area], list[Area]]:
+    """The areas of labels, and those of boxes."""
+    sized = ((x, y, *labels[key]) for key, (x, y) in spots.items())
+    return (
+        [(x - wide / 2, y - high / 2, x + wide / 2, y + high / 2) for x, y, wide, high in sized],
+        [(box.x, box.y, box.x + box.width, box.y + box.height) for box in boxes],
+    )
+
+
+def _way_off(area: Area, others: Iterable[Area]) -> tuple[float, float, float]:
+    """(depth, way across, way down) off that one of the others over which the area lies deepest; zeros for none."""
+    left, top, right, low = area
+    most = 0.0, 0.0, 0.0
+    for a, b, c, d in others:
+        if a < right and c > left and b < low and d > top:
+            ways = (c - left, 1, 0), (right - a, -1, 0), (d - top, 0, 1), (low - b, 0, -1)
+            depth, across, down = min(ways)
+            most = max(most, (depth, depth * across, depth * down))
+    return most
 
 
 def _spot(
