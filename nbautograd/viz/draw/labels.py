@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -175,8 +176,7 @@ def _obstacles(routes: Mapping[str, Sequence[Point]], boxes: Mapping[str, Box], 
     samples: dict[Point, None] = {}
     for line in routes.values():
         samples |= dict.fromkeys(_samples(line, across))
-    for x, y in samples:
-        taken.add((x - wide, y - high, x + wide, y + high), 4.0)
+    taken.add_all([(x - wide, y - high, x + wide, y + high) for x, y in samples], 4.0)
     return taken
 
 
@@ -188,33 +188,44 @@ class _Obstacles:
     """
 
     def __init__(self) -> None:
-        self.cells: dict[tuple[int, int], list[tuple[Area, float]]] = {}
-
-    def _touched(self, area: Area) -> list[tuple[int, int]]:
-        columns = range(int(area[0] // _CELL), int(area[2] // _CELL) + 1)
-        rows = range(int(area[1] // _CELL), int(area[3] // _CELL) + 1)
-        return [(column, row) for column in columns for row in rows]
+        self.cells: defaultdict[tuple[int, int], list[tuple[Area, float]]] = defaultdict(list)
 
     def add(self, area: Area, weight: float) -> None:
         """Add a rectangle; covering it costs its weight per square pixel."""
-        left, top, right, low = area
-        for column in range(int(left // _CELL), int(right // _CELL) + 1):
-            for row in range(int(top // _CELL), int(low // _CELL) + 1):
-                self.cells.setdefault((column, row), []).append((area, weight))
+        self.add_all([area], weight)
+
+    def add_all(self, areas: Iterable[Area], weight: float) -> None:
+        """Add rectangles of one weight."""
+        cells = self.cells
+        for area in areas:
+            left, top, right, low = area
+            known = area, weight
+            first, last = int(left // _CELL), int(right // _CELL)
+            upper, lower = int(top // _CELL), int(low // _CELL)
+            cells[first, upper].append(known)
+            if first != last or upper != lower:
+                for column in range(first, last + 1):
+                    for row in range(upper + (column == first), lower + 1):
+                        cells[column, row].append(known)
 
     def covered(self, area: Area, limit: float) -> float:
         """The cost of covering this area; the sum stops early once it exceeds ``limit``."""
         left, top, right, bottom = area
-        seen: set[tuple[Area, float]] = set()  # a rectangle in several cells counts once
+        first, last = int(left // _CELL), int(right // _CELL)
+        upper, lower = int(top // _CELL), int(bottom // _CELL)
+        is_one = first == last and upper == lower
+        seen: set[int] = set()  # a rectangle in several cells counts once
         cost = 0.0
-        for cell in self._touched(area):
-            for known in self.cells.get(cell, ()):
-                (a, b, c, d), weight = known
-                if a < right and c > left and b < bottom and d > top and known not in seen:
-                    seen.add(known)
-                    cost += (min(right, c) - max(left, a)) * (min(bottom, d) - max(top, b)) * weight
-                    if cost > limit:
-                        return cost
+        for column in range(first, last + 1):
+            for row in range(upper, lower + 1):
+                for known in self.cells.get((column, row), ()):
+                    (a, b, c, d), weight = known
+                    if a < right and c > left and b < bottom and d > top and (is_one or id(known) not in seen):
+                        seen.add(id(known))
+                        wide = (right if right < c else c) - (left if left > a else a)
+                        cost += wide * ((bottom if bottom < d else d) - (top if top > b else b)) * weight
+                        if cost > limit:
+                            return cost
         return cost
 
 
