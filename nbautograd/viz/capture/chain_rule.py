@@ -197,6 +197,11 @@ def chain_step(
         wide = derivative.product.shape if derivative.product is not None else shape
         summed = tuple((dim, wide[dim]) for dim in broadcast_dims(wide, went))
     element = _element(derivative, gradients, sent, summed)
+    story = ""
+    if derivative.unknown != "differs":  # else the sentence is about another computation
+        story = stories.story_of(
+            node_name(node), formula.input, derivative.kind, derivative.permutes, pair, element is not None
+        )
     upstream, *more = (pool.add(gradient) for gradient in gradients)
     return ChainStep(
         edge,
@@ -211,9 +216,7 @@ def chain_step(
         summed,
         element,
         "" if element is not None else _told(derivative, sent),
-        stories.story_of(
-            node_name(node), formula.input, derivative.kind, derivative.permutes, pair, element is not None
-        ),
+        story,
         _places(derivative, shape),
         derivative.terms,
         tuple(more),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from nbautograd.viz.draw.lines import number as _n
 from nbautograd.viz.draw.shades import LEVELS, PLAIN, VALUES, Scale, level_name, shade_name
@@ -96,8 +97,7 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
     rows = max([len(tile.cells) // tile.columns for tile in tiled])
     forms = {tile.form for tile in tiled}
     if columns * rows <= MOST_WRITTEN and all(tile.block == (1, 1) for tile in tiled) and BOOLS not in forms:
-        numbers = [cell_number(v, tile.form) for tile in tiled for v in tile.cells]
-        longest = max([width(number, TEXT, mono=True) for number in numbers])
+        longest = max(_longest(tile.cells, tile.form) for tile in tiled)
         wide = float(max(math.ceil(longest + AROUND), LEAST))
         most = room.wide if written or INTEGERS in forms else SHORT if rows == 1 else 0.0
         if rows <= room.rows and columns * wide <= most:
@@ -109,6 +109,12 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
     least, greatest = room.cell
     wide, high = (min(max(room.side // count, least), greatest) for count in (columns, rows))
     return Grid(columns, rows, wide, greatest if rows == 1 else high, False)
+
+
+@lru_cache(maxsize=1024)
+def _longest(cells: tuple[float | str, ...], form: str) -> float:
+    """Return the width of the longest number of a tile."""
+    return max(width(cell_number(cell, form), TEXT, mono=True) for cell in cells)
 
 
 def coarsened(grid: Grid, tile: Tile, most: int) -> tuple[Grid, Tile]:

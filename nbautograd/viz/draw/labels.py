@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Box", "Point", "Size", "is_turn", "label_spots"]
+__all__ = ["OVER", "Box", "Point", "Size", "deepest", "is_turn", "label_spots"]
 
 Point = tuple[float, float]
 Size = tuple[float, float]
 Area = tuple[float, float, float, float]  # left, top, right, bottom
 
+OVER = 2.0  # pixels of the margin of a label that may lie over a box or another label
 BESIDE = 4.5  # from the line of a value to the line of its gradient
 _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 _STARTS = [9 * abs(t - 0.5) for t in _TRIES]  # their costs
@@ -21,6 +23,7 @@ _NEAR = [(dx, dy, 0.0) for dx, dy in _SIDES]
 _FURTHER = [(dx, dy, far) for far in (0.0, 14.0, 28.0) for dx in (0.0, -0.5, 0.5) for dy in (-1, 1) if far or dx]
 _GOOD = 100.0  # cost of a place that ends the search
 _EDGE, _OUTSIDE = 4.0, 30.0  # margin of a label at the left and upper edge, and the cost of crossing it
+_PUSHES = 4  # of a label that lies over something
 _MANY, _CROWDED = 60, 250  # with more labels, fewer places are tried and they are put in the middle
 
 
@@ -78,7 +81,53 @@ def label_spots(
         )
         spots[key] = round(x, 1), round(y, 1)
         taken.add((x - w / 2, y - h / 2, x + w / 2, y + h / 2), 12.0)  # labels that come later keep off it
-    return spots
+    return _pushed_apart(spots, labels, boxes) if len(labels) <= _MANY else spots
+
+
+def deepest(spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Iterable[Box]) -> float:
+    """Return how deep a label lies over a box or another label at most, in pixels."""
+    areas, fixed = _areas(spots, labels, boxes)
+    return max((_way_off(area, areas[:i] + areas[i + 1 :] + fixed)[0] for i, area in enumerate(areas)), default=0.0)
+
+
+def _pushed_apart(spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Mapping[str, Box]) -> dict[str, Point]:
+    """The places of labels after each that lies over a box or another label has been moved off it, if there is room."""
+    areas, fixed = _areas(spots, labels, boxes.values())
+    for i, area in enumerate(areas):
+        others = areas[:i] + areas[i + 1 :] + fixed
+        least, across, down = _way_off(area, others)
+        for _ in range(_PUSHES if least > OVER else 0):
+            area = area[0] + across, area[1] + down, area[2] + across, area[3] + down
+            depth, across, down = _way_off(area, others)
+            if depth < least:
+                least, areas[i] = depth, area
+    return {
+        key: (round((left + right) / 2, 1), round((top + low) / 2, 1))
+        for key, (left, top, right, low) in zip(spots, areas, strict=True)
+    }
+
+
+def _areas(
+    spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Iterable[Box]
+) -> tuple[list[Area], list[Area]]:
+    """The areas of labels, and those of boxes."""
+    sized = ((x, y, *labels[key]) for key, (x, y) in spots.items())
+    return (
+        [(x - wide / 2, y - high / 2, x + wide / 2, y + high / 2) for x, y, wide, high in sized],
+        [(box.x, box.y, box.x + box.width, box.y + box.height) for box in boxes],
+    )
+
+
+def _way_off(area: Area, others: Iterable[Area]) -> tuple[float, float, float]:
+    """(depth, way across, way down) off that one of the others over which the area lies deepest; zeros for none."""
+    left, top, right, low = area
+    most = 0.0, 0.0, 0.0
+    for a, b, c, d in others:
+        if a < right and c > left and b < low and d > top:
+            ways = (c - left, 1, 0), (right - a, -1, 0), (d - top, 0, 1), (low - b, 0, -1)
+            depth, across, down = min(ways)
+            most = max(most, (depth, depth * across, depth * down))
+    return most
 
 
 def _spot(
@@ -127,8 +176,7 @@ def _obstacles(routes: Mapping[str, Sequence[Point]], boxes: Mapping[str, Box], 
     samples: dict[Point, None] = {}
     for line in routes.values():
         samples |= dict.fromkeys(_samples(line, across))
-    for x, y in samples:
-        taken.add((x - wide, y - high, x + wide, y + high), 4.0)
+    taken.add_all([(x - wide, y - high, x + wide, y + high) for x, y in samples], 4.0)
     return taken
 
 
@@ -140,33 +188,44 @@ class _Obstacles:
     """
 
     def __init__(self) -> None:
-        self.cells: dict[tuple[int, int], list[tuple[Area, float]]] = {}
-
-    def _touched(self, area: Area) -> list[tuple[int, int]]:
-        columns = range(int(area[0] // _CELL), int(area[2] // _CELL) + 1)
-        rows = range(int(area[1] // _CELL), int(area[3] // _CELL) + 1)
-        return [(column, row) for column in columns for row in rows]
+        self.cells: defaultdict[tuple[int, int], list[tuple[Area, float]]] = defaultdict(list)
 
     def add(self, area: Area, weight: float) -> None:
         """Add a rectangle; covering it costs its weight per square pixel."""
-        left, top, right, low = area
-        for column in range(int(left // _CELL), int(right // _CELL) + 1):
-            for row in range(int(top // _CELL), int(low // _CELL) + 1):
-                self.cells.setdefault((column, row), []).append((area, weight))
+        self.add_all([area], weight)
+
+    def add_all(self, areas: Iterable[Area], weight: float) -> None:
+        """Add rectangles of one weight."""
+        cells = self.cells
+        for area in areas:
+            left, top, right, low = area
+            known = area, weight
+            first, last = int(left // _CELL), int(right // _CELL)
+            upper, lower = int(top // _CELL), int(low // _CELL)
+            cells[first, upper].append(known)
+            if first != last or upper != lower:
+                for column in range(first, last + 1):
+                    for row in range(upper + (column == first), lower + 1):
+                        cells[column, row].append(known)
 
     def covered(self, area: Area, limit: float) -> float:
         """The cost of covering this area; the sum stops early once it exceeds ``limit``."""
         left, top, right, bottom = area
-        seen: set[tuple[Area, float]] = set()  # a rectangle in several cells counts once
+        first, last = int(left // _CELL), int(right // _CELL)
+        upper, lower = int(top // _CELL), int(bottom // _CELL)
+        is_one = first == last and upper == lower
+        seen: set[int] = set()  # a rectangle in several cells counts once
         cost = 0.0
-        for cell in self._touched(area):
-            for known in self.cells.get(cell, ()):
-                (a, b, c, d), weight = known
-                if a < right and c > left and b < bottom and d > top and known not in seen:
-                    seen.add(known)
-                    cost += (min(right, c) - max(left, a)) * (min(bottom, d) - max(top, b)) * weight
-                    if cost > limit:
-                        return cost
+        for column in range(first, last + 1):
+            for row in range(upper, lower + 1):
+                for known in self.cells.get((column, row), ()):
+                    (a, b, c, d), weight = known
+                    if a < right and c > left and b < bottom and d > top and (is_one or id(known) not in seen):
+                        seen.add(id(known))
+                        wide = (right if right < c else c) - (left if left > a else a)
+                        cost += wide * ((bottom if bottom < d else d) - (top if top > b else b)) * weight
+                        if cost > limit:
+                            return cost
         return cost
 
 

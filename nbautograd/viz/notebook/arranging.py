@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from nbautograd.viz.draw.labels import Size
+from nbautograd.viz.draw.labels import OVER, Size, deepest
 from nbautograd.viz.draw.layout import Arranged, Layout, Outline, labelled, outline_of
 from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.settings import settings
 
-__all__ = ["FEW", "TELEPHONE", "TEXT_MARGIN", "Arrangements", "arrange", "beyond"]
+__all__ = ["FEW", "TELEPHONE", "Arrangements", "arrange", "beyond"]
 
 TELEPHONE = 560  # pixels
-TEXT_MARGIN = 6.0  # pixels around the text of an edge
 NARROWER = 0.75  # of a narrow window, where beside its boxes there are lines and texts
 CLEARLY = 0.95  # of the size of a drawing, where another one is better
 ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
@@ -50,16 +49,9 @@ class Arrangements:
         return self.chosen[window]
 
     def is_clear(self, window: Size) -> bool:
-        """Return whether all boxes are free of the texts and tiles of edges; margins may overlap."""
+        """Return whether no text or tile of an edge lies over a box or another one; margins may overlap."""
         places = self.places(window)
-        for key, (x, y) in places.labels.items():
-            wide, high = self.labels[key]
-            for box in places.boxes.values():
-                across = min(x + wide / 2, box.x + box.width) - max(x - wide / 2, box.x)
-                along = min(y + high / 2, box.y + box.height) - max(y - high / 2, box.y)
-                if min(across, along) > TEXT_MARGIN:
-                    return False
-        return True
+        return deepest(places.labels, self.labels, places.boxes.values()) <= OVER
 
     def choose(self, window: Size) -> Layout:
         """Make the layout for a window.

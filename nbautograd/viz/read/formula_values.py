@@ -84,9 +84,9 @@ def kept_operands(node: Any) -> dict[str, Any]:
     for name, attribute_name in introspect.saved_names(node).items():
         if name not in operands:  # reading it may run a hook, which some users allow only once
             value = _copied(attribute(node, attribute_name))
-            operands[name] = _signed(value) if name == "dim" else value
+            operands[name] = _signed(value) if name.startswith("dim") or name == "ignore_index" else value
     if trace is None and not hasattr(node, "formula_slots"):
-        pytorch_operands.add_to(operands, node_name(node))
+        pytorch_operands.add_to(operands, node, node_name(node))
     if operands.get("reduction") in _REDUCTIONS:
         operands["reduction"] = _REDUCTIONS[operands["reduction"]]
     declared = introspect.declared(node, node_name(node))
@@ -110,7 +110,7 @@ def kept_operands(node: Any) -> dict[str, Any]:
 
 
 def _signed(dim: Any) -> Any:
-    """A dimension, which PyTorch's nodes keep as an unsigned number: 2**64 - 1 is the last one."""
+    """A number that PyTorch's nodes keep without its sign: as a dimension, 2**64 - 1 is the last one."""
     if isinstance(dim, (tuple, list)):
         return tuple(map(_signed, dim)) or None
     return dim - 2**64 if isinstance(dim, int) and dim >= 2**63 else dim

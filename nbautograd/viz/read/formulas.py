@@ -15,6 +15,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from nbautograd.viz.escape import one_line
@@ -100,13 +101,16 @@ def base(name: str) -> str:
     return name.rpartition("Backward")[0] or name
 
 
+@lru_cache(1000)
 def called(name: str) -> str:
     """Return the public name of a node's operation.
 
     >>> called("MaskedFillBackward0"), called("NativeLayerNormBackward0"), called("MaxPool2DWithIndicesBackward0")
     ('masked_fill', 'layer_norm', 'max_pool2d')
     """
-    own = re.sub("^(Native|Unsafe)(?=[A-Z])|WithIndices$|(?<=y)Ex$", "", base(name))
+    own = re.sub(
+        "^(Native|Unsafe)(?=[A-Z])|WithIndices$|(?<=y)Ex$|Flash(?=Attention)|(?<=Attention)ForCpu$", "", base(name)
+    )
     return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", re.sub("(?<=[123])D", "d", own)).lower()
 
 

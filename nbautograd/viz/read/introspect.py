@@ -25,6 +25,7 @@ __all__ = [
     "node_name",
     "operation_of",
     "sequence",
+    "transposes",
     "view_base",
     "window_of",
 ]
@@ -54,6 +55,18 @@ def node_name(node: Any) -> str:
     except Exception:
         name = type(node).__name__
     return one_line(str(name).rpartition("::")[2], 80)
+
+
+def transposes(node: Any) -> bool:
+    """Return whether a node swaps the two dimensions of a matrix."""
+    name = node_name(node)
+    if name.startswith("PermuteBackward"):
+        dims = attribute(node, "_saved_dims") or ()
+        return len(dims) == 2 and dims[0] != 0  # else it permutes nothing, or more
+    if not name.startswith("TransposeBackward"):
+        return name.startswith("TBackward")
+    shape = result_shape(node, 0)
+    return shape is not None and len(shape) == 2
 
 
 def sequence(node: Any) -> int | None:

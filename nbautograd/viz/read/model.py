@@ -53,7 +53,7 @@ class Node:
     names: str = ""
     """For a tensor held by several variables, all of them: ``y = h``."""
     label: str = ""
-    """The name of an operation by its result (``a``, or ``t3`` if it has no name)."""
+    """The name of an operation by its result (``a``, or ``tanh₃`` if it has no name)."""
     symbol: str = ""
     value: str = ""
     shape: str = ""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import linecache
+from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any
 
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.read import introspect
-from nbautograd.viz.read.introspect import Names, attribute
+from nbautograd.viz.read import formulas, introspect
+from nbautograd.viz.read.introspect import Names, attribute, node_name
 from nbautograd.viz.read.source_text import SourceTexts
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Resolve", "ResultNames", "SourceLines", "lines_of"]
+
+TRANSPOSED = 40  # limit of the characters of a name that gets a sign for transposition
 
 Resolve = Callable[[str, int], tuple[str, str]]
 """(filename, line number) -> (a label such as ``In [3]``, the text of the line)."""
@@ -50,13 +54,13 @@ class SourceLines:
 
 
 class ResultNames:
-    """``results``: (node, output) -> its variable's name, that of the line's assignment, or t1, t2, … as they ran.
+    """``results``: (node, output) -> its variable's name, that of the line's assignment, or the operation's.
 
     ``indices`` has for each node its used outputs, ``multiple`` the nodes with several outputs or another than the
     first, ``leaves`` the names of leaves by id(). A result without a variable is named by the text of its expression,
-    if that is unambiguous.
+    if that is unambiguous. Others are called tanh₁, tanh₂, … as they ran, kᵀ where a matrix is transposed.
 
-    :param identifiers: whether all names are to be those of variables.
+    :param identifiers: whether all names are to be those of variables: t1, t2, …, where there is none.
     :param variables: the names of the namespace, where they are known.
     """
 
@@ -95,7 +99,7 @@ class ResultNames:
         taken = {name for names in self.variables.by_tensor.values() for name in names}
         lines = self.names_of_lines(taken)
         texts = self.names_of_texts({*taken, *lines.values(), *self.leaves.values()}, lines)
-        unnamed = 0
+        unnamed = []
         for (node, index), name in self.own.items():
             if not name and (node, index) in self.root_tensors:
                 name = "out" if len(self.walk.roots) == 1 else f"out{len(self.results)}"
@@ -103,10 +107,34 @@ class ResultNames:
                 name = lines.get(node, "")
             if not name and index == 0 and node in texts:
                 name = self.by_text[node] = texts[node]
-            while not name:
-                unnamed += 1
-                name = f"t{unnamed}" if f"t{unnamed}" not in taken else ""
+            if not name:
+                unnamed.append((node, index))
             self.results[node, index] = name
+        taken |= {*self.results.values(), *self.leaves.values()}
+        name_unnamed = self.name_by_number if self.texts is None else self.name_by_operation
+        name_unnamed(unnamed, taken)
+
+    def name_by_number(self, unnamed: list[tuple[Any, int]], taken: set[str]) -> None:
+        """Call results t1, t2, …"""
+        free = (name for i in count(1) if (name := f"t{i}") not in taken)
+        self.results.update(zip(unnamed, free, strict=False))
+
+    def name_by_operation(self, unnamed: list[tuple[Any, int]], taken: set[str]) -> None:
+        """Call results by their operations, numbered where there are several of one."""
+        names = {node: formulas.called(node_name(node)) for node, _ in unnamed}
+        several, numbers = Counter(names[node] for node, _ in unnamed), Counter[str]()
+        for node, index in unnamed:
+            name = transposed = ""
+            if introspect.transposes(node):
+                transposed = formulas.bracketed(self.slot_name(node, 0))
+            if transposed and len(transposed) <= TRANSPOSED:
+                self.results[node, index] = f"{transposed}ᵀ"
+                continue
+            made = names[node]
+            while not name or name in taken:
+                numbers[made] += 1
+                name = made + introspect.subscript(numbers[made])
+            self.results[node, index] = made if several[made] == 1 and made not in taken else name
 
     def own_name(self, node: Any, index: int) -> str:
         """The name of the variable that holds a result."""

@@ -151,10 +151,13 @@ class OperationReader:
             written = f" {symbol} ".join(map(formulas.bracketed, arguments))
         elif symbol == "−" and len(arguments) == 1:
             written = f"−{formulas.bracketed(arguments[0])}"
+        elif symbol == "xᵀ" and arguments:
+            written = f"{formulas.bracketed(arguments[0])}ᵀ"
         else:
             called = symbol if symbol.endswith("′") else formulas.called(self.walk.names[node])
             written = f"{called}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
-        return self.names.written_out(node) or (f"{label} = {written}" if label else written)
+        is_named = label not in ("", written, written.partition("(")[0])
+        return self.names.written_out(node) or (f"{label} = {written}" if is_named else written)
 
     def formulas(self, node: Any, cls: Any, known: dict[str, list[Mark]]) -> tuple[Formula, ...]:
         """Return the formula of the gradient of each input.

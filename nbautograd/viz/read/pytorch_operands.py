@@ -4,23 +4,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
-from nbautograd.viz.read import values
+import numpy as np
+
+from nbautograd.viz.read import introspect, values
 
 __all__ = ["add_to"]
 
 _NAMES = {
     "ignored": "ignore_index", "padding": "padding_idx", "by_frequency": "scale_grad_by_freq", "stop": "end",
-    "index": "indices",
+    "index": "indices", "kernel": "kernel_size", "mask": "attn_mask", "low": "min", "high": "max",
+    "result": "inverse",
 }  # fmt: skip
 
 
-def add_to(operands: dict[str, Any], name: str) -> None:
-    """Add what is known to the operands of the node of this name."""
+_NUMBERS = ("other", "weight", "base")  # operands that may be Python numbers instead of tensors
+_UNBOUNDED = {"low": -math.inf, "high": math.inf}
+
+
+def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
+    """Add what is known to the operands of a node of this name."""
     for own, theirs in _NAMES.items():
         if own not in operands and theirs in operands:
             operands[own] = operands[theirs]
+    for own, bound in _UNBOUNDED.items():
+        if operands.get(own, 0) is None:
+            operands[own] = bound
+    if name.startswith("Pow") and isinstance(operands.get("input"), (int, float)):
+        operands["base"] = operands["input"]
+    for own in _NUMBERS:
+        if isinstance(operands.get(own), (int, float)):
+            operands[own] = np.asarray(operands[own])
+    if name.startswith(("AvgPool2D", "AvgPool3D")):
+        _add_windows(operands)
+    if name.startswith("ScaledDotProductFlashAttentionForCpu"):
+        _add_attention(operands)
+    if name.startswith("Cat"):
+        operands["tensors"] = SimpleNamespace(shape=_joined_shapes(node, operands["dim"]))
     if name.startswith(("Var", "Std")) and operands.get("correction") is None:
         operands["correction"] = 1
     if name.startswith("Cumsum"):
@@ -32,6 +54,9 @@ def add_to(operands: dict[str, Any], name: str) -> None:
         operands["sections"] = list(operands["split_sizes"])
     if name.startswith("Index") and isinstance(operands.get("indices"), (tuple, list)):
         operands["key"] = tuple(slice(None) if part is None else values.host(part) for part in operands["indices"])
+    if name.startswith("NativeBatchNorm") and operands.get("training") is False:  # the means are not of this batch
+        operands["result1"] = operands["running_mean"]
+        operands["result2"] = (operands["running_var"] + operands["eps"]) ** -0.5
     norm = next((norm for start, norm in _NORMS.items() if name.startswith(start)), None)
     if norm is not None and getattr(operands.get("input"), "shape", None) is not None:
         rows, axes, operands["wide"], operands["own"] = norm(operands, tuple(operands["input"].shape))
@@ -40,6 +65,35 @@ def add_to(operands: dict[str, Any], name: str) -> None:
         for i in (1, 2):
             if f"result{i}" in operands:
                 operands[f"result{i}"] = operands[f"result{i}"].reshape(shape)
+
+
+def _joined_shapes(node: Any, dim: int) -> list[_Shape]:
+    """The shapes of joined tensors: of each that is differentiated its own, of one other what is left of the result."""
+    shapes = [introspect.result_shape(before, index) for before, index in node.next_functions]
+    whole = introspect.result_shape(node, 0)
+    if whole is not None and shapes.count(None) == 1:
+        rest = list(whole)
+        rest[dim] -= sum(shape[dim] for shape in shapes if shape is not None)
+        shapes[shapes.index(None)] = tuple(rest)
+    return [shape for shape in shapes if shape is not None]
+
+
+def _add_attention(operands: dict[str, Any]) -> None:
+    """Compute the scores again, of which PyTorch keeps the logarithms of sums only."""
+    from nbautograd._engine.arrays import attention  # loaded by programs that use attention only
+
+    query, scale = operands["query"], operands["scale"]
+    operands["factor"] = query.shape[-1] ** -0.5 if scale is None else scale
+    named = (operands[name] for name in ("query", "key", "value", "mask", "is_causal", "factor"))
+    operands |= {f"result{i}": part for i, part in enumerate(attention.attention(*named))}
+
+
+def _add_windows(operands: dict[str, Any]) -> None:
+    """Add the options of a mean over windows, a number for each dimension: PyTorch keeps them as they were given."""
+    dims = len(operands["kernel_size"])
+    stride = operands["stride"] or operands["kernel_size"]
+    sides = (tuple(side) * (dims // len(side)) for side in (operands["kernel_size"], stride, operands["padding"]))
+    operands["options"] = *sides, operands["count_include_pad"], operands["divisor_override"]
 
 
 _Shape = tuple[int, ...]

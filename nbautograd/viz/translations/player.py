@@ -98,8 +98,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "元素太多，这里不写出单个元素。",
     ),
     "numbers_unsaved": (
-        "The numbers of the local derivative are not known: {name} did not save the tensors for them.",
-        "局部导数的数值未知：{name} 没有保存所需的值。",
+        "No element is written out here: {name} does not keep all the numbers for it.",
+        "这里不写出单个元素：{name} 没有保留所需的全部数值。",
     ),
     "numbers_foreign": (
         "{name} declares this formula itself: its numbers are not computed here.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from playwright.sync_api import expect
 import nbautograd as nb
 from nbautograd import nn, viz
 from nbautograd._engine.core import tracing
+from nbautograd.viz.draw.labels import OVER
 from nbautograd.viz.notebook.api import Recording
-from nbautograd.viz.notebook.arranging import FEW, TELEPHONE, TEXT_MARGIN
+from nbautograd.viz.notebook.arranging import FEW
 from nbautograd.viz.notebook.figure import WINDOWS
 
 from .gallery import PROGRAMS
@@ -204,19 +206,22 @@ LARGER = {**PROGRAMS, "blocks": blocks, "encoder": encoder, "attention": attenti
 
 
 @pytest.mark.parametrize("name", LARGER)
-def test_no_tile_lies_over_a_box(name: str) -> None:
+def test_no_tile_lies_over_a_box_or_another_tile(name: str) -> None:
     recording = LARGER[name]()
     for scene, first in enumerate(recording.scenes):
         for model in (first, *recording.levels(scene).values()):
-            for window in [window for window in WINDOWS if window[0] > TELEPHONE and len(model.nodes) <= FEW]:
+            for window in WINDOWS if len(model.nodes) <= FEW else ():
                 _, arrangements, _ = recording._fitting(scene, model, window)
                 places = arrangements.places(window)
-                for edge, (x, y) in places.labels.items():
-                    wide, high = arrangements.labels[edge]
-                    for box in places.boxes.values():
-                        across = min(x + wide / 2, box.x + box.width) - max(x - wide / 2, box.x)
-                        along = min(y + high / 2, box.y + box.height) - max(y - high / 2, box.y)
-                        assert min(across, along) <= TEXT_MARGIN, (edge, window)
+                areas = {
+                    edge: (x - wide / 2, y - high / 2, x + wide / 2, y + high / 2)
+                    for edge, (x, y) in places.labels.items()
+                    for wide, high in (arrangements.labels[edge],)
+                }
+                boxes = {key: (b.x, b.y, b.x + b.width, b.y + b.height) for key, b in places.boxes.items()}
+                pairs = [*product(areas.items(), boxes.items()), *combinations(areas.items(), 2)]
+                for (one, (a, b, c, d)), (other, (left, top, right, low)) in pairs:
+                    assert min(min(c, right) - max(a, left), min(d, low) - max(b, top)) <= OVER, (one, other, window)
 
 
 @pytest.mark.parametrize("size", ["1366x650", "1280x800", *LEFT])

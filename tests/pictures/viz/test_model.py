@@ -99,8 +99,8 @@ def test_results_are_called_as_the_lines_that_made_them_say() -> None:
         del scaled
     model = build(y, {"w": w, "h": h, "y": y})
     made = [node.label for node in model.nodes if node.kind == "op"]
-    assert made == ["y", "scaled", "h", "t6", "t5", "h₂", "t4", "t3", "h₁", "t2", "t1"]
-    assert next(n for n in model.nodes if n.label == "h₂").expression == "h₂ = tanh(t4)"
+    assert made == ["y", "scaled", "h", "add₃", "mul₃", "h₂", "add₂", "mul₂", "h₁", "add₁", "mul₁"]
+    assert next(n for n in model.nodes if n.label == "h₂").expression == "h₂ = tanh(add₂)"
 
 
 def test_a_number_minus_a_tensor_is_written_in_that_order() -> None:

@@ -202,3 +202,41 @@ def test_a_leaf_of_pytorchs_can_be_nudged() -> None:
     outcome = shown.replay.nudged(leaf_id, 0, 3.0)
     assert outcome is not None and outcome.grads[leaf_id] == [6.0, 4.0]
     assert w.tolist() == [1.0, 2.0]
+
+
+F = torch.nn.functional
+KEPT_OTHERWISE = {
+    "ignored class": lambda a, b: F.cross_entropy(a, torch.tensor([0, -100, 1]), weight=torch.tensor([1.0, 2.0, 3.0])),
+    "pairs": lambda a, b: F.cross_entropy(a, torch.tensor([0, 2, 1]), label_smoothing=0.1),
+    "bounds": lambda a, b: a.clamp(max=0.5).sum() + a.clamp_min(-0.5).sum() + a.clamp(-0.3, 0.3).sum(),
+    "a number as base": lambda a, b: (2**a).sum(),
+    "a number as weight": lambda a, b: torch.lerp(a, b, 0.3).sum(),
+    "the last two dimensions": lambda a, b: (a.transpose(-2, -1) * b.T).sum(),
+    "joined": lambda a, b: torch.cat([a, torch.ones(3, 2), b * 2], dim=-1).pow(2).sum(),
+    "means of windows": lambda a, b: F.avg_pool2d(a[None, None], 2, padding=1).pow(2).sum(),
+    "attention": lambda a, b: F.scaled_dot_product_attention(*(x[None, None] for x in (a, b, a * 2))).sum(),
+    "causal attention": lambda a, b: F.scaled_dot_product_attention(
+        *(x[None, None] for x in (a, b, a)), is_causal=True
+    ).sum(),
+    "inverse": lambda a, b: torch.linalg.inv(a).sum(),
+}
+
+
+@pytest.mark.parametrize("what", KEPT_OTHERWISE)
+def test_an_element_is_written_out_of_what_pytorch_keeps_otherwise(what: str) -> None:
+    """Check nodes that keep what a formula needs under other names, in other forms, or only in part."""
+    torch.manual_seed(0)
+    a, b = (torch.randn(3, 3, requires_grad=True) for _ in range(2))
+    y = KEPT_OTHERWISE[what](a, b)
+    frames = viz.animate(y, namespace={"a": a, "b": b, "y": y}).timeline.frames
+    assert [(frame.title, step.told) for frame in frames for step in frame.chain if step.element is None] == []
+
+
+def test_statistics_of_before_are_not_told_as_those_of_the_batch() -> None:
+    a, w, b = torch.randn(4, 3, requires_grad=True), torch.ones(3, requires_grad=True), torch.zeros(3)
+    y = F.batch_norm(a, torch.zeros(3), torch.ones(3), w, b.requires_grad_()).pow(2).sum()
+    frames = viz.animate(y, namespace={"a": a, "w": w, "b": b, "y": y}).timeline.frames
+    (steps,) = [frame.chain for frame in frames if frame.title == "NativeBatchNormBackward0"]
+    assert [(step.told, step.story) for step in steps] == [
+        ("numbers_differ", ""), ("", "story_norm_weight"), ("", "story_bias"),
+    ]  # fmt: skip
