@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -61,7 +61,7 @@ def transposes(node: Any) -> bool:
     """Return whether a node swaps the two dimensions of a matrix."""
     name = node_name(node)
     if name.startswith("PermuteBackward"):
-        dims = attribute(node, "_saved_dims") or ()
+        dims: Sequence[int] = attribute(node, "_saved_dims") or ()
         return len(dims) == 2 and dims[0] != 0  # else it permutes nothing, or more
     if not name.startswith("TransposeBackward"):
         return name.startswith("TBackward")
