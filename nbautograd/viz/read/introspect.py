@@ -340,7 +340,7 @@ class Names:
 
         Return names without their module's name, which is the same: ``emb.weight = out.weight``.
         """
-        names = self._public(tuple(self.by_output.get((node, index)) or self.by_tensor.get(id(tensor), ())))[:3]
+        names = self._public(tuple(self.by_output.get((node, index)) or self.by_tensor.get(id(tensor), [])))[:3]
         return " = ".join(name.partition(".")[2] or name for name in names) if len(names) > 1 else ""
 
     def whole(self, tensor: Any) -> str:
