@@ -288,6 +288,15 @@ def test_thirty_players_share_one_script() -> None:
     assert "mount" in parts["script"] and ".nb-player" in parts["style"] and parts["texts"]["lang"] == "en"
 
 
+def test_a_change_of_what_a_player_shows_is_sent() -> None:
+    needs.package("anywidget")
+    widget = viz.animate(nb.ones(1, requires_grad=True) * 2).widget
+    before = widget.data
+    assert not {"svgs", "timeline", "label", "program"} & {*widget.get_state()}  # all in the data
+    widget.label = "another"
+    assert json.loads(gzip.decompress(widget.data)) == json.loads(gzip.decompress(before)) | {"label": "another"}
+
+
 def test_widgets_get_a_new_script_after_all_were_closed() -> None:
     first = viz.animate(nb.ones(1, requires_grad=True) * 2).widget
     ipywidgets.Widget.close_all()
