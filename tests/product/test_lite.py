@@ -334,7 +334,7 @@ def player_state() -> str:
     widget = viz.animate(y, namespace={"w": w, "y": y}).widget
     packed, _ = export.packed("player", "en")
     state = widget.get_state() | {"shared": ""}
-    state |= {name: base64.b64encode(data).decode("ascii") for name, data in (("packed", packed), ("data", widget.data))}
+    state |= {name: base64.b64encode(its).decode("ascii") for name, its in (("packed", packed), ("data", widget.data))}
     own = {*type(widget).class_traits(sync=True)} - {*anywidget.AnyWidget.class_traits()}
     return json.dumps({name: state[name] for name in sorted(own | {"_esm"})})
 

@@ -103,7 +103,8 @@ class _View(anywidget.AnyWidget):
         """Close the widget, in the kernel and in the front end, and drop what is large in it."""
         super().close()
         self._made_layout.close()
-        self._trait_values = {name: it for name, it in self._trait_values.items() if not isinstance(it, list | dict | bytes)}  # type: ignore[has-type]
+        values: dict[str, Any] = self._trait_values  # type: ignore[has-type]
+        self._trait_values = {name: it for name, it in values.items() if not isinstance(it, list | dict | bytes)}
 
 
 class BackwardPlayer(_View):

@@ -92,7 +92,7 @@ const rendererOf = (Panel) => class extends Panel {
     const place = document.createElement("div");
     this.node.append(place);
     dress(place, "lab", style);
-    if (data.program === true) data.program = []; // to be asked for; nobody is there
+    if (data.program === true) data.program = []; // there is no kernel to write it
     const end = show(lonelyModel(), place, texts, data);
     this.end = () => { end(); place.remove(); };
   }
