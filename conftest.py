@@ -64,7 +64,8 @@ WHOLE = {
 
 
 collect_ignore = [  # programs, of packages that few have
-    "tests/product/fuzz/atheris_files.py", "tests/product/device_steps.py", "tests/oracle/asking.py"]  # fmt: skip
+    "tests/product/fuzz/atheris_files.py", "tests/product/device_steps.py", "tests/oracle/asking.py",
+    "nbautograd/viz/sphinx.py"]  # fmt: skip
 collect_ignore_glob = ["tests/parity/guests/packages/*", "tests/parity/guests/projects/*"]  # run.py runs them
 settings.register_profile("long", print_blob=True)  # --hypothesis-profile=long: more of everything, others each time
 settings.register_profile("same", derandomize=True, database=None)  # the same examples each time

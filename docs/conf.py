@@ -44,7 +44,7 @@ extensions = [
     "searching",
 ]
 extensions += ["sphinx.ext.linkcode" if repository else "sphinx.ext.viewcode"]
-exclude_patterns = ["extensions", "_templates", "_root"]
+exclude_patterns = ["embedding", "extensions", "_templates", "_root"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]

@@ -48,7 +48,7 @@ VIZ_LAYERS = [
     {"nbautograd.viz.read"},
     {"nbautograd.viz.capture", "nbautograd.viz.record"},
     {"nbautograd.viz.draw"},
-    {"nbautograd.viz.notebook", "nbautograd.viz.compare", "nbautograd.viz.nbval"},
+    {f"nbautograd.viz.{name}" for name in ("notebook", "compare", "nbval", "sphinx")},
     {VIZ},
 ]
 """The layers of the pictures: first read, then record, then draw, then show."""

@@ -316,7 +316,7 @@ print(late_packages.late("{0}.version").__name__ == "{0}.version")
 PLAYER = """
 import anywidget, base64, graphviz, json, traitlets
 state = json.loads(STATE)
-state["packed"] = base64.b64decode(state["packed"])
+state |= {name: base64.b64decode(state[name]) for name in ("packed", "data")}
 body = {name: traitlets.Any().tag(sync=True) for name in state if not name.startswith("_")}
 body["_esm"] = state.pop("_esm")
 Player = type("Player", (anywidget.AnyWidget,), body)
@@ -333,7 +333,8 @@ def player_state() -> str:
     y = (w + 2) * (w + 1)
     widget = viz.animate(y, namespace={"w": w, "y": y}).widget
     packed, _ = export.packed("player", "en")
-    state = widget.get_state() | {"shared": "", "packed": base64.b64encode(packed).decode("ascii")}
+    state = widget.get_state() | {"shared": ""}
+    state |= {name: base64.b64encode(its).decode("ascii") for name, its in (("packed", packed), ("data", widget.data))}
     own = {*type(widget).class_traits(sync=True)} - {*anywidget.AnyWidget.class_traits()}
     return json.dumps({name: state[name] for name in sorted(own | {"_esm"})})
 

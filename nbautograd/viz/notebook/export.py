@@ -57,7 +57,7 @@ def player_js() -> str:
 @cache
 def loader_js() -> str:
     """The module that a widget begins with: it loads what ``packed`` returns, once for a whole page."""
-    return "\n".join(static(f"{name}.js") for name in ("dress", "loader"))
+    return _REMARKS.sub("", "\n".join(static(f"{name}.js") for name in ("dress", "loader")))
 
 
 def live_js() -> str:

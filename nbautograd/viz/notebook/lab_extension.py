@@ -1,7 +1,8 @@
 """The extension of JupyterLab, which plays passes that a notebook holds; the wheel puts it where JupyterLab looks.
 
 It is a prebuilt extension without a build: one script that JupyterLab loads at its start, and the player beside it,
-which is loaded by the first pass that plays without a kernel. Nothing here runs in a kernel but :func:`bundle`.
+which is loaded by the first pass that plays without a kernel. Nothing here runs in a kernel but :func:`bundle` and
+:func:`packed`.
 """
 
 from __future__ import annotations
@@ -16,18 +17,24 @@ from typing import Any
 from nbautograd.viz import language
 from nbautograd.viz.notebook import export
 
-__all__ = ["MIME", "bundle", "write"]
+__all__ = ["MIME", "bundle", "packed", "write"]
 
 MIME = "application/vnd.nbautograd.pass+json"
 VERSION = 1
 PASS_BYTES = 300_000  # limit of a pass in an output; without a kernel, a larger one is shown as a picture
 
 
-def bundle(attempts: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
+def packed(data: Mapping[str, Any]) -> bytes:
+    """Return a player's data as a widget sends it and a saved notebook keeps it."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return gzip.compress(text.encode("utf-8"), 6, mtime=0)
+
+
+def bundle(attempts: Iterable[Mapping[str, Any] | bytes] = ()) -> dict[str, Any]:
     """Return what an output holds of a player's data, by its MIME type, so that it plays without a kernel.
 
     :param attempts: the player's data without its texts, the fullest first; the first that is small enough is held.
-        Nothing where it has no meaning without its kernel.
+        They may be packed already. Nothing where it has no meaning without its kernel.
 
     >>> bundle()
     {'application/vnd.nbautograd.pass+json': {'version': 1}}
@@ -36,10 +43,10 @@ def bundle(attempts: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """
     content: dict[str, Any] = {"version": VERSION}
     for data in attempts:
-        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        packed = base64.b64encode(gzip.compress(text.encode("utf-8"), 6, mtime=0)).decode("ascii")
-        if len(packed) <= PASS_BYTES:
-            content |= {"language": language.tag(), "packed": packed}
+        small = data if isinstance(data, bytes) else packed(data)
+        text = base64.b64encode(small).decode("ascii")
+        if len(text) <= PASS_BYTES:
+            content |= {"language": language.tag(), "packed": text}
             break
     return {MIME: content}
 

@@ -19,7 +19,7 @@ from nbautograd.viz.notebook import export, lab_extension, output
 
 __all__ = ["BackwardPlayer"]
 
-KEPT = ("svgs", "timeline", "label", "theme", "views", "start", "ask", "head", "program")
+SHOWN = ("svgs", "timeline", "label", "theme", "views", "start", "ask", "head", "program")
 _models: dict[str, _Shared] = {}  # by digest
 _shown: dict[str, tuple[str, list[_View]]] = {}  # by cell: the number of its run, and the outputs of that run
 
@@ -62,6 +62,7 @@ class _View(anywidget.AnyWidget):
     shared = traitlets.Unicode("").tag(sync=True)  # the model that holds the packed data; empty if the data is here
     packed = traitlets.Bytes(b"").tag(sync=True)
     digest = traitlets.Unicode("").tag(sync=True)
+    data = traitlets.Bytes(b"").tag(sync=True)  # what is shown, as a saved notebook keeps it
 
     def __init__(self, **traits: Any) -> None:
         if _is_alone():
@@ -78,7 +79,7 @@ class _View(anywidget.AnyWidget):
         self._note_cell()
         return dict(bundle) | lab_extension.bundle(self._kept()), metadata
 
-    def _kept(self) -> Iterable[Mapping[str, Any]]:
+    def _kept(self) -> Iterable[Mapping[str, Any] | bytes]:
         """Return what a notebook may keep, to be played without a kernel, the fullest first."""
         return ()
 
@@ -102,38 +103,52 @@ class _View(anywidget.AnyWidget):
         """Close the widget, in the kernel and in the front end, and drop what is large in it."""
         super().close()
         self._made_layout.close()
-        self._trait_values = {name: it for name, it in self._trait_values.items() if not isinstance(it, list | dict)}  # type: ignore[has-type]
+        values: dict[str, Any] = self._trait_values  # type: ignore[has-type]
+        self._trait_values = {name: it for name, it in values.items() if not isinstance(it, list | dict | bytes)}
 
 
 class BackwardPlayer(_View):
     """Shows a graph and plays its recorded backward passes.
 
     ``index``, the shown step, and ``selected``, the id of the clicked node, can be read, set, observed and linked. The
-    output also holds the final picture and the text, for front ends without widgets.
+    other traits are sent together, compressed. The output also holds the final picture and the text, for front ends
+    without widgets.
     """
 
-    svgs = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
-    timeline = traitlets.Dict().tag(sync=True)
-    label = traitlets.Unicode("autograd graph").tag(sync=True)
-    theme = traitlets.Unicode("auto").tag(sync=True)
+    svgs = traitlets.List(traitlets.List(traitlets.Unicode()))
+    timeline = traitlets.Dict()
+    label = traitlets.Unicode("autograd graph")
+    theme = traitlets.Unicode("auto")
     index = traitlets.Int(0, min=0).tag(sync=True)
-    views = traitlets.Dict().tag(sync=True)
-    start = traitlets.Int(0, min=0).tag(sync=True)
-    ask = traitlets.Bool(False).tag(sync=True)
-    head = traitlets.Unicode("").tag(sync=True)
-    program = traitlets.Any([]).tag(sync=True)  # lines; True: ask for them; False: no program has these numbers
+    views = traitlets.Dict()
+    start = traitlets.Int(0, min=0)
+    ask = traitlets.Bool(False)
+    head = traitlets.Unicode("")
+    program = traitlets.Any([])  # lines; True: ask for them; False: no program has these numbers
+    written = traitlets.Any(None).tag(sync=True)  # the program, once it was asked for
     selected = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, *, static: str = "", plain: str = "", **traits: Any) -> None:
-        super().__init__(**traits)
+        shown = {name: traits.get(name, getattr(self, name)) for name in SHOWN}
+        super().__init__(**traits, data=lab_extension.packed(shown))
         self._static, self._plain = static, plain
+        self.observe(self._change, SHOWN)
 
     def __repr__(self) -> str:
         return f"BackwardPlayer({self.label!r})"
 
-    def _kept(self) -> Iterable[Mapping[str, Any]]:
-        kept = {name: getattr(self, name) for name in KEPT}
-        return [kept | {"program": self.program if self.program is not True else []}]
+    def _change(self, change: Any) -> None:
+        """Send what was changed: a program that was asked for alone, as players go on."""
+        if change.name == "program":
+            self.written = change.new
+        else:
+            self.data = lab_extension.packed(self._shown())
+
+    def _shown(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in SHOWN}
+
+    def _kept(self) -> Iterable[Mapping[str, Any] | bytes]:
+        return [self.data if self.written is None else self._shown()]
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         bundle, metadata = super()._repr_mimebundle_(**options)
@@ -170,14 +185,14 @@ class LensView(_View):
     The output that holds it also has the still picture and the text.
     """
 
-    lens = traitlets.Dict().tag(sync=True)
+    lens = traitlets.Dict()
     label = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, *, kept: Callable[[], Iterable[Mapping[str, Any]]], **traits: Any) -> None:
-        super().__init__(**traits)
+        super().__init__(**traits, data=lab_extension.packed({"lens": traits["lens"]}))
         self._runs = kept
 
-    def _kept(self) -> Iterable[Mapping[str, Any]]:
+    def _kept(self) -> Iterable[Mapping[str, Any] | bytes]:
         return ({"lens": run} for run in self._runs())
 
     def close(self) -> None:

@@ -25,9 +25,9 @@ class Widgets {
   }
 }
 
-/** A pass as a model that no kernel knows. */
-function modelOf(pass) {
-  const values = { index: 0, selected: "", ...pass };
+/** A model that no kernel knows. */
+function lonelyModel() {
+  const values = { index: 0, selected: "" };
   return { get: (name) => values[name], set() {}, save_changes() {}, on() {}, off() {} };
 }
 
@@ -92,7 +92,8 @@ const rendererOf = (Panel) => class extends Panel {
     const place = document.createElement("div");
     this.node.append(place);
     dress(place, "lab", style);
-    const end = show(modelOf(data), place, texts);
+    if (data.program === true) data.program = []; // there is no kernel to write it
+    const end = show(lonelyModel(), place, texts, data);
     this.end = () => { end(); place.remove(); };
   }
 };

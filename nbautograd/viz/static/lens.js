@@ -405,12 +405,12 @@ export function mountLens(place, data, hooks = {}) {
 }
 
 /** The lens as a widget. */
-function renderLens(model, el, texts) {
+function renderLens(model, el, texts, data) {
   const ask = (step) => {
     try { model.send({ pass: step }); } catch { /* no kernel */ }
   };
   const onpass = model.send && ask; // none in a saved notebook, which has only some of the passes
-  const lens = mountLens(el, { ...structuredClone(model.get("lens")), texts }, { onpass });
+  const lens = mountLens(el, { ...data.lens, texts }, { onpass });
   const add = (message) => { if (message?.pass !== undefined) lens.add(message); };
   model.on("msg:custom", add);
   return () => {

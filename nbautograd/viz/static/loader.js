@@ -2,7 +2,7 @@
 // creates once for all its widgets; a page unpacks each once. If widgets cannot see other models, each holds them
 // itself.
 const modules = (globalThis[Symbol.for("nbautograd.modules")] ??= new Map());
-const LARGE = ["packed", "svgs", "timeline", "views", "program", "lens", "svg"];
+const LARGE = ["packed", "data", "written", "svg"];
 
 function inflated(bytes) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
@@ -29,13 +29,27 @@ function initialize({ model }) {
   model.on("destroy", () => { for (const name of LARGE) model.set(name, null, { silent: true }); });
 }
 
+/** What a widget shows; a live view has it in traits of its own. */
+async function shownBy(model) {
+  const bytes = model.get("data");
+  return bytes?.byteLength ? inflated(bytes) : {};
+}
+
 /** Chromium keeps the element of an output that is gone for a while, so nothing is left in it. */
 async function render({ model, el }) {
-  const { render: show, style, texts } = await load(model), place = document.createElement("div");
-  dress(el, model.get("digest"), style);
-  el.append(place);
-  const end = show(model, place, texts);
-  return () => { end(); place.remove(); };
+  const place = document.createElement("div");
+  let end = () => {}, turn = 0;
+  const fill = async () => {
+    const now = ++turn, [{ render: show, style, texts }, data] = await Promise.all([load(model), shownBy(model)]);
+    if (now !== turn) return;
+    end();
+    dress(el, model.get("digest"), style);
+    el.append(place);
+    end = show(model, place, texts, data);
+  };
+  await fill();
+  model.on("change:data", fill);
+  return () => { turn++; model.off("change:data", fill); end(); place.remove(); };
 }
 
 export default { initialize, render };

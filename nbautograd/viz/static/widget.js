@@ -1,4 +1,3 @@
-const TRAITS = ["svgs", "timeline", "label", "theme", "views", "start", "ask", "head", "program"];
 const PAUSE = 120; // milliseconds in which further changes are waited for, before the kernel is told
 
 /** In a shadow tree (marimo's), where the style sheet does not see the page around it: light or dark as that page. */
@@ -16,15 +15,15 @@ function followPage(element) {
   return () => watch.disconnect();
 }
 
-/** Show a widget's model in an element; what is returned ends that. */
-export function render(model, el, texts) {
-  const own = ["light", "dark"].includes(model.get("theme")), forget = own ? () => {} : followPage(el);
-  const end = (model.get("lens") ? renderLens : renderPlayer)(model, el, texts);
+/** Show what a widget holds in an element; its model has what changes. What is returned ends that. */
+export function render(model, el, texts, data) {
+  const own = ["light", "dark"].includes(data.theme), forget = own ? () => {} : followPage(el);
+  const end = (data.lens ? renderLens : renderPlayer)(model, el, texts, data);
   return () => { forget(); end(); };
 }
 
-function renderPlayer(model, el, texts) {
-  let player, own = false;
+function renderPlayer(model, el, texts, data) {
+  let own = false;
   const timers = {};
   const send = (name) => (value) => {
     clearTimeout(timers[name]);
@@ -44,17 +43,11 @@ function renderPlayer(model, el, texts) {
   const program = () => {
     try { model.send({ program: true }); } catch { /* no kernel: its tab says so */ }
   };
-  const make = () => {
-    player?.destroy();
-    const data = { texts, ...Object.fromEntries(TRAITS.map((name) => [name, model.get(name)])) };
-    const hooks = { index: model.get("index"), onindex: send("index"), onselect: send("selected"), onopen: ask,
-      onnudge: nudge, onprogram: program };
-    player = mount(el, data, hooks);
-  };
-  make();
+  const hooks = { index: model.get("index"), onindex: send("index"), onselect: send("selected"), onopen: ask,
+    onnudge: nudge, onprogram: program };
+  const player = mount(el, { ...data, texts, program: model.get("written") ?? data.program }, hooks);
   const events = {
-    "change:timeline": make,
-    "change:program": () => player.written(model.get("program")),
+    "change:written": () => player.written(model.get("written")),
     "change:index": () => { if (!own) player.go(model.get("index")); },
     "change:selected": () => { if (!own) player.select(model.get("selected")); },
     "msg:custom": (message) => { 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +18,11 @@ from nbautograd import viz
 from nbautograd.cli import main
 from nbautograd.viz.draw.mermaid import to_mermaid
 from nbautograd.viz.notebook import export
+from tests import needs
 from tests.files_server import served
+from tests.shots import SHOTS
 
+EXAMPLES = Path(__file__).parents[3] / "docs" / "embedding"
 HEAD = '<!doctype html><meta charset="utf-8"><title>t</title><script type="module" src="player.mjs"></script>'
 
 
@@ -120,6 +126,86 @@ def test_as_a_module_in_a_shadow_tree(site: Any, browser: Any) -> None:
     page.evaluate("window.end()")
     assert page.locator("#host .nb-player").count() == 0
     page.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("name", "count"), [("page", 2), ("slides", 1)])
+def test_an_example_plays(site: Any, browser: Any, name: str, count: int, theme: Any) -> None:
+    folder, address, asked = site
+    shutil.copy(EXAMPLES / f"{name}.html", folder)
+    asked.clear()
+    plays_on(browser, f"{address}/{name}.html", count, theme, name)
+    assert asked.count("/player.mjs") == 1
+
+
+def plays_on(browser: Any, address: str, count: int, theme: Any, name: str) -> None:
+    """Require that a page plays each of its passes, in a theme, and asks no other host."""
+    page = browser.new_page(color_scheme=theme)
+    others: list[str] = []
+    page.on("request", lambda request: request.url.startswith(address.rpartition("/")[0]) or others.append(request.url))
+    page.goto(address)
+    page.wait_for_function(f"document.querySelectorAll('.nb-player[data-step] .nb-stage > svg').length === {count}")
+    for number in range(count):
+        player = page.locator(".nb-player").nth(number)
+        player.press("Home")
+        player.press("ArrowRight")
+        page.wait_for_function(f"document.querySelectorAll('.nb-player')[{number}].dataset.step === '1'")
+    shade = page.locator(".nb-player").first.evaluate("(player) => getComputedStyle(player).colorScheme")
+    page.screenshot(path=SHOTS / f"embedded-{name}-{theme}.png")
+    assert (shade, others) == (theme, [])
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def sphinx_site(site: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str, list[str]]]:
+    needs.package("sphinx")
+    source = tmp_path_factory.mktemp("source")
+    shutil.copytree(EXAMPLES / "sphinx", source, dirs_exist_ok=True)
+    shutil.copy(site[0] / "pass.json", source)
+    (source / "without.rst").write_text(":orphan:\n\nNo pass\n=======\n", encoding="utf-8")
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", str(source), str(source / "html")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    with served(source / "html") as (address, asked):
+        yield source / "html", address, asked
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_page_of_sphinx_plays(sphinx_site: Any, browser: Any, theme: Any) -> None:
+    _, address, asked = sphinx_site
+    asked.clear()
+    plays_on(browser, f"{address}/index.html", 2, theme, "sphinx")
+    assert len([path for path in asked if "nb-player.mjs" in path]) == 1
+
+
+def test_pages_of_sphinx_without_a_pass_load_no_player(sphinx_site: Any) -> None:
+    pages = {name: (sphinx_site[0] / f"{name}.html").read_text(encoding="utf-8") for name in ("index", "without")}
+    assert [text.count("nb-player.mjs") for text in pages.values()] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"), [("{}", "is no pass"), ("not JSON", "cannot read"), (None, "cannot read")]
+)
+def test_sphinx_names_what_is_no_pass(content: str | None, says: str, tmp_path: Path) -> None:
+    needs.package("sphinx")
+    shutil.copytree(EXAMPLES / "sphinx", tmp_path, dirs_exist_ok=True)
+    if content is not None:
+        (tmp_path / "pass.json").write_text(content, encoding="utf-8")
+    command = [sys.executable, "-m", "sphinx", "-q", str(tmp_path), str(tmp_path / "html")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "index.rst:4: ERROR: nb-player: " in done.stderr and says in done.stderr
+
+
+@pytest.mark.parametrize("name", ["myst.md", "quarto.qmd"])
+def test_other_examples_name_the_two_files(name: str) -> None:
+    """Their programs are not at hand: MyST's theme comes from a network, Quarto from no package index."""
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    assert "player.mjs" in text and "pass.json" in text
+    if name == "myst.md":
+        (body,) = re.findall(r"```{anywidget} player\.mjs\n(.*)\n```", text)
+        assert json.loads(body) == {"src": "pass.json"}
 
 
 def test_the_form_of_a_file(tmp_path: Path) -> None:
