@@ -7,6 +7,7 @@ they are stated once.
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import sys
 from collections.abc import Callable
@@ -116,6 +117,7 @@ USUAL = {
 
 def options_of(function: Callable[..., Any]) -> list[tuple[str, int, str]]:
     """Return the options of a function that have one of the simple annotations: name, position and annotation."""
+    function = inspect.unwrap(function)
     code, hints = function.__code__, function.__annotations__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     own = (function.__module__ or "").startswith("nbautograd.")  # a function without a module is a reader's
@@ -123,8 +125,12 @@ def options_of(function: Callable[..., Any]) -> list[tuple[str, int, str]]:
     return [
         (name, i if i < code.co_argcount else sys.maxsize, hints[name])
         for i, name in enumerate(names)
-        if str(hints.get(name)).removesuffix(" | None") in kinds
+        if str(hints.get(name)).removesuffix(" | None") in kinds and name not in _ANY_TRUTH
     ]
+
+
+_ANY_TRUTH = ("get_infos", "recompute_scale_factor", "return_indices")
+"""Options that PyTorch's Python code reads, which takes any value as true or false."""
 
 
 def check_options(function: Callable[..., Any], options: list[tuple[str, int, str]], args: Any, kwargs: Any) -> None:
@@ -149,7 +155,7 @@ def check_option(function: str, name: str, value: Any, hint: str, position: int 
 
     :raises TypeError: it is of another type.
     """
-    if value is None and hint.endswith("None"):
+    if value is None and (hint.endswith("None") or name == "requires_grad"):
         return
     expected, matches = _SIMPLE[hint.removesuffix(" | None")]
     if not matches(value):

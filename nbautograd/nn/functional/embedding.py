@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
 from nbautograd._engine.core.grad_mode import no_grad
@@ -299,6 +300,14 @@ def embedding_bag(
     """
     name = "embedding_bag"
     check_tensors(name, input=input, weight=weight)
+    if weight.dtype is dtypes.int64 and input.is_floating_point():
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
+            UserWarning,
+            stacklevel=2,
+        )
+        input, weight = weight, input
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
     if sparse and mode == "max":
