@@ -4,6 +4,11 @@ from typing import NamedTuple
 
 from nbautograd._engine.core.tensor import Tensor
 
+class _lu_with_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
 class aminmax(NamedTuple):
     min: Tensor
     max: Tensor

@@ -14,7 +14,7 @@ from nbautograd._engine.ops.creation.creation import eye
 from nbautograd.autograd import forward_ad
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.func._leaves import Function, Inputs, Places, detached, places_of, with_aux
-from nbautograd.func._reverse import VectorJacobian, jacrev, outputs_of
+from nbautograd.func._reverse import VectorJacobian, jacrev, no_elements, outputs_of
 
 __all__ = ["hessian", "jacfwd", "jvp", "linearize"]
 
@@ -117,9 +117,9 @@ def _columns(func: Function, x: Any, has_aux: bool, randomness: str) -> tuple[li
     """Compute the derivatives of each output by one tensor, the structure of the outputs, and the auxiliary value."""
     count, shape = x.numel(), tuple(x.shape)
     if not count:
-        value, aux = with_aux(func(x), has_aux, "jacfwd")
-        outputs, structure = tree_flatten(value)
-        return [out.detach().new_zeros((*out.shape, *shape)) for out in outputs], structure, aux
+        answer = jvp(func, (x,), (x.detach().new_zeros(shape),), has_aux=has_aux)
+        products, structure = tree_flatten(answer[1])
+        return [no_elements(d, (*d.shape, *shape)) for d in products], structure, answer[2] if has_aux else None
     structures = []
 
     def column(unit: Any) -> Any:

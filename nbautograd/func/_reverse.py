@@ -123,6 +123,12 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         inputs = Inputs("vjp", primals, tuple(range(len(primals))))
         value, aux = with_aux(func(*inputs.args), has_aux, "vjp")
     outputs, spec = outputs_of(value, "vjp")
+    for out in outputs:
+        if not (out.is_floating_point() or out.is_complex()):
+            raise AutogradError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                f"{out.dtype}"
+            )
     multiply = VectorJacobian(outputs, inputs)
 
     def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
@@ -187,12 +193,18 @@ def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_
     return jacobian
 
 
+def no_elements(product: Any, shape: tuple[int, ...]) -> Any:
+    """Return a Jacobian without elements, which requires grad if a product with it does."""
+    return (product.sum() * 0).expand(shape).view(shape) if product.requires_grad else product.new_zeros(shape)
+
+
 def _jacobian(out: Any, inputs: Inputs, chunk_size: int | None) -> list[Any]:
     """Return the Jacobian of one output by each leaf."""
     multiply = VectorJacobian([out], inputs)
     count, shape = out.numel(), tuple(out.shape)
     if not count:
-        return [x.detach().new_zeros((*shape, *x.shape)) for x in inputs.leaves]
+        products = multiply([out.detach().new_zeros(shape)])
+        return [no_elements(d, (*shape, *x.shape)) for d, x in zip(products, inputs.leaves, strict=True)]
     units = eye(count, dtype=out.dtype, device=out.device).reshape(count, *shape)
     rows = vmap(lambda unit: multiply([unit]), chunk_size=chunk_size)(units)
     return [row.reshape(*shape, *x.shape) for row, x in zip(rows, inputs.leaves, strict=True)]

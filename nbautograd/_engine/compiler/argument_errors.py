@@ -7,6 +7,7 @@ they are stated once.
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import sys
 from collections.abc import Callable
@@ -134,6 +135,7 @@ def options_of(function: Callable[..., Any]) -> Options:
 
     Of each: name, position, annotation, and the classes of the values that need no further look.
     """
+    function = inspect.unwrap(function)
     code, hints = function.__code__, function.__annotations__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     own = (function.__module__ or "").startswith("nbautograd.")  # a function without a module is a reader's
@@ -142,10 +144,14 @@ def options_of(function: Callable[..., Any]) -> Options:
     for i, name in enumerate(names):
         hint = str(hints.get(name))
         kind = hint.removesuffix(" | None")
-        if kind in kinds:
+        if kind in kinds and name not in _ANY_TRUTH:
             at_sight = AT_SIGHT.get(kind, ()) + (type(None),) * (kind != hint)
             options.append((name, i if i < code.co_argcount else sys.maxsize, hint, at_sight))
     return options
+
+
+_ANY_TRUTH = ("get_infos", "recompute_scale_factor", "return_indices")
+"""Options that PyTorch's Python code reads, which takes any value as true or false."""
 
 
 def check_options(function: Callable[..., Any], options: Options, args: Any, kwargs: Any) -> None:
@@ -167,7 +173,7 @@ def check_option(function: str, name: str, value: Any, hint: str, position: int 
 
     :raises TypeError: it is of another type.
     """
-    if value is None and hint.endswith("None"):
+    if value is None and (hint.endswith("None") or name == "requires_grad"):
         return
     expected, matches = _SIMPLE[hint.removesuffix(" | None")]
     if not matches(value):

@@ -264,7 +264,11 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
     if result.__class__ is BatchedTensor:
         raise InplaceError(f"vmap: out= is not possible for {name}() with batched tensors. Omit it")
+    from nbautograd._engine.core import out_dtypes  # few programs need it
+
     if is_grad_enabled() and (result._fn is not None or out._fn is not None and result._a.dtype.kind != "b"):
+        if name in out_dtypes.COPIED:
+            return _record_copy(out, result)
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
@@ -276,8 +280,6 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {result.device} "
             f"and {out.device} of the argument 'out'"
         )
-    from nbautograd._engine.core import out_dtypes  # few programs need it
-
     if not out_dtypes.is_accepted(name, result.dtype.name, out.dtype.name):
         raise DtypeError(
             f"{name.lstrip('_')}(): Expected out tensor to have dtype {result.dtype.name}, but got {out.dtype.name} "
@@ -302,6 +304,16 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             return copy_into(out, wrap(result._a))
     check_writable(out, name)
     return copy_into(out, wrap(result._a))
+
+
+def _record_copy(out: Tensor, result: Tensor) -> Tensor:
+    """Write into ``out`` as ``copy_`` does, whose history is recorded."""
+    if out._a.shape != result._a.shape:
+        if out.numel():
+            _warn_resized(out, result)
+        with no_grad():
+            out.resize_(result._a.shape)
+    return out.copy_(result)
 
 
 def _warn_resized(out: Tensor, result: Tensor) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["EXACT", "is_accepted"]
+__all__ = ["COPIED", "EXACT", "is_accepted"]
 
 _NAMES = """
     addbmm addmm addmv alias_copy amax amin aminmax arange argmax argmin as_strided_copy avg_pool2d avg_pool3d
@@ -22,6 +22,11 @@ _NAMES = """
 EXACT = frozenset(_NAMES.split())
 """The operations whose kernels write their own dtype in PyTorch. Others cast, within the limits of in-place writes."""
 BOOL_OR_BYTE = ("all", "any")
+_COPIED = """
+    inner linalg_cond linalg_matrix_norm linalg_norm linalg_tensorinv linalg_tensorsolve nanquantile quantile tensordot
+"""
+COPIED = frozenset(_COPIED.split())
+"""The operations whose result is copied into ``out=``, also where it is recorded."""
 
 
 def is_accepted(name: str, result: str, out: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 __all__ = ["FIELDS", "Results", "return_type"]
 
 FIELDS = {
+    "_lu_with_info": "LU pivots info",
     "aminmax": "min max",
     "cummax": "values indices",
     "cummin": "values indices",

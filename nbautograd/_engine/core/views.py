@@ -268,6 +268,12 @@ class _StaleView(Tensor):
         return _PROPERTIES["grad_fn"].fget(self)
 
     @property
+    def output_nr(self) -> int:
+        """Index of the tensor among the outputs of its former node: it reads no history."""
+        fn = _get_fn(self)
+        return fn.index if fn.__class__ is OutputEdge else 0
+
+    @property
     def is_leaf(self) -> bool:
         """True if the tensor is not the output of a node."""
         return not _is_recorded(self.refreshed())

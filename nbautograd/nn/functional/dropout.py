@@ -13,6 +13,7 @@ from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.rng import generator
+from nbautograd.errors import kind_of
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -55,7 +56,14 @@ def _times(input: Tensor, factors: Any, inplace: bool) -> Tensor:
     return input.mul_(array) if inplace else input * array
 
 
+def _check_training(training: Any) -> None:
+    if not isinstance(training, bool):
+        raise TypeError(f"dropout(): argument 'train' (position 3) must be bool, not {kind_of(training)}")
+
+
 def _dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_channels: bool = False) -> Tensor:
+    if training is not True and training is not False:
+        _check_training(training)
     if not training or p == 0 or not input._a.size:
         return input
     if p == 1:
@@ -178,6 +186,8 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_channels: bool) -> Tensor:
     """Set dropped elements to selu's lower bound; then scale and shift all to mean 0 and variance 1."""
+    if training is not True and training is not False:
+        _check_training(training)
     if not training or p == 0 or not input._a.size:
         return input
     if p == 1:

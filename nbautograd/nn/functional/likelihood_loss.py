@@ -19,7 +19,7 @@ from nbautograd._engine.ops.elementwise.exp_log import log, log1p, sigmoid
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.elementwise.special import xlogy
 from nbautograd._engine.ops.queries import check_tensors
-from nbautograd.errors import ShapeError
+from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError
 from nbautograd.nn.functional._common import (
     check_reduction,
     floating_only,
@@ -338,6 +338,9 @@ def gaussian_nll_loss(
                 f"gaussian_nll_loss(): var is of incorrect size {list(var._a.shape)} for input {list(shape)}"
             )
     check_reduction(reduction)
+    if var.dtype.rank < 2:
+        kind = SCALAR_TYPES[var.dtype.name]
+        raise DtypeError(f"gaussian_nll_loss(): result type Float can't be cast to the desired output type {kind}")
     # The bound is not differentiated.
     raised = var + (var.detach().clamp(min=eps) - var.detach())
     difference = input - target

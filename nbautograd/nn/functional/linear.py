@@ -37,7 +37,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
         return answer
     try:
         a = input._a
-        if a.ndim == 2 and bias is not None and weight._a.ndim == 2 and a.size and out is None:
+        if a.ndim == 2 and bias is not None and weight._a.ndim == 2 and out is None:
             result: Tensor = addmm(bias, input, transposed(weight))
             return result
     except AttributeError:

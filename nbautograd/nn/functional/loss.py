@@ -12,6 +12,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.compiler.promotion import broadcast_shapes
+from nbautograd._engine.core.inplace import check_cast
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import pairwise_sum, summed
 from nbautograd._engine.ops.elementwise.arithmetic import abs, sgn
@@ -234,11 +235,13 @@ def huber_loss(
     >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.]), torch.tensor([0., 0.]), reduction="none")
     tensor([0.1250, 2.5000])
     """
-    input, target = broadcast_pair("huber_loss", input, target)
+    check_tensors("huber_loss", input=input, target=target)
     check_reduction(reduction)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
+    check_cast(target._a.dtype, input._a.dtype)
     floating_only("huber_loss", input)
+    input, target = broadcast_pair("huber_loss", input, target.to(input.dtype))
     if weight is not None:
         return _weighted_difference(_huber(input, target, "none", delta), weight, reduction, False)
     return _huber(input, target, reduction, delta)

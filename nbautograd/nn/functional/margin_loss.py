@@ -47,7 +47,7 @@ def hinge_embedding_loss(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("hinge_embedding_loss", input=input, target=target)
-    apart = where(target != 1, (margin - input).clamp(min=0), 0)
+    apart = where(target != 1, (margin - input).clamp_min(0), 0)
     return reduced(apart + where(target != -1, input, 0), reduction)
 
 
@@ -76,7 +76,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{input1.shape}, input2: {input2.shape}, target: {target.shape}"
         )
-    return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
 def cosine_embedding_loss(
@@ -112,7 +112,7 @@ def cosine_embedding_loss(
     product = (input1 * input2).sum(-1)
     lengths = ((input1 * input1).sum(-1) + eps) * ((input2 * input2).sum(-1) + eps)
     cosine = product / lengths.sqrt()
-    too_close = (cosine - margin).clamp(min=0)
+    too_close = (cosine - margin).clamp_min(0)
     alike = where(target == 1, 1 - cosine, 0)
     return reduced(alike + where(target == -1, too_close, 0), reduction)
 
@@ -146,7 +146,7 @@ def triplet_margin_loss(
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = far.minimum(pairwise_distance(positive, negative, p, eps))
-    return reduced((margin + near - far).clamp(min=0), reduction)
+    return reduced((margin + near - far).clamp_min(0), reduction)
 
 
 def _check_triplet(name: str, anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
@@ -185,4 +185,4 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return reduced((margin + near - far).clamp(min=0), reduction)
+    return reduced((margin + near - far).clamp_min(0), reduction)

@@ -31,7 +31,6 @@ NAMED_OTHERWISE = {
     "sum_to_size": "SumToSizeBackward0",
     "dist": "LinalgVectorNormBackward0",
     "dist 3": "LinalgVectorNormBackward0",
-    "renorm": "MulBackward0",
     "trapezoid": "MulBackward0",
     "trapezoid places": "DivBackward0",
     "trapz": "MulBackward0",

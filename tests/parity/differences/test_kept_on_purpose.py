@@ -22,6 +22,11 @@ def test_half_precision(torch: Any) -> Any:
     return torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0]], dtype=torch.float16)).tolist()
 
 
+@differs("Fourier transforms of no signals have no elements", pytorch=Raised(RuntimeError), here=[0, 3])
+def test_transforms_of_nothing(torch: Any) -> Any:
+    return list(torch.fft.fft(torch.ones(0, 3)).shape)
+
+
 @differs("An index out of range raises also where nothing is selected", pytorch=[1, 0], here=Raised(IndexError))
 def test_indices_of_nothing(torch: Any) -> Any:
     return list(torch.zeros(3)[False, torch.tensor([[9]])].shape)

@@ -166,11 +166,11 @@ def called(line: str, text: str) -> str:
     ) is not None:
         inner = re.search(r"\bf\d\b", body)
         return f"{made[1]} of {bound[inner[0]][10:50] if inner else 'Function'}"
+    if "[" in line.partition(" = ")[0] or re.fullmatch(r"[ar]\d\w?\[.*\]", body):
+        return "index " + re.sub(r"^.*?\[(.*)\].*$", r"\1", line)
     body = re.sub(r"(?<![\w.])V\([^)]*\)[^)]*\)|T\.tensor\([^()]*(\([^()]*\))?[^()]*\)", "t", body)
     if (made := re.search(r"(?:T)\.([\w.]+)\(|\.(\w+)\(", body)) is not None:
         return made[1] or made[2]
-    if "[" in line.partition(" = ")[0] or re.match(r"a\d\w\[", body):
-        return "index " + re.sub(r"^.*?\[(.*)\].*$", r"\1", line)
     return re.sub(r"[\w\[\](), ]+", "", body) or body
 
 

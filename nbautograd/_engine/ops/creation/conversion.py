@@ -58,9 +58,13 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if input._a.dtype.kind == "c" and kind.rank in (1, 2) and input._a.size:
         warn_once("Casting complex values to real discards the imaginary part", stacklevel=3)
     if kind is not input.dtype or target != input.device or copy:
-        result = move(input, kind.numpy, target, input.device)
-        input = result if kind.rank > 1 else result.detach()
-    return input if wanted is preserve_format else contiguous(input, wanted)
+        ordered = input if wanted is preserve_format else contiguous(input, wanted)  # the cast keeps the order
+        result = move(ordered, kind.numpy, target, input.device)
+        return result if kind.rank > 1 else result.detach()
+    if wanted is preserve_format:
+        return input
+    ordered = contiguous(input, wanted)
+    return ordered if ordered is input or ordered._fn is None else move(ordered, kind.numpy, target, target)
 
 
 def copied_from_anywhere(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:

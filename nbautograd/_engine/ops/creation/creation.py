@@ -445,6 +445,8 @@ def one_value(value: Any) -> Any:
 
     :raises RuntimeError: it is a tensor with dimensions.
     """
+    if value is None:
+        raise TypeError("fill_(): argument 'value' must be Number, not NoneType")
     if getattr(value, "ndim", 0):
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return value

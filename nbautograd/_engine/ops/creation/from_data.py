@@ -52,7 +52,7 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
     :raises RuntimeError: it is complex where the dtype is not, or an integer out of range.
     """
     prefix, name = f"{function}(): " if function else "", _C_SCALAR.get(kind.name)
-    if isinstance(value, (str, bytes)):
+    if value is None or isinstance(value, (str, bytes)):
         raise TypeError(f"{prefix}argument 'fill_value' must be Number, not {kind_of(value)}")
     if value.__class__ is int and not -(2**63) <= value < 2**64:
         raise OverflowError(f"{prefix}int too big to convert: {value}")
@@ -76,7 +76,7 @@ def finish(array: Any, requires_grad: bool = False) -> Tensor:
     """Return the new tensor of an array; 0-d arrays on the CPU become scalars."""
     if array.__class__ is np.ndarray and array.ndim == 0:
         array = array[()]
-    if requires_grad.__class__ is not bool:
+    if requires_grad.__class__ is not bool and requires_grad is not None:
         raise TypeError(f"argument 'requires_grad' must be bool, not {kind_of(requires_grad)}")
     if not requires_grad:
         return wrap_known(array)

@@ -73,6 +73,7 @@ def arange(
         raise NotImplementedError(
             f'arange(): "arange_cpu" not implemented for dtype {dtype!r}: expected that of a real number'
         )
+    exact = (first, last, by)
     if dtype is not None and dtype.rank == 1:
         first, last, cut = int(first), int(last), int(by)
         if by and not cut:
@@ -85,7 +86,10 @@ def arange(
     kind = dtype or (
         dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (first, last, by)) else dtypes.get_default_dtype()
     )
-    length = math.ceil((last - first) / by)
+    if kind is not dtypes.int64 and kind.rank == 1:
+        length = math.ceil((exact[1] - exact[0]) / exact[2])  # PyTorch cuts the bounds only for int64
+    else:
+        length = math.ceil((last - first) / by)
     wide = np.int64 if kind.rank <= 1 and not isinstance(by, float) and not isinstance(first, float) else np.float64
     xp = backend.module(as_device(device))
     with backend.quiet():

@@ -158,7 +158,24 @@ def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
     >>> 7 % torch.tensor([4, 5])
     tensor([3, 2])
     """
+    if input.requires_grad and not isinstance(other, Tensor):
+        return remainder_of_number(input, other)
     return remainder(other, input)
+
+
+@op(
+    node="NotImplemented",
+    symbol="mod",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    input="not_implemented('remainder')",
+)
+def remainder_of_number(input: Tensor, number: Number) -> Tensor:
+    """Compute ``number % input``, without a derivative, as in PyTorch; that of a tensor has one."""
+    result = np.remainder(number, input)
+    return np.where(result == 0, np.copysign(result, number), result)
 
 
 @op(node="FmodBackward0", symbol="fmod", kind=POINTWISE, accepts="if", input="g", other="-g * trunc(input / other)")

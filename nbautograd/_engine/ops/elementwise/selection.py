@@ -236,6 +236,7 @@ def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
     node="ClampMinBackward0",
     symbol="clamp",
     kind=POINTWISE,
+    accepts="bif",
     method=False,
     inplace_method=False,
     input="where(input >= low, g, zeros_of(g))",
@@ -249,6 +250,7 @@ def _clamp_min(input: Tensor, low: Number) -> Tensor:
     node="ClampMaxBackward0",
     symbol="clamp",
     kind=POINTWISE,
+    accepts="bif",
     method=False,
     inplace_method=False,
     input="where(input <= high, g, zeros_of(g))",
@@ -286,6 +288,30 @@ def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
 def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor:
     """Return the elementwise minimum; of ties, ``input`` gets the gradient."""
     return np.minimum(max, input)
+
+
+_clamp_low = op(
+    node="ClampBackward1",
+    symbol="clamp",
+    kind=POINTWISE,
+    accepts="bif",
+    name="_clamp_low",
+    method=False,
+    inplace_method=False,
+    input="where(input >= min, g, zeros_of(g))",
+    min="where(input < min, g, zeros_of(g))",
+)(_clamp_min_tensor.__wrapped__)
+_clamp_high = op(
+    node="ClampBackward1",
+    symbol="clamp",
+    kind=POINTWISE,
+    accepts="bif",
+    name="_clamp_high",
+    method=False,
+    inplace_method=False,
+    input="where(input <= max, g, zeros_of(g))",
+    max="where(input > max, g, zeros_of(g))",
+)(_clamp_max_tensor.__wrapped__)
 
 
 @composite(inplace_method=True, out=True)
@@ -343,9 +369,9 @@ def clamp(
         max = _as_number(max)
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         if max is None:
-            return clamp_min(input, min, out=out)
+            return _clamp_low(input, min, out=out)
         if min is None:
-            return clamp_max(input, max, out=out)
+            return _clamp_high(input, max, out=out)
         return _clamp_tensors(input, min, max, out=out)
     for bound in (min, max):
         if bound is not None:

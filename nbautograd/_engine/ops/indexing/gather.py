@@ -185,8 +185,8 @@ def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Ten
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Gather elements by indices along ``dim``, such as those of ``argmax`` and ``argsort``; shapes are broadcast.
 
-    :param dim: along which negative indices count from the end; by default the tensor is flattened.
-    :raises RuntimeError: the indices are not int64, or have another number of dimensions.
+    :param dim: by default the tensor is flattened. Along a dimension, negative indices count from the end.
+    :raises RuntimeError: the indices are not int64, have another number of dimensions, or are out of range.
 
     >>> import nbautograd as torch
     >>> torch.take_along_dim(torch.tensor([[10, 30, 20]]), torch.tensor([[1]]), dim=1)
@@ -197,7 +197,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type(indices.dtype)}"
         )
     if dim is None:
-        return gather(reshape(input, -1), 0, reshape(indices, -1))
+        return gather(reshape(input, -1), 0, reshape(indices, -1))  # PyTorch counts none from the end here
     if input._a.ndim != indices._a.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
@@ -205,7 +205,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         )
     d = dimension(dim, input._a.ndim)
     if not input._a.ndim:
-        return gather(input, 0, indices * 0)
+        raise IndexError(f"take_along_dim(): Dimension specified as {dim} but tensor has no dimensions")
     ours = joint_shape([_but(s, d) for s in (input._a.shape, indices._a.shape)])
     x = expand(input, *ours[:d], input._a.shape[d], *ours[d + 1 :])
     where = expand(indices, *ours[:d], indices._a.shape[d], *ours[d + 1 :])
@@ -442,6 +442,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     tensor([[1],
             [3]])
     """
+    if as_tuple and out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     refuse_dynamic("nonzero", input)
     a = input._a
     result = tuple(as_int64(part) for part in np.nonzero(a if a.ndim else a.reshape((1,))))

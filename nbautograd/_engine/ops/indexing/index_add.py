@@ -11,6 +11,7 @@ from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.op import NATIVE, composite, op
 from nbautograd._engine.core.batched import looks_at_elements
+from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.gather import (
@@ -29,7 +30,7 @@ from nbautograd._engine.ops.indexing.scatter import (
     scatter_prod,
 )
 from nbautograd._engine.ops.queries import Number
-from nbautograd.errors import SCALAR_TYPES
+from nbautograd.errors import SCALAR_TYPES, UnsupportedDtypeError
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_reduce"]
 
@@ -212,5 +213,12 @@ def index_reduce(
     if reduce not in INDEX_REDUCTIONS:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     d = _index_reduce(input, dim, index, source)
+    if input.is_complex():
+        if input._a.ndim < 2 and source._a.size:
+            raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
+        if is_grad_enabled() and (input.requires_grad or source.requires_grad):
+            raise RuntimeError(
+                "index_reduce does not support automatic differentiation for outputs with complex dtype."
+            )
     places = spread_index(index, source._a.shape, d)
     return INDEX_REDUCTIONS[reduce](input, d, places, source, include_self)

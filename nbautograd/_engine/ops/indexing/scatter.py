@@ -11,6 +11,7 @@ from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.gather import along, check_along
@@ -398,5 +399,7 @@ def scatter_reduce(
     if src.dtype is not input.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if input.is_complex() and reduce in ("amax", "amin"):
-        raise RuntimeError(f"scatter_reduce(): {reduce} is not supported for complex tensors")
+        raise NotImplementedError(f"scatter_reduce(): {reduce} is not implemented for complex tensors")
+    if input.is_complex() and is_grad_enabled() and (input.requires_grad or src.requires_grad):
+        raise RuntimeError("scatter_reduce does not support automatic differentiation for outputs with complex dtype.")
     return REDUCTIONS[reduce](input, dim, index, src, include_self)

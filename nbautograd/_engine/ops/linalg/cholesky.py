@@ -122,6 +122,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     tensor([[2., 1.],
             [0., 2.]])
     """
+    if not input.size:
+        return input.copy()  # of any dtype
     checked("cholesky", input, square=True)
     factor, info = _factor(input, upper)
     check_info("cholesky", info, NOT_POSITIVE)

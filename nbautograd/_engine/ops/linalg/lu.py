@@ -195,8 +195,8 @@ def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = F
     return return_type("linalg_lu_factor_ex")((packed, pivots, info))
 
 
-@composite()
-def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+@composite(method=False)
+def lu(input: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
     """Compute the LU decomposition in packed form and its pivots; see :func:`linalg.lu_factor`.
 
     :param get_infos: also return LAPACK's info, instead of raising.
@@ -206,7 +206,16 @@ def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     tensor([2, 2], dtype=torch.int32)
     """
     result = linalg_lu_factor_ex(input, pivot=pivot)
-    return tuple(result) if get_infos else (result[0], result[1])
+    return return_type("_lu_with_info")(result) if get_infos else (result[0], result[1])
+
+
+def _lu(self: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
+    """Return the results of :func:`torch.lu` as a plain tuple."""
+    return tuple(lu(self, pivot, get_infos))
+
+
+_lu.__name__ = _lu.__qualname__ = "lu"
+Tensor.lu = _lu  # type: ignore[method-assign]
 
 
 # -- unpacking -------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from nbautograd._engine.compiler.op import NATIVE, alias, composite, op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd._engine.ops._internal import sum_to
+from nbautograd._engine.ops._internal import added, sum_to
 from nbautograd._engine.ops.elementwise.complex import conj, real
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.linalg._common import (
@@ -31,6 +31,7 @@ from nbautograd._engine.ops.linalg._common import (
     solve_same,
     substitute,
     together,
+    triangle_back,
     triangle_solve,
 )
 from nbautograd.errors import LinAlgError, ShapeError, kind_of
@@ -179,9 +180,38 @@ def triangular_solve(
     checked(name, A, square=True)
     check_same(name, input, A, ("b", "A"))
     _fits(name, A, input, True)
-    solution = triangle_solve(A.transpose(-2, -1) if transpose else A, input, upper != transpose, True, unitriangular)
-    copy = A.expand(*solution.shape[:-2], *A.shape[-2:]).clone()
-    return return_type("triangular_solve")((solution, copy))
+    matrix = A.transpose(-2, -1) if transpose else A
+    solution, copy = triangle_and_copy(matrix, input, upper != transpose, bool(unitriangular))
+    return return_type("triangular_solve")((solution, copy.transpose(-2, -1) if transpose else copy))
+
+
+@derivative_helper
+def triangle_and_copy_back(g: Any, x: Any, A: Any, upper: bool, unit: bool) -> Any:
+    """Return the gradient of the matrix of :func:`triangle_and_copy`."""
+    return added(
+        None if g[0] is None else triangle_back(g[0], x, A, upper, True, unit, A.shape),
+        None if g[1] is None else sum_to(g[1], A.shape),
+    )
+
+
+@derivative_helper
+def triangle_and_copy_solved(g: Any, A: Any, B: Any, upper: bool, unit: bool) -> Any:
+    """Return the gradient of the right side of :func:`triangle_and_copy`."""
+    return None if g[0] is None else sum_to(triangle_solve(mH(A), g[0], not upper, True, unit), B.shape)
+
+
+@op(
+    node="TriangularSolveBackward0",
+    symbol="solve",
+    many=True,
+    method=False,
+    A="triangle_and_copy_back(g, result[0], A, upper, unit)",
+    B="triangle_and_copy_solved(g, A, B, upper, unit)",
+)
+def triangle_and_copy(A: Tensor, B: Tensor, upper: bool, unit: bool) -> Any:
+    """Return the solution of a triangular system, and a copy of its matrix in the batch of the solution."""
+    A, B = together("triangular_solve", A, B)
+    return substitute(A, B, upper, True, unit), np.array(np.broadcast_to(A, (*B.shape[:-2], *A.shape[-2:])))
 
 
 @derivative_helper

@@ -41,6 +41,8 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """
     check_same_dtype("linalg.vecdot", x._a, y._a)
     check_float("linalg.vecdot", x, low=True)
+    if x._a.ndim == y._a.ndim == 1 and dim in (0, -1):
+        return vdot(x, y)
     product_: Tensor = x.conj() * y
     return product_.sum(dim)
 

@@ -153,7 +153,19 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     input = input.clone(memory_format=contiguous_format)  # renorm_ writes to the tensor itself
     length = vector_norm(input, p, tuple(d for d in range(ndim) if d != kept), True)
     # PyTorch's epsilon keeps the quotient from rounding to more than maxnorm.
-    return input * (maxnorm / (length + 1e-7)).where(length > maxnorm, (length * 0 + 1))
+    return scaled_slices(input, (maxnorm / (length + 1e-7)).where(length > maxnorm, (length * 0 + 1)))
+
+
+@op(
+    node="RenormBackward0",
+    symbol="renorm",
+    method=False,
+    input="g * conj(factor)",
+    factor="sum_to(g * conj(input), factor.shape)",
+)
+def scaled_slices(input: Tensor, factor: Tensor) -> Tensor:
+    """Return slices multiplied by one factor each."""
+    return input * factor
 
 
 # -- distances between points ----------------------------------------------------------------------------------------

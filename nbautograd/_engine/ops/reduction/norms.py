@@ -83,7 +83,9 @@ def linalg_vector_norm(
 
 
 def _two_dims(name: str, a: Tensor, dim: Any) -> tuple[int, int]:
-    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
+    if not isinstance(dim, (tuple, list)):
+        raise TypeError(f"{name}: argument 'dim' must be tuple of ints, not {kind_of(dim)}")
+    if len(dim) != 2:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {dim}")
     first, second = dimension(dim[0], a._a.ndim), dimension(dim[1], a._a.ndim)
     if first == second:
@@ -124,8 +126,9 @@ def linalg_matrix_norm(
         s = linalg_svdvals(A.movedim((rows, columns), (-2, -1)))
         result = s.sum(-1) if ord == "nuc" else largest(s, -1, False) if ord == 2 else s.amin(-1)
         if keepdim:
-            first, second = sorted((rows, columns))
-            result = result.unsqueeze(first).unsqueeze(second)
+            others = [d for d in range(A._a.ndim) if d not in (rows, columns)]
+            order = [*others, rows, columns]
+            result = result[..., None, None].permute([order.index(d) for d in range(A._a.ndim)])
         return result
     if isinstance(ord, str) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
@@ -193,6 +196,8 @@ def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
     """
     name = "linalg.cond"
     checked(name, A)
+    if not A.numel() and (p is None or p in (2, -2)):
+        return A.new_zeros(A.shape[:-2]).abs()
     if p is None or p in (2, -2):
         s = linalg_svdvals(A)
         first, last = s[..., :1], s[..., -1:]

@@ -39,13 +39,17 @@ def _one(a: Any, d: int, index: Any, keepdim: bool) -> tuple[Any, Any]:
 @op(node="KthvalueBackward0", symbol="k-th", many=True, method=False, input=CHOSEN)
 def kth_over(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
     """Return the k-th smallest element along a dimension, and its index."""
-    check("kthvalue", input)
     d = dimension(dim, input.ndim)
     n = input.shape[d] if input.ndim else 1
+    if not n:
+        raise IndexError(f"kthvalue(): Expected reduction dim {d} to have non-zero size.")
     if not 1 <= k <= n:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}: {k}, expected 1 to {n}")
+    if not input.ndim:
+        return input.copy(), np.zeros_like(input, np.int64)
+    check("kthvalue", input)
     index = order(input, d)
-    return _one(input, d, index[(slice(None),) * d + (slice(k - 1, k),)] if input.ndim else index, keepdim)
+    return _one(input, d, index[(slice(None),) * d + (slice(k - 1, k),)], keepdim)
 
 
 @composite(out=True)
@@ -148,16 +152,17 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 def mode_over(input: Tensor, dim: int, keepdim: bool) -> Any:
     """Return the mode along a dimension, and the index of its last occurrence."""
     d = dimension(dim, input.ndim)
+    if not input.ndim:
+        return input.copy(), np.zeros_like(input, np.int64)
     check("mode", input, d)
     index = order(input, d)
-    if input.ndim:
-        a: Any = np.moveaxis(np.take_along_axis(input, index, d), d, -1)
-        place = np.broadcast_to(np.arange(a.shape[-1], like=a), a.shape)
-        first = np.ones_like(a, bool)
-        first[..., 1:] = a[..., 1:] != a[..., :-1]
-        so_far = place - running(np.maximum, np.where(first, place, 0), a.ndim - 1)
-        longest = so_far.argmax(-1)  # the end of the first among the longest runs of equal elements
-        index = np.take_along_axis(index, longest.reshape(reduced_shape(input.shape, d)), d)
+    a: Any = np.moveaxis(np.take_along_axis(input, index, d), d, -1)
+    place = np.broadcast_to(np.arange(a.shape[-1], like=a), a.shape)
+    first = np.ones_like(a, bool)
+    first[..., 1:] = a[..., 1:] != a[..., :-1]
+    so_far = place - running(np.maximum, np.where(first, place, 0), a.ndim - 1)
+    longest = so_far.argmax(-1)  # the end of the first among the longest runs of equal elements
+    index = np.take_along_axis(index, longest.reshape(reduced_shape(input.shape, d)), d)
     return _one(input, d, index, keepdim)
 
 

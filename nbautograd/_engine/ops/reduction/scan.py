@@ -184,9 +184,9 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Te
 def _running_extreme(name: str, a: Any, dim: int) -> tuple[Any, Any]:
     """Return the cumulative extremum and its index, the last of ties; nan propagates."""
     d = dimension(dim, a.ndim)
-    check(name, a)
     if not a.ndim:
         return a.copy(), np.zeros_like(a, np.int64)
+    check(name, a)
     a = row_major(a)
     values = running(np.maximum if name == "cummax" else np.minimum, a, d)
     places = np.arange(a.shape[d], like=a).reshape((-1,) + (1,) * (a.ndim - 1 - d))

@@ -14,6 +14,7 @@ from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.batched import elements, looks_at_elements
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - a formula names it
 from nbautograd.errors import DtypeError
 
 __all__ = ["bincount", "corrcoef", "cov", "histc", "histogram", "histogramdd"]
@@ -58,6 +59,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if not input.size:
         return np.zeros_like(weights, np.int64, shape=minlength)
     return np.bincount(input, weights, minlength).astype(dtype)
+
+
+def refuse_bool(name: str, bins: Any) -> None:
+    """Raise a TypeError if the number of bins is a bool."""
+    if isinstance(bins, bool):
+        raise TypeError(f"{name}(): argument 'bins' (position 2) must be int, not bool")
 
 
 def _positive(bins: int, name: str) -> int:
@@ -151,9 +158,9 @@ def histogram(
             f"histogram(): if weight tensor is provided it should have the same shape as the input tensor, "
             f"{list(input._a.shape)}, but got {list(weight._a.shape)}"
         )
-    hist, edges = _histogram(
-        "histogram", input.reshape(-1, 1), [bins], range, None if weight is None else weight.reshape(-1), density
-    )
+    refuse_bool("histogram", bins)
+    flat = None if weight is None else weight.reshape(-1)
+    hist, edges = _histogram("histogram", input.reshape(-1, 1), [bins], range, flat, density)
     return return_type("histogram")((hist, edges[0]))
 
 
@@ -184,6 +191,7 @@ def histogramdd(
     if input._a.ndim < 2:
         raise RuntimeError(f"histogramdd(): input tensor should have at least 2 dimensions, but got {input._a.ndim}")
     d = input._a.shape[-1]
+    refuse_bool("histogramdd", bins)
     along = [bins] * d if isinstance(bins, int) else list(bins)
     if len(along) != d:
         raise RuntimeError(
@@ -204,6 +212,24 @@ def _histogram(
     name: str, input: Tensor, bins: list[Any], range_: Sequence[float] | None, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, list[Tensor]]:
     """Compute the histogram of points, the rows of ``input``, and the bin edges along each coordinate."""
+    given = [input, *[t for t in (weight, *bins) if isinstance(t, Tensor) and t.requires_grad]]
+    hist, *edges = binned(given[-1], lambda: _binned(name, input, bins, range_, weight, density))
+    return hist, edges
+
+
+@op(node="NotImplemented", symbol="▁▃▂", many=True, method=False, source="not_implemented('histogram')")
+def binned(source: Tensor, compute: Any) -> Any:
+    """Return the computed histogram and its edges, which have no derivative.
+
+    :param source: the input, or another tensor that the histogram depends on, if one requires grad.
+    """
+    return compute()
+
+
+def _binned(
+    name: str, input: Tensor, bins: list[Any], range_: Sequence[float] | None, weight: Tensor | None, density: bool
+) -> tuple[Any, ...]:
+    """Compute the arrays of :func:`_histogram`."""
     points = input._a
     _floating(points, name)
     if range_ is not None and len(range_) != 2 * len(bins):
@@ -249,7 +275,7 @@ def _histogram(
         hist = hist / hist.sum()
         for i, ends in enumerate(edges):
             hist = hist / (ends[1:] - ends[:-1]).reshape((-1,) + (1,) * (len(edges) - 1 - i))
-    return wrap(hist), [wrap(ends.copy()) for ends in edges]
+    return (hist, *[ends.copy() for ends in edges])
 
 
 # -- covariance ------------------------------------------------------------------------------------------------------

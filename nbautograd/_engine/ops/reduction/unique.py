@@ -75,6 +75,16 @@ def unique_over(input: Tensor, dim: int | None = None) -> Any:
     return values, kind.reshape(input.shape) if dim is None else kind, counts
 
 
+unique_slices = op(
+    node="UniqueDimBackward0",
+    symbol="unique",
+    many=True,
+    name="unique_slices",
+    method=False,
+    input="not_implemented('unique')",
+)(unique_over.__wrapped__)
+
+
 @op(
     node="UniqueConsecutiveBackward0",
     symbol="unique",
@@ -114,7 +124,8 @@ def unique(
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
-    return _wanted(unique_over(input, dim), return_inverse, return_counts)
+    found = unique_over(input) if dim is None else unique_slices(input, dim)
+    return _wanted(found, return_inverse, return_counts)
 
 
 @composite()

@@ -24,6 +24,7 @@ __all__: list[str] = []
 
 Sizes = int | Sequence[int] | None
 Dims = int | Sequence[int] | None
+Ints = int | Sequence[int]
 
 FLIPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 """For each normalization, the one that gives the inverse transform the same factor."""
@@ -137,6 +138,8 @@ def _points(name: str, n: int) -> int:
 
 def _several(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None], tuple[int, ...]]:
     """Check ``s`` (None for all points) and ``dim`` of an n-d transform, and return them."""
+    if isinstance(s, bool):
+        raise TypeError(f"{name}(): argument 's' (position 2) must be tuple of ints, not bool")
     points = None if s is None else [s] if isinstance(s, int) else list(s)
     if dim is not None:
         dims = tuple(dimension(d, x.ndim) for d in ([dim] if isinstance(dim, int) else dim))
@@ -395,7 +398,7 @@ def fft_hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
 
 
 @composite(method=False, out=True)
-def fft_fft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+def fft_fft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_fftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch
@@ -406,7 +409,7 @@ def fft_fft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | N
 
 
 @composite(method=False, out=True)
-def fft_ifft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+def fft_ifft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_ifftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch
@@ -417,7 +420,7 @@ def fft_ifft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | 
 
 
 @composite(method=False, out=True)
-def fft_rfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+def fft_rfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_rfftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch
@@ -428,7 +431,7 @@ def fft_rfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | 
 
 
 @composite(method=False, out=True)
-def fft_irfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+def fft_irfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_irfftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch
@@ -439,7 +442,7 @@ def fft_irfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str |
 
 
 @composite(method=False, out=True)
-def fft_hfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+def fft_hfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_hfftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch
@@ -450,7 +453,7 @@ def fft_hfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | 
 
 
 @composite(method=False, out=True)
-def fft_ihfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+def fft_ihfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_ihfftn` along two dimensions, the last two by default.
 
     >>> import nbautograd as torch

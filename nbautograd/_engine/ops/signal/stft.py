@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.batched import elements
@@ -193,6 +194,8 @@ def stft(
     if center and align_to_window is not None:
         _refuse("stft", f"align_to_window should only be set when center = false, but it is {align_to_window}")
     x = continued(input, n // 2, pad_mode) if center else input
+    if x.ndim == 1:
+        x = x[None]
     if not 0 < size <= n:
         _refuse("stft", f"expected 0 < win_length <= n_fft, but got win_length={size} and n_fft={n}")
     if hop <= 0:
@@ -209,10 +212,14 @@ def stft(
     if onesided and is_complex:
         _refuse("stft", "Cannot have onesided output if window or input is complex")
     pieces = frames(x, n, hop) * _window("stft", window, size, n, input)
+    if pieces.dtype.itemsize == 2:
+        raise DtypeError(f"stft(): Unsupported dtype {dtypes.scalar_type(pieces.dtype)}: it takes float32 and wider")
     norm = "ortho" if normalized else "backward"
     last = (pieces.ndim - 1,)
     result = _fft_c2c(pieces, last, norm, True) if is_complex else _fft_r2c(pieces, last, norm, onesided)
     result = transpose(result, -1, -2)
+    if input.ndim == 1:
+        result = result.squeeze(0)
     if return_complex is None or return_complex:
         return result
     warnings.warn("stft with return_complex=False is deprecated: use return_complex=True", UserWarning, stacklevel=3)

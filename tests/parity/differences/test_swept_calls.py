@@ -1,0 +1,125 @@
+"""Nodes, dtypes, shapes, errors and warnings of single calls: findings of random programs, with their siblings."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+from tests.parity.differences.both import agrees
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "nodes": (
+        *("1.5 % g", "g.__rmod__(2)", "T.histogram(g, 3)", "T.histogram(x, x[0])", "T.histogramdd(g, [2, 2, 2])"),
+        *("T.clamp(g, g)", "T.clamp(g, None, g)", "g.clip(x)", "T.clamp_min(g, g)", "T.renorm(g, 2, 0, 1.0)"),
+        *("T.linalg.vecdot(g[0], g[0])", "T.linalg.vecdot(g, g)", "T.unique(g, dim=0)", "T.unique(g)"),
+        *("T.triangular_solve(s * g[0, 0], s)", "T.nn.functional.triplet_margin_loss(g, x, x)"),
+        *("T.nn.functional.margin_ranking_loss(g[0], x[0], x[0])", "T.nn.functional.linear(g[:0], x, x[:, 0])"),
+        *("T.linalg.matrix_norm(g, 'nuc', (-1, 0), True)", "T.linalg.matrix_norm(g, 2, keepdim=True)"),
+        "T.stft(T.ones(20, requires_grad=True), 8, window=T.ones(8), return_complex=True)",
+        "T.ones(1, 2, 2, 2, requires_grad=True).half(memory_format=T.channels_last)",
+        "T.ones(1, 2, 2, 2, requires_grad=True).to(memory_format=T.channels_last)",
+    ),
+    "out= of what requires grad": (
+        *("T.quantile(g, 0.5, out=o)", "T.inner(g, g, out=o)", "T.tensordot(g, g, out=o)", "T.linalg.norm(g, out=o)"),
+        *(
+            "T.linalg.cond(s * g[0, 0], out=o)",
+            "T.linalg.matrix_norm(g, out=o)",
+            "T.exp(g, out=o)",
+            "T.add(g, g, out=o)",
+        ),
+        *("T.linalg.vector_norm(g, out=o)", "T.nanquantile(g, 0.5, out=o)"),
+    ),
+    "jacobians without elements": (
+        *("T.func.jacrev(lambda x: x * x)(g[:0])", "T.func.jacfwd(lambda x: x * x)(g[:0])"),
+        *("T.func.jacrev(lambda x: x * 2)(g[:0])", "T.func.jacrev(lambda x: x.exp())(x[:0])"),
+        *("T.func.vjp(lambda x: x.long(), x)[0]", "T.func.vjp(lambda x: x * 2, x)[0]"),
+    ),
+    "empty and 0-d": (
+        *(
+            "T.cholesky(T.zeros(0, 0, dtype=T.int64))",
+            "T.linalg.cond(T.zeros(2, 0, 3))",
+            "T.linalg.cond(T.zeros(0, 0))",
+        ),
+        *("T.kthvalue(x[:, :0], 1)", "T.kthvalue(c[0, 0], 1)", "T.kthvalue(c, 1)", "T.mode(c[0, 0])", "T.mode(c)"),
+        *("T.cummax(c[0, 0], 0)", "T.cummax(c, 0)", "T.cummin(c[0, 0], 0)", "T.take_along_dim(x[0, 0], i[0, 0], 0)"),
+    ),
+    "ranges and indices": (
+        *("T.arange(0, 3.1, dtype=T.uint8)", "T.arange(0, -3.9, -1, dtype=T.int32)", "T.arange(0, 3.1, dtype=T.int64)"),
+        *(
+            "T.take_along_dim(x, i + 9)",
+            "T.take_along_dim(x, -i)",
+            "T.take_along_dim(x, i, 0)",
+            "T.take_along_dim(x, i)",
+        ),
+        *(
+            "T.nonzero(x, as_tuple=True, out=i)",
+            "T.index_reduce(c, 0, i[0, :2], c, 'mean')",
+            "T.index_reduce(c[0], 0, i[0], c[0], 'mean')",
+        ),
+        *("T.scatter_reduce(c, 0, i, c * g, 'sum')", "T.scatter_reduce(c, 0, i, c, 'sum')"),
+    ),
+    "losses": (
+        *("T.nn.functional.huber_loss(i, x)", "T.nn.functional.huber_loss(x, i)", "T.nn.functional.huber_loss(i, i)"),
+        *("T.nn.functional.huber_loss(x.half(), x)", "T.nn.functional.huber_loss(x, x.double())"),
+        *("T.nn.functional.gaussian_nll_loss(i, i, i + 1)", "T.nn.functional.gaussian_nll_loss(x, x, x)"),
+        *("T.nn.functional.rms_norm(x, (3,), x[0].half())", "T.nn.functional.rms_norm(x, (3,), x[0])"),
+        "T.nn.functional.embedding_bag(x, i[0], offsets=i[0, :1], mode='sum', per_sample_weights=x[0])",
+    ),
+    "options": (
+        *("T.lu(s, get_infos=True)[2]", "T.lu(s, True, 3)[2]", "T.lu(s, 1)", "s.lu(get_infos=True)", "s.lu(True, 0)"),
+        *("T.multinomial(x, 2, replacement=1)", "T.histogram(x, True)", "T.linalg.matrix_rank(x, hermitian=1)"),
+        *("T.linalg.cholesky_ex(s, upper=1)", "T.fill(x, None)", "T.full((2,), None)", "T.full_like(x, None)"),
+        *("T.masked_fill(x, x > 0, None)", "T.index_fill(x, 0, i[0], None)", "T.ones(2, requires_grad=None)"),
+        *("T.nn.functional.max_pool1d(x, 2, return_indices=1)", "T.nn.functional.adaptive_max_pool1d(x, 2, 1)"),
+        *("T.nn.functional.dropout(x, 0.0, 1)", "T.nn.functional.alpha_dropout(x, 0.5, 0)", "T.fft.fft2(x, s=True)"),
+        *("T.fft.rfft2(x, dim=None)", "T.fft.fftn(x, dim=None)", "T.linalg.matrix_norm(x, 'nuc', 0)"),
+        "T.stft(T.ones(20).bfloat16(), 8, window=T.ones(8), return_complex=True)",
+    ),
+}
+
+
+def described(value: Any) -> str:
+    """Return what is known of a value but its numbers."""
+    if hasattr(value, "grad_fn"):
+        node = value.grad_fn.name().rpartition(":")[2].rstrip("0123456789") if value.requires_grad else ""
+        return f"{value.dtype} {list(value.shape)} {value.requires_grad} {node}"
+    return f"{type(value).__name__} {[described(item) for item in value]}" if isinstance(value, tuple) else str(value)
+
+
+@agrees
+def test_single_calls(torch: Any) -> Any:
+    found = []
+    torch.set_warn_always(True)
+    for call in itertools.chain(*FAMILIES.values()):
+        x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        names = {"T": torch, "x": x, "c": x.cfloat(), "g": x.clone().requires_grad_(), "s": torch.eye(2)}
+        names |= {"o": torch.zeros(0), "i": torch.tensor([[1, 0, 1], [0, 1, 0]])}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                outcome = described(eval(call, names))
+            except (TypeError, IndexError, ValueError) as error:
+                outcome = "TypeError" if isinstance(error, TypeError) else type(error).__name__
+            except NotImplementedError:
+                outcome = "NotImplementedError"
+            except RuntimeError:
+                outcome = "RuntimeError"
+        warned = sum(warning.category is UserWarning for warning in caught)
+        deprecated = "T.index_reduce(", "T.lu(", "s.lu(", "T.cholesky(", "T.triangular_solve("  # these warn in PyTorch
+        found.append(f"{call}: {outcome} {warned if not call.startswith(deprecated) else ''}")
+    torch.set_warn_always(False)
+    return found
+
+
+@agrees
+def test_output_numbers_of_views_written_to_in_inference_mode(torch: Any) -> Any:
+    """They are read without a history, which raises."""
+    base = torch.ones(2, requires_grad=True) * 1
+    view = base[0]
+    with torch.no_grad():
+        view.zero_()
+    with torch.inference_mode():
+        other = base[1]
+        other.zero_()
+    return view.output_nr, other.output_nr
