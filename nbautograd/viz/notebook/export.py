@@ -33,7 +33,7 @@ PACKED = 200_000  # data with more characters is compressed in a page
 PLAYER = (
     "dom", "formula", "folded_sums", "history", "links", "viewport", "camera", "sizes", "beads", "stage", "playback",
     "wave", "groups", "search", "ledger", "panel", "tile", "cells", "origins", "tile_layer", "bucket", "pours",
-    "passes", "chain", "equation", "bar_room", "flights", "answer", "predict", "paths", "sensitivity", "nudge",
+    "passes", "chain", "equation", "aside", "bar_room", "flights", "answer", "predict", "paths", "sensitivity", "nudge",
     "handles", "forward", "program", "timeline", "controls", "drawer", "keys", "snapshot", "player", "axes",
     "ridges", "lens", "widget",
 )  # fmt: skip

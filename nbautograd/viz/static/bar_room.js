@@ -1,6 +1,7 @@
 const BESIDE = 1000; // pixels: in a wider strip the pass's own tensors are beside the equation
-const HEADS = 20; // pixels of the names above tiles
+const HEADS = 15, WORDS_HIGH = 18; // pixels of the names above tiles, and of a line of words
 const CUT = 1000; // pixels added for a strip that cuts the names above its tiles
+const CHINESE = 12; // pixels of a Chinese letter there
 const MEASURED = 24; // limit of the measured steps; of more, the longest text of each kind comes first
 
 /** The bar's contents in a step, one for each edge along which the step sends. */
@@ -11,6 +12,9 @@ function contentsOf(bar, frame) {
     return bar.content(frame);
   });
 }
+
+/** About how wide a name above a tile is. */
+const lettersWide = (text) => [...text].reduce((sum, letter) => sum + (letter > "\u2e80" ? CHINESE : LETTER), 0);
 
 /** About how much a step says. */
 const saidIn = ({ chain = [], caption = "", subtitle = "", title = "" }) => caption.length + subtitle.length
@@ -60,7 +64,7 @@ function heightFor(bar) {
   element.after(room);
   const most = Math.max(0, ...bars.map((one) => one.offsetHeight));
   const isCut = !bar.below && bar.player.strip.clientWidth <= BESIDE
-    && [...room.querySelectorAll(".nb-equation-head")].some((head) => head.scrollWidth > head.clientWidth + 1);
+    && [...room.querySelectorAll(".nb-equation-head:not([title])")].some((head) => head.scrollWidth > head.clientWidth + 1);
   room.remove();
   return most + (isCut ? CUT : 0);
 }

@@ -1,5 +1,5 @@
 const PRODUCTS = ["diagonal", "matrix", "outer"]; // kinds of steps whose local derivative is one tensor
-const TERMS = { most: 9, wide: 150, lines: 2 }; // limit of the written terms of a sum
+const TERMS = { most: 9, wide: 150 }; // limit of the written terms of a sum
 
 /** Which elements of the upstream gradient and of the local derivative an element that was sent is made of. */
 class Chain {

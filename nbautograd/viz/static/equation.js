@@ -1,11 +1,13 @@
-const ROOM = { wide: 230, high: 62, least: 24 }; // of a tile in the bar, in pixels
+const ROOM = { wide: 230, high: 52, least: 24 }; // of a tile in the bar, in pixels
 const SIGN_WIDE = 34, AROUND_PARTS = 44, AROUND_BAR = 46; // pixels: a sign with its gaps; around all parts; the bar
 const SENTENCES = [300, 220], TABS = 110; // pixels: the words beside them, and the buttons for several edges
+const PART_GAP = 12, CELL_GAP = 10, SIGN_LEAST = 16; // pixels between parts of the strip, of the equation; of a sign
+const LEAST_WORDS = 150; // pixels of the words beside all tiles
 const STACKED = 780; // pixels: a narrower player has its drawer below
 const MOVES = 32; // pixels of the pass's own tensors below the equation
 const SIGNS = { matrix: "@", outer: "⊗" }; // from the upstream gradient to the local derivative
 const ARRIVED = 0.4, MET = 0.5, SENT = 0.6; // fractions of a step's time at which the parts of the equation appear
-const LONG_NAME = 20; // letters of a role and a name that may be cut
+const LONG_NAME = 16; // letters of a role and a name that may be cut
 const PARTS = { upstream: "upstream", factor: "local", sent: "sent" }; // of the chain rule, as the page calls them
 const FLOWS_BY = { CopySlices: "written_over" }; // texts for operations of the engine itself
 const asShown = (text) => drawnText(text).replaceAll("-", "−").replace(/\.$/, ""); // texts from the kernel
@@ -24,6 +26,7 @@ class EquationBar {
     this.pinned = null; // the element that was clicked
     this.scale = { kind: "gradients", largest: this.largest() };
     this.tall = this.high();
+    this.aside = h("div", { class: "nb-hint nb-aside" }); // what else there is to say: the drawer has it
     this.element.style.setProperty("--nb-tile", `${this.tall}px`);
     const { frames } = player.history; // reserves the room of the largest step in all of them
     this.element.classList.toggle("nb-fails", frames.some(({ kind }) => kind === "error"));
@@ -76,16 +79,19 @@ class EquationBar {
 
   /** How wide the bar is, or will be: it is hidden before the first step. */
   get wide() {
-    const { strip, beside } = this.widths, tabs = this.frame?.chain?.length > 1 ? TABS : 0;
+    const { strip, beside } = this.widths, { chain = [] } = this.frame || {};
+    const named = Math.max(...chain.map(({ sent_name: name }) => lastName(name).length)) + "for  (1)".length;
+    const tabs = chain.length > 1 ? Math.min(TABS, named * LETTER + SIGN_WIDE) : 0;
     return strip - AROUND_BAR - (this.below ? 0 : beside) - (this.stacked ? 0 : tabs);
   }
 
   /** How wide the strip is, and what stands in it beside the bar; asked for where that may have changed only. */
   get widths() {
-    const { controls, drawer, moves, root, strip, tiles } = this.player;
+    const { controls, drawer, moves, root, stacks, strip, tiles } = this.player;
     const key = `${root.className} ${tiles.key.className} ${controls.count.textContent.length}`;
     if (key !== this.measured?.key) {
-      this.measured = { key, strip: strip.clientWidth, beside: moves.offsetWidth + drawer.button.offsetWidth };
+      this.measured = { key, strip: strip.clientWidth, beside: moves.offsetWidth + drawer.button.offsetWidth
+        + (stacks.several ? stacks.element.offsetWidth + PART_GAP : 0) };
     }
     return this.measured;
   }
@@ -106,14 +112,13 @@ class EquationBar {
     return largest(gradients.filter(({ cells }) => cells.length > 1)) || largest(gradients) || 1;
   }
 
-  get tiles() {
-    return this.player.data.timeline.tiles || [];
-  }
+  get tiles() { return this.player.data.timeline.tiles || []; }
 
   show(state) {
     const { frame } = state,
       key = frame ? `${state.index}` : "";
     if (key !== this.key) Object.assign(this, { key, chosen: 0, pinned: null });
+    this.tellAside([]);
     Object.assign(this, { frame, state });
     const { paths, predict, selected } = this.player, told = state.index >= 0 && !predict.hides;
     const chosen = told && selected && paths.leadsTo(selected);
@@ -158,6 +163,15 @@ class EquationBar {
     ];
   }
 
+  /** Cells and signs beside each other: names above tiles may be cut, tiles may not. */
+  parts(all) {
+    const parts = h("div", { class: "nb-equation-parts" }, ...all);
+    const least = all.filter(Boolean).map(({ style, textContent }) => parseFloat(style.minWidth)
+      || Math.max(lettersWide(textContent), SIGN_LEAST));
+    parts.style.minWidth = `${Math.min(least.reduce((sum, wide) => sum + wide + CELL_GAP, 0), this.wide - LEAST_WORDS)}px`;
+    return parts;
+  }
+
   /** A cell of the bar whose value is no tile. */
   plain(role, name, ...body) {
     return h(
@@ -190,8 +204,7 @@ class EquationBar {
     this.now = { whole: false, tiles: [...came, ...went].map(([, tile]) => tile) };
     const cells = (part, role, list) => list.map(([name, tile]) => this.cell(part, role, name, tile));
     return [
-      h("div", { class: "nb-equation-parts" }, ...cells("upstream", t("upstream"), came), this.sign("→"),
-        ...cells("sent", t("sent_on"), went)),
+      this.parts([...cells("upstream", t("upstream"), came), this.sign("→"), ...cells("sent", t("sent_on"), went)]),
       h("div", { class: "nb-equation-words" },
         h("div", {}, t(frame.group ? "group_sums" : FLOWS_BY[frame.title] || "own_backward", { name: frame.title }))),
     ];
@@ -231,7 +244,7 @@ class EquationBar {
       : [chain.adds && this.sign("Σ"), ...factors, this.sign("="), ...before, sent].filter(Boolean);
     this.words = h("div", { class: "nb-equation-words" });
     this.explain(null);
-    return [this.tabs(frame), h("div", { class: "nb-equation-parts" }, ...parts), this.words].filter(Boolean);
+    return [this.tabs(frame), this.parts(parts), this.words].filter(Boolean);
   }
 
   /** Whether what was sent is a sum of products that can be shown: what only moves has no local derivatives. */
@@ -302,15 +315,14 @@ class EquationBar {
     }
     const shape = tile?.cells.length > 1 && !(part === "factor" && this.now.rows) ? tile.shape.join("×") : "";
     const written = marks?.length && !(marks.length === 1 && marks[0][0] === "n"); // the tile holds a number
-    const cell = h(
-      "div",
-      { class: `nb-equation-cell nb-is-${part.replace(/\d+$/, "")}`, "data-part": PARTS[part.replace(/\d+$/, "")] },
-      h("div", { class: "nb-equation-head", title: `${role} ${name}`.length > LONG_NAME && name },
-        h("span", { class: "nb-soft" }, role), " ", h("b", {}, name), " ",
-        h("span", { class: "nb-equation-sub" }, written ? unstretched(math(inLine(marks))) : shape)),
-      h("div", { class: "nb-equation-tile" }, body, tile ? histogramOf(tile) : null),
-    );
-    cell.style.minWidth = `${body.getAttribute("width") || 0}px`; // only the text above the tile is narrower
+    const head = h("div", { class: "nb-equation-head", title: `${role} ${name}`.length > LONG_NAME && name },
+      h("span", { class: "nb-soft" }, role), " ", h("b", {}, name), " ",
+      h("span", { class: "nb-equation-sub" }, written ? unstretched(math(inLine(marks))) : shape));
+    const own = part.replace(/\d+$/, "");
+    const cell = h("div", { class: `nb-equation-cell nb-is-${own}`, "data-part": PARTS[own] }, head,
+      h("div", { class: "nb-equation-tile" }, body, tile ? histogramOf(tile) : null));
+    const above = `${this.widths.strip > BESIDE ? role : ""} ${name} ${shape}`, short = !head.title;
+    cell.style.minWidth = `${Math.max(body.getAttribute("width") || 0, short ? lettersWide(above.trim()) : 0)}px`;
     return cell;
   }
 
@@ -335,11 +347,12 @@ class EquationBar {
     this.showLocal(place);
     const all = now.terms(place), terms = now.rows ? telling(all, now.cells) : all;
     const said = all.length === 1 && now.tiles.every(({ cells }) => cells.length === 1); // by the tiles themselves
+    const story = this.story(step, name), means = this.means(place, name);
     this.words.replaceChildren(
       ...said ? [] : [h("div", { class: "nb-equation-element" }, this.summed(terms),
         h("b", {}, now.said(now.sent, place)))],
-      ...this.warned(this.frame), ...this.story(step, name), ...this.means(place, name),
-      ...this.note(terms.length, name));
+      ...this.warned(this.frame), ...story.length ? story : means);
+    this.tellAside([...story.length ? means : [], ...besides(this, name, terms.length)]);
     this.lightUp(at, place, now.rows ? terms.slice(0, TERMS.most) : all);
   }
 
@@ -357,19 +370,12 @@ class EquationBar {
   means(place, name) {
     const { now, player } = this, { links, t } = player, { edge, sent_name: sent } = now.step;
     const shown = now.sent.cells.length > 1 ? `${atom(name)}[${now.index(place, now.sent.shape).join(", ")}]` : name;
-    const count = links.users(links.byId.get(edge)?.src).length, via = links.resultOf(edge), ways = count > 1;
-    const lines = meaning(t, shown, rootOf(sent), now.sent.cells[place], ways).slice(0, 1);
-    return [...lines.map((text) => h("div", {}, text)),
-      ...(ways ? [h("div", { class: "nb-soft nb-aside" }, t("one_way", { name, via, count }))] : [])];
+    const ways = links.users(links.byId.get(edge)?.src).length > 1;
+    return meaning(t, shown, rootOf(sent), now.sent.cells[place], ways).slice(0, 1).map((text) => h("div", {}, text));
   }
 
-  /** Of which sums an element is the result, where no sentence says so. */
-  note(count, name) {
-    const { step } = this.now, { t } = this.player, dims = step.summed?.map(([dim]) => dim).join(", ");
-    const text = dims !== undefined ? t("summed_dims", { dims, name })
-      : count > 1 && !step.story ? t("n_products", { count }) : "";
-    return text ? [h("div", { class: "nb-soft nb-aside" }, text)] : [];
-  }
+  /** Say in the drawer what the strip has no room for: it is as high in all steps as the one that says most. */
+  tellAside(parts) { if (!this.bare) this.aside.replaceChildren(...parts); }
 
   lightUp(at, place, terms) {
     const { views } = this,
@@ -388,11 +394,11 @@ class EquationBar {
 
   /** How many terms of a sum are written out, by the room that the tiles leave. */
   get most() {
-    const heads = 150, tiles = Object.values(this.views || {}).map(({ svg }) =>
+    const heads = 150, lines = Math.max(1, Math.floor((this.tall + HEADS) / WORDS_HIGH) - 1), tiles = Object.values(this.views || {}).map(({ svg }) =>
       Math.max(Number(svg.getAttribute("width")) + SIGN_WIDE, heads));
     const free = this.wide - AROUND_PARTS - tiles.reduce((sum, width) => sum + width, 0);
     const least = this.player.whole < TELEPHONE && this.frame.chain.length > 1 ? 1 : 2; // it has few lines there
-    return Math.max(least, Math.min(TERMS.most, Math.floor(free / TERMS.wide) * TERMS.lines));
+    return Math.max(least, Math.min(TERMS.most, Math.floor(free / TERMS.wide) * lines));
   }
 
   /** "+ …" for the terms that are not written out, with their number where it is known. */
@@ -464,15 +470,13 @@ class EquationBar {
     this.now = { whole: false, tiles: [row.before_tile, row.total_tile, row.after_tile].map(tile).filter(Boolean) };
     const none = this.plain(t("grad_before"), "", row.before);
     return [
-      h(
-        "div",
-        { class: "nb-equation-parts" },
+      this.parts([
         row.before_tile === undefined ? none : this.cell("before", t("grad_before"), "", tile(row.before_tile)),
         this.sign(row.before === "None" ? "←" : "+"),
         this.cell("total", t("arrived_sum"), "", tile(row.total_tile)),
         this.sign("="),
         this.cell("after", t("now"), name, tile(row.after_tile)),
-      ),
+      ]),
       h("div", { class: "nb-equation-words" }, ...this.warned(frame), ...this.added(row, name)),
     ];
   }
@@ -485,10 +489,11 @@ class EquationBar {
     const whole = [before, came, now].every((tile) => tile && tile.norm === undefined);
     const index = whole && now.cells.length > 1 ? `${atom(name)}[${indexOf(largest, now.shape).join(", ")}]: ` : "";
     const [was, more, is] = whole ? [before, came, now].map(({ cells }) => shortNumber(cells[largest])) : [];
-    return [
-      whole && h("div", { class: "nb-equation-element" }, `${index}${was} + ${more} = `, h("b", {}, is)),
-      !before && h("div", {}, t("adds_first", { name })),
-      !stacks.several && h("div", { class: whole || !before ? "nb-soft nb-aside" : "" }, t("adds_up")),
-    ].filter(Boolean);
+    const said = [whole && h("div", { class: "nb-equation-element" }, `${index}${was} + ${more} = `, h("b", {}, is)),
+      !before && h("div", {}, t("adds_first", { name }))].filter(Boolean);
+    const always = stacks.several ? [] : [h("div", {}, t("adds_up"))];
+    if (!said.length) return always;
+    this.tellAside(always);
+    return said;
   }
 }

@@ -75,12 +75,13 @@ class ForwardPass {
 
   /** What the panel says of a step. */
   panel(frame) {
-    const { panel, t } = this.player;
+    const { equation, panel, t } = this.player;
     if (!frame.node) return [heading(frame.title), h("p", { class: "nb-hint" }, frame.caption), ...panel.listing(null)];
     const tiled = [...frame.used, ...frame.out].every((id) => this.tileOf(id)); // then the equation bar shows them
     return [
       heading(frame.title, frame.subtitle),
       ...(frame.where ? panel.listing(frame.where, frame.node) : []),
+      equation.aside,
       h("dl", {}, ...rowIf(frame.takes.length && !tiled, t("forward_takes"), () => pairs(frame.takes, "=")),
         ...rowIf(frame.gives.length && !tiled, t("forward_gives"), () => pairs(frame.gives, "=")),
         ...rowIf(frame.kept.length, t("saves"), () => frame.kept.map((tensor) => h("div", {}, tensor)))),
@@ -97,6 +98,7 @@ class ForwardPass {
     const { links, t } = this.player, about = links.nodes[frame.node];
     if (!about || isGroup(about)) return [bar.remark(frame.caption)];
     bar.views = {};
+    bar.tellAside(frame.saved ? [h("div", {}, t("forward_dots"))] : []);
     bar.now = { whole: false, tiles: [...frame.used, ...frame.out].map((id) => this.tileOf(id)).filter(Boolean) };
     const cell = (role, id) => bar.cell("value", role, links.nodes[id].label || links.nodes[id].name,
       this.tileOf(id));
@@ -106,7 +108,7 @@ class ForwardPass {
     return [h("div", { class: "nb-equation-parts" }, ...taken.filter(Boolean), ...gives),
       h("div", { class: "nb-equation-words" },
         h("div", { class: "nb-equation-element" }, frame.subtitle || frame.title),
-        ...(frame.saved ? [h("div", {}, `${frame.saved}.`), h("div", { class: "nb-soft" }, t("forward_dots"))] : []))];
+        frame.saved ? h("div", {}, `${frame.saved}.`) : "")];
   }
 
   /** First what the operation takes goes along its edges, then what it gives is there. */

@@ -76,6 +76,7 @@ class Panel {
     return [
       heading(frame.title, frame.subtitle),
       ...listing,
+      this.player.equation.aside,
       ...(frame.notes || []).filter((note) => !told.includes(note)).map((note) =>
         h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, ...coded(note))),
       h("dl", {},
@@ -92,7 +93,7 @@ class Panel {
   /** How an error came about, in the order of time, and the line that cures it. */
   story(parts, [cure]) {
     const part = ([what, details, where], i) => h("li", { class: `nb-frame${i === CULPRIT ? " nb-bad" : ""}` },
-      h("b", {}, what), h("div", {}, details), where && h("div", { class: "nb-soft" }, where));
+      h("b", {}, what), where && h("span", { class: "nb-soft" }, ` · ${where}`), h("div", {}, details));
     const said = cure ? this.cured(cure) : [], last = cure && h("li", { class: "nb-frame nb-cure" },
       h("b", {}, this.player.t("cure")), h("div", {}, ...said.length > 1 ? said.slice(1) : said)); // its line says it
     return [h("ol", { class: "nb-story" }, ...parts.map(part), last)];

@@ -54,7 +54,7 @@ const isWritten = ({ cells, columns, form }) => form !== "b" && cells.length <= 
 /** How high a row of a tile is, which has `high` pixels in all. */
 function rowHeight(tile, high) {
   const { cells, columns } = tile, rows = cells.length / columns;
-  const usual = isWritten(tile) ? (cells.length === 1 ? 30 : 24) : rows === 1 ? 22 : 15;
+  const usual = isWritten(tile) ? (cells.length === 1 ? 30 : rows === 1 ? 24 : 17) : rows === 1 ? 22 : 15;
   return Math.min(usual, high / rows);
 }
 
@@ -62,7 +62,7 @@ function rowHeight(tile, high) {
 function cellsIn(tile, said, wide, high) {
   const { cells, columns } = tile, one = cells.length === 1;
   const longest = Math.max(tile.longest || 0, ...said.map(({ length }) => length)); // including later texts
-  const least = one ? 84 : 50, tall = rowHeight(tile, high);
+  const least = one ? 60 : 50, tall = rowHeight(tile, high);
   const large = one && longest * LARGE_DIGIT + 8 <= wide, needs = longest * (large ? LARGE_DIGIT : DIGIT) + 3;
   const most = isWritten(tile) && tall >= LEAST_ROW ? { width: Math.max(needs, least), written: true, large } : null;
   const cell = (across, height) => ({ ...most, across, height, width: Math.min(most.width, wide / across) });

@@ -90,7 +90,7 @@ def test_the_sum_that_undoes_broadcasting(open_page: Any) -> None:
     go_to(page, "AddBackward0")
     page.click(".nb-edge-tab >> nth=1")
     assert "Σ dim 0" in text(page, ".nb-equation-sign")
-    expect(page.locator(".nb-equation-words")).to_contain_text("summed over dim 0: b was broadcast")
+    expect(page.locator(".nb-aside")).to_contain_text("summed over dim 0: b was broadcast")
     page.hover(".nb-is-sent rect >> nth=1")
     cells = page.locator(".nb-is-upstream rect.nb-lit")
     assert [cell.get_attribute("data-cell") for cell in cells.all()] == ["1", "3"]  # a column
@@ -104,7 +104,7 @@ def test_a_row_and_a_column_of_a_product(open_page: Any) -> None:
     lit = {part: [cell.get_attribute("data-cell") for cell in page.locator(f".nb-is-{part} rect.nb-lit").all()]
            for part in ("factor", "upstream")}  # fmt: skip
     assert lit == {"factor": ["2", "3"], "upstream": ["1", "3"]}
-    expect(page.locator(".nb-equation-words")).to_contain_text("a sum of 2 products")
+    expect(page.locator(".nb-aside")).to_contain_text("a sum of 2 products")
     first, second, total = re.findall(r"−?[\d.]+(?= = )|\(.*?\)|(?<== )−?[\d.]+", text(page, ".nb-equation-element"))[
         -3:
     ]
