@@ -79,13 +79,16 @@ def _joined_shapes(node: Any, dim: int) -> list[_Shape]:
 
 
 def _add_attention(operands: dict[str, Any]) -> None:
-    """Compute the scores again, of which PyTorch keeps the logarithms of sums only."""
-    from nbautograd._engine.arrays import attention  # loaded by programs that use attention only
-
-    query, scale = operands["query"], operands["scale"]
+    """Compute the exponentials of the scores again, and their sums, of which PyTorch keeps logarithms only."""
+    query, key, mask, scale = (operands[name] for name in ("query", "key", "mask", "scale"))
     operands["factor"] = query.shape[-1] ** -0.5 if scale is None else scale
-    named = (operands[name] for name in ("query", "key", "value", "mask", "is_causal", "factor"))
-    operands |= {f"result{i}": part for i, part in enumerate(attention.attention(*named))}
+    scores = np.matmul(query * operands["factor"], np.swapaxes(key, -1, -2))
+    if operands["is_causal"]:
+        mask = np.tri(*scores.shape[-2:], dtype=bool)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype.kind == "b" else scores + mask
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    operands |= {"result0": operands["output"], "result1": powers, "result2": powers.sum(-1, keepdims=True)}
 
 
 def _add_windows(operands: dict[str, Any]) -> None:
