@@ -407,6 +407,8 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
                     kwargs[name] = kwargs.pop(numpy)
             if takes_dtype and "dtype" in kwargs:
                 kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
+                if target is not None and kwargs["dtype"] not in (None, target.dtype):
+                    inplace.refuse_dtype(function.__name__, kwargs["dtype"], target)
         try:
             result = function(*args, **kwargs)
         except (AttributeError, TypeError) as error:

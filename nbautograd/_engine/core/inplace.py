@@ -306,6 +306,13 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     return copy_into(out, wrap(result._a))
 
 
+def refuse_dtype(name: str, dtype: dtypes.dtype, out: Tensor) -> None:
+    """Raise for ``out=`` of another dtype than ``dtype=``."""
+    raise DtypeError(
+        f"{name.lstrip('_')}(): Expected out tensor to have dtype {dtype.name}, but got {out.dtype.name} instead"
+    )
+
+
 def _record_copy(out: Tensor, result: Tensor) -> Tensor:
     """Write into ``out`` as ``copy_`` does, whose history is recorded."""
     if out._a.shape != result._a.shape:

@@ -294,7 +294,7 @@ STRICT = ["adaptive_pooling", "convolution", "normalization", "unpooling"]
 for _name in __all__:
     _function = globals()[_name]
     if _function.__module__.rpartition(".")[2] in STRICT or _name in (
-        *("avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d", "interpolate", "pad", "threshold"),
+        *("avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "threshold"),
         *("scaled_dot_product_attention", "triplet_margin_loss"),
     ):
         globals()[_name] = _function = with_argument_errors(_function)

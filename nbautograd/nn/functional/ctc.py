@@ -7,6 +7,7 @@ are over time only.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from nbautograd._engine.arrays import backend, precise
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import check_reduction, floating_only
@@ -117,7 +119,7 @@ def _costs(alpha: Any, labels: Labels) -> Any:
 def _ctc(log_probs: Tensor, labels: Labels, zero_infinity: bool) -> Tensor:
     """Return the cost of each sequence of labels."""
     costs = _costs(_forward(_scores(log_probs, labels), labels), labels)
-    return np.where(np.isinf(costs), 0, costs).astype(costs.dtype) if zero_infinity else costs
+    return costs
 
 
 def ctc_back(g: Any, log_probs: Any, costs: Any, labels: Labels, zero_infinity: bool) -> Any:
@@ -244,6 +246,8 @@ def ctc_loss(
         raise RuntimeError(f"{name}(): Expected input_lengths to have value at most {t}, but got {int(steps.max())}")
     rows = _rows(name, targets._a, lengths, n, batched, blank)
     costs = _ctc(x, _labels(rows, steps, lengths, blank), zero_infinity)
+    if zero_infinity:
+        costs = where(costs == math.inf, 0, costs)
     if reduction == "mean":
         return (costs / wrap(np.maximum(lengths, 1).astype(costs._a.dtype))).mean()
     if reduction == "sum":

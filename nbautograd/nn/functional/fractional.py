@@ -54,7 +54,7 @@ def _fractional(
         output_size = [int(m * r) for m, r in zip(a.shape[-n:], ratios, strict=True)]
     out = tuple_of(output_size, n, f"{name}: output_size", 1)
     for m, k, o in zip(a.shape[-n:], kernel, out, strict=True):
-        if o + k - 1 > m:
+        if o + k - 1 + (n == 3) > m:  # in three dimensions PyTorch wants one element more
             raise RuntimeError(f"{name}(): pool size {kernel} and output size {out} too large relative to input size")
     batch = a.shape[0] if a.ndim == n + 2 else 1
     channels = a.shape[-n - 1]

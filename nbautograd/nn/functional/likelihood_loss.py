@@ -184,7 +184,10 @@ def binary_cross_entropy_with_logits(
     if input._a.shape != target._a.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     for t in (weight, pos_weight):
-        if t is not None and joint_shape("binary_cross_entropy_with_logits", input, t) != input._a.shape:
+        if t is None:
+            continue
+        check_tensors("binary_cross_entropy_with_logits", weight=t)
+        if joint_shape("binary_cross_entropy_with_logits", input, t) != input._a.shape:
             raise ShapeError(
                 f"binary_cross_entropy_with_logits(): output with shape {list(input._a.shape)} doesn't match the "
                 f"broadcast shape with a weight of shape {list(t._a.shape)}"

@@ -14,7 +14,7 @@ from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.signal.interpolate import Array, WeightTable, declare
-from nbautograd.errors import ShapeError, UnsupportedDtypeError
+from nbautograd.errors import ShapeError, UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional.adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = [
@@ -157,6 +157,8 @@ def interpolate(
     wanted = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}.get(mode, n)
     if n != wanted:
         raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {wanted + 2}D input")
+    if not isinstance(align_corners, (bool, type(None))):
+        raise TypeError(f"interpolate(): argument 'align_corners' must be bool, not {kind_of(align_corners)}")
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[n - 1](input, new)
     if min(*old, *new) < 1:
@@ -180,6 +182,8 @@ def _sizes(
         raise ValueError(f"interpolate(): {which} size or scale_factor should be defined")
     label, value = ("size", size) if size is not None else ("scale_factor", scale_factor)
     items = tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(old)
+    if any(isinstance(item, (bool, str)) for item in items):
+        raise TypeError(f"interpolate(): argument '{label}' must be tuple of numbers, not {kind_of(items[0])}")
     if len(items) != len(old):
         raise ValueError(
             f"Input and {'output' if size is not None else 'scale_factor'} must have the same number of spatial "

@@ -30,6 +30,21 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         ),
         *("T.linalg.vector_norm(g, out=o)", "T.nanquantile(g, 0.5, out=o)"),
     ),
+    "out= of another dtype than dtype=": tuple(
+        f"T.{name}, dtype=T.float64, out=o)"
+        for name in ("cumsum(x, 0", "cumprod(x, 0", "prod(x, 0", "softmax(x, 0", "linalg.norm(x", "nansum(x, 0")
+    ),
+    "pooling and sampling": (
+        "T.nn.functional.fractional_max_pool3d(T.ones(0, 1, 4, 5, 4), (2, 2, 1), output_size=2)",
+        "T.nn.functional.fractional_max_pool3d(T.ones(1, 1, 3, 5, 4), (2, 2, 1), output_size=2)",
+        *("T.nn.functional.interpolate(x[None], 3, mode=1)", "T.nn.functional.interpolate(x[None], True)"),
+        *("T.nn.functional.interpolate(x[None], 3, align_corners=1)", "T.nn.functional.interpolate(x[None], 'x')"),
+        "T.nn.functional.interpolate(x[None], 3, mode='linear', align_corners=1)",
+        "T.nn.functional.interpolate(x[None], scale_factor=1.7, recompute_scale_factor=1)",
+        "T.nn.functional.ctc_loss(g[:, None], i[:1, :1], (2,), (1,), reduction='none', zero_infinity=True)",
+        "T.nn.functional.ctc_loss(g[:, None], i[:1, :1], (2,), (1,), reduction='none')",
+        "T.nn.functional.binary_cross_entropy_with_logits(x, x, weight=1)",
+    ),
     "jacobians without elements": (
         *("T.func.jacrev(lambda x: x * x)(g[:0])", "T.func.jacfwd(lambda x: x * x)(g[:0])"),
         *("T.func.jacrev(lambda x: x * 2)(g[:0])", "T.func.jacrev(lambda x: x.exp())(x[:0])"),

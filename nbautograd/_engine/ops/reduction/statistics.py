@@ -205,7 +205,8 @@ def histogramdd(
         )
     flat = None if weight is None else weight.reshape(-1)
     hist, edges = _histogram("histogramdd", input.reshape(-1, d), along, range, flat, density)
-    return return_type("histogramdd")((hist, tuple(edges)))
+    given = zip(along, edges, strict=True)
+    return return_type("histogramdd")((hist, tuple(how if isinstance(how, Tensor) else ends for how, ends in given)))
 
 
 def _histogram(

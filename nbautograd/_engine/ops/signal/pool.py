@@ -303,11 +303,11 @@ def _cells_max(input: Tensor, out: Ints) -> Any:
 def _places_max(input: Tensor, places: Any) -> Any:
     """Return the maxima of windows given by flat indices in the last dimensions, (..., *out, k)."""
     n = places.ndim - 3
-    flat = input.reshape((*input.shape[: input.ndim - n], -1))
+    flat = input.reshape((*input.shape[: input.ndim - n], math.prod(input.shape[input.ndim - n :])))
     best = where = None
     for k in range(places.shape[-1]):
         at = places[..., k]
-        candidate = np.take_along_axis(flat, at.reshape((*at.shape[:2], -1)), -1).reshape(at.shape)
+        candidate = np.take_along_axis(flat, at.reshape((*at.shape[:2], math.prod(at.shape[2:]))), -1).reshape(at.shape)
         if best is None:
             best, where = candidate, at
             continue
@@ -322,7 +322,9 @@ def pool_scatter(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
     rows, width = math.prod(shape[: len(shape) - dims]), math.prod(shape[len(shape) - dims :])
     output = np.zeros_like(input, shape=(rows * width,), order="C")
     first = backend.module(backend.device_of(input)).arange(rows).reshape((-1, 1)) * width
-    backend.add_at(output, ((index.reshape((rows, -1)) + first).reshape((-1,)),), input.reshape((-1,)))
+    backend.add_at(
+        output, ((index.reshape((rows, index.size // max(rows, 1))) + first).reshape((-1,)),), input.reshape((-1,))
+    )
     return output.reshape(shape)
 
 
