@@ -234,11 +234,12 @@ def huber_loss(
     >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.]), torch.tensor([0., 0.]), reduction="none")
     tensor([0.1250, 2.5000])
     """
+    check_tensors("huber_loss", input=input, target=target)
+    floating_only("huber_loss", input)
     input, target = broadcast_pair("huber_loss", input, target)
     check_reduction(reduction)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
-    floating_only("huber_loss", input)
     if weight is not None:
         return _weighted_difference(_huber(input, target, "none", delta), weight, reduction, False)
     return _huber(input, target, reduction, delta)
