@@ -43,3 +43,7 @@ def __getattr__(name: str) -> Any:
     if name in ("lr_scheduler", "swa_utils"):  # imported at their first use
         return import_module(f"nbautograd.optim.{name}")
     return absent.fail("optim", name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

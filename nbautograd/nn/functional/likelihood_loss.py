@@ -193,8 +193,8 @@ def binary_cross_entropy_with_logits(
                 f"broadcast shape with a weight of shape {list(t._a.shape)}"
             )
     dtype = target.dtype
-    input, target = broadcast_pair("binary_cross_entropy_with_logits", input, target)
     floating_only("binary_cross_entropy_with_logits", input)
+    input, target = broadcast_pair("binary_cross_entropy_with_logits", input, target)
     without_derivative("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     check_cast(input.dtype.numpy, dtype.numpy)
     weight, pos_weight = (None if t is None else t.to(input.dtype) for t in (weight, pos_weight))
@@ -230,10 +230,12 @@ def soft_margin_loss(
     tensor(0.6931)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    dtype = getattr(input, "dtype", None)
+    check_tensors("soft_margin_loss", input=input, target=target)
+    dtype = input.dtype
     input, target = broadcast_pair("soft_margin_loss", input, target, warn=False)
     check_reduction(reduction)
     floating_only("soft_margin_loss", input)
+    check_cast(input.dtype.numpy, dtype.numpy)
     return _soft_margin(input, target, reduction).to(dtype)
 
 

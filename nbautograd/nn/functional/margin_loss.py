@@ -9,7 +9,7 @@ import numpy as np
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.queries import check_tensors
-from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
+from nbautograd.nn.functional._common import check_reduction, floating_only, legacy_reduction, reduced
 from nbautograd.nn.functional.linear import pairwise_distance
 
 __all__ = [
@@ -47,6 +47,7 @@ def hinge_embedding_loss(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("hinge_embedding_loss", input=input, target=target)
+    floating_only("hinge_embedding_loss", input)
     apart = where(target != 1, (margin - input).clamp_min(0), 0)
     return reduced(apart + where(target != -1, input, 0), reduction)
 

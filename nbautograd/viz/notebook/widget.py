@@ -72,6 +72,7 @@ class _View(anywidget.AnyWidget):
         super().__init__(**traits)
         self._cells: set[str] = set()
         self._made_layout = self.layout
+        self.comm.on_close(lambda message: self.close())  # by the page: ipywidgets would keep the widget
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         shown = super()._repr_mimebundle_(**options)
@@ -102,6 +103,9 @@ class _View(anywidget.AnyWidget):
     def close(self) -> None:
         """Close the widget, in the kernel and in the front end, and drop what is large in it."""
         super().close()
+        for cell in self._cells:
+            _shown[cell][1].remove(self)
+        self._cells.clear()
         self._made_layout.close()
         values: dict[str, Any] = self._trait_values  # type: ignore[has-type]
         self._trait_values = {name: it for name, it in values.items() if not isinstance(it, list | dict | bytes)}

@@ -195,3 +195,23 @@ OUT_OF_THEMSELVES = (
 @agrees
 def test_out_that_is_an_operand(torch: Any) -> Any:
     return [outcome(lambda text=text: eval(text, {"T": torch, "x": torch.arange(3.0)})) for text in OUT_OF_THEMSELVES]
+
+
+LOSSES = ("binary_cross_entropy_with_logits", "huber_loss", "soft_margin_loss", "hinge_embedding_loss", "kl_div")
+
+
+@agrees
+def test_losses_of_integers(torch: Any) -> Any:
+    found = []
+    for name in LOSSES:
+        for first in (torch.int64, torch.bool, torch.float32):
+            for second in (torch.int64, torch.float32):
+                x, y = torch.ones(2, 2).to(first), torch.ones(2, 2).to(second)
+                result = outcome(lambda name=name, x=x, y=y: getattr(torch.nn.functional, name)(x, y).dtype)
+                found.append((name, first, second, "no" if isinstance(result, str) else result))
+    return found
+
+
+@agrees
+def test_names_of_optimizers(torch: Any) -> Any:
+    return [name for name in dir(torch.optim) if not name.startswith("_") and name[0].isupper()]

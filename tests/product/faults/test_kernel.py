@@ -132,6 +132,19 @@ def test_nonsense_from_the_front_end(running: Kernel, message: dict[str, Any]) -
     assert running.run("played", "cell G").status == "ok"
 
 
+WIDGETS = "len(__import__('ipywidgets').widgets.widget._instances)"
+
+
+def test_players_that_the_page_closes_are_freed(running: Kernel) -> None:
+    before = said(running, WIDGETS)
+    code = "loss = (torch.ones(3, requires_grad=True) * 2).sum()\n%backward loss"
+    made = [name for _ in range(3) for name in players(running.run(code))]
+    for name in made:
+        running.send("comm_close", {"comm_id": name, "data": {}})
+    assert len(made) == 3
+    assert said(running, WIDGETS) == before
+
+
 def test_messages_to_players_that_are_gone(running: Kernel) -> None:
     running.send("comm_msg", {"comm_id": "nobody", "data": {"method": "update", "state": {}}})
     running.send("comm_close", {"comm_id": "nobody", "data": {}})
