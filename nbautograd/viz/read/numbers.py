@@ -63,6 +63,8 @@ def drawn(text: str) -> str:
 
     >>> drawn("[-0.0430, 1.0000]"), drawn("-1. + 2.5e-05 = -inf"), drawn("0.2500-1.0000j")
     ('[−0.043, 1.]', '−1. + 2.5e−5 = −inf', '0.2500-1.0000j')
+    >>> drawn("1.0000e-04")
+    '0.0001'
     """
     return text if _COMPLEX.search(text) else _PRINTED.sub(_as_drawn, text)
 
@@ -71,6 +73,8 @@ def _as_drawn(number: re.Match[str]) -> str:
     sign, digits, power = number.groups()
     if digits is None:
         return "−"
+    if power and LEAST <= abs(value := float(digits + power)) <= MOST:  # rounded to a number that has no power
+        return f"{'−' * bool(sign)}{number_text(value)}{'.' * value.is_integer()}"
     short = digits.rstrip("0") if len(digits.partition(".")[2]) == 4 else digits
     size = f"e{int(power[1:])}".replace("-", "−") if power else ""
     return f"{'−' * bool(sign)}{short}{size}"

@@ -26,6 +26,10 @@ const PRINTED_NUMBER = /(?<![\w.)\]-])(-?)(\d+\.?\d*)(e[+-]\d+)?(?![\w.])|(?<![\
 function drawnText(text) {
   return /\dj/.test(text) ? text : text.replace(PRINTED_NUMBER, (all, sign, digits, power = "") => {
     if (digits === undefined) return "−";
+    const number = Number(digits + power), size = Math.abs(number); // may be rounded to one that has no power
+    if (power && size >= LEAST_PLAIN && size <= MOST_PLAIN) {
+      return (sign && "−") + number + (Number.isInteger(number) ? "." : "");
+    }
     const short = /\.\d{4}$/.test(digits) ? digits.replace(/0+$/, "") : digits;
     return (sign && "−") + short + power.replace(/e([+-])0*/, (e, by) => (by === "-" ? "e−" : "e"));
   });

@@ -81,12 +81,13 @@ def flights_of(page: Any) -> tuple[list[dict[str, Any]], int]:
 
 
 PAGES = {"seed": PROGRAMS["first_seed"], "recurrent": PROGRAMS["recurrent"], "broadcast": layer}
+OTHERS = ("second_seed", "perceptron", "convolution", "used_four_times", "hooked")
+SIZES = [*((name, width) for name in PAGES for width in (400, 1280)), *((name, 1280) for name in OTHERS)]
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("name", "width"), SIZES)
 def test_every_number_flies_between_its_edge_and_its_cell(open_page: Any, name: str, width: int) -> None:
-    shown: Recording = PAGES[name]()
+    shown: Recording = (PAGES | PROGRAMS)[name]()
     page = open_page(shown, viewport={"width": width, "height": 900}, reduced_motion="no-preference")
     if page.locator(".nb-openable").count():
         page.press(".nb-player", "r")

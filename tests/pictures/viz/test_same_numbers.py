@@ -85,12 +85,16 @@ def plain(text: str) -> str:
 
 def wrong(recording: Recording, found: list[dict[str, Any]]) -> tuple[list[Any], int]:
     """The equations whose numbers are not on the edges, and how many numbers were compared."""
-    models = [view for scene in range(len(recording.scenes)) for view in views(recording, scene)]
-    ends = {edge.id: (edge.src, edge.dst) for model in models for edge in model.edges}
+    ends: dict[str, tuple[set[str], set[str]]] = {}  # of all views: a closed group stands for its members
+    for scene in range(len(recording.scenes)):
+        for edge in [edge for model in views(recording, scene) for edge in model.edges]:
+            own = ends.setdefault(edge.id, (set(), set()))
+            own[0].add(edge.src)
+            own[1].add(edge.dst)
     bad, compared = [], 0
     for read in found:
         for part, end in (("came", 0), ("sent", 1)):
-            near = [plain(text) for edge, text in read["edges"].items() if text and ends[edge][end] == read["node"]]
+            near = [plain(text) for edge, text in read["edges"].items() if text and read["node"] in ends[edge][end]]
             drawn = [plain(text) for text in read[part] if text]
             if not near or not drawn or len(near) < len(drawn):
                 continue  # boxes without room for numbers
