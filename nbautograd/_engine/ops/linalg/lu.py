@@ -215,7 +215,7 @@ def _lu(self: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
 
 
 _lu.__name__ = _lu.__qualname__ = "lu"
-Tensor.lu = _lu  # type: ignore[method-assign]
+Tensor.lu = _lu
 
 
 # -- unpacking -------------------------------------------------------------------------------------------------------
