@@ -1,7 +1,7 @@
 const BESIDE = 1000; // pixels: in a wider strip the pass's own tensors are beside the equation
 const HEADS = 15, WORDS_HIGH = 18; // pixels of the names above tiles, and of a line of words
 const CUT = 1000; // pixels added for a strip that cuts the names above its tiles
-const CHINESE = 12; // pixels of a Chinese letter there
+const NAMED = 6.8, CHINESE = 12; // pixels of a letter of a name above a tile, and of a Chinese one
 const MEASURED = 24; // limit of the measured steps; of more, the longest text of each kind comes first
 
 /** The bar's contents in a step, one for each edge along which the step sends. */
@@ -14,7 +14,7 @@ function contentsOf(bar, frame) {
 }
 
 /** About how wide a name above a tile is. */
-const lettersWide = (text) => [...text].reduce((sum, letter) => sum + (letter > "\u2e80" ? CHINESE : LETTER), 0);
+const lettersWide = (text) => [...text].reduce((sum, letter) => sum + (letter > "\u2e80" ? CHINESE : NAMED), 0);
 
 /** About how much a step says. */
 const saidIn = ({ chain = [], caption = "", subtitle = "", title = "" }) => caption.length + subtitle.length

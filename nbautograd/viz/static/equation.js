@@ -166,8 +166,8 @@ class EquationBar {
   /** Cells and signs beside each other: names above tiles may be cut, tiles may not. */
   parts(all) {
     const parts = h("div", { class: "nb-equation-parts" }, ...all);
-    const least = all.filter(Boolean).map(({ style, textContent }) => parseFloat(style.minWidth)
-      || Math.max(lettersWide(textContent), SIGN_LEAST));
+    const least = all.filter(Boolean).map(({ children, style, textContent }) => parseFloat(style.minWidth)
+      || Math.max(lettersWide((children[0] || { textContent }).textContent), SIGN_LEAST));
     parts.style.minWidth = `${Math.min(least.reduce((sum, wide) => sum + wide + CELL_GAP, 0), this.wide - LEAST_WORDS)}px`;
     return parts;
   }
