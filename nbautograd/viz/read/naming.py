@@ -60,7 +60,7 @@ class ResultNames:
     first, ``leaves`` the names of leaves by id(). A result without a variable is named by the text of its expression,
     if that is unambiguous. Others are called tanh₁, tanh₂, … as they ran, kᵀ where a matrix is transposed.
 
-    :param identifiers: whether all names are to be those of variables: t1, t2, …, where there is none.
+    :param identifiers: whether all names are to be identifiers: results without a variable are called t1, t2, …
     :param variables: the names of the namespace, where they are known.
     """
 

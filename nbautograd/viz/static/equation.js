@@ -2,7 +2,7 @@ const ROOM = { wide: 230, high: 52, least: 24 }; // of a tile in the bar, in pix
 const SIGN_WIDE = 34, AROUND_PARTS = 44, AROUND_BAR = 46; // pixels: a sign with its gaps; around all parts; the bar
 const SENTENCES = [300, 220], TABS = 110; // pixels: the words beside them, and the buttons for several edges
 const PART_GAP = 12, CELL_GAP = 10, SIGN_LEAST = 16; // pixels between parts of the strip, of the equation; of a sign
-const LEAST_WORDS = 150; // pixels of the words beside all tiles
+const LEAST_WORDS = 140; // pixels of the words beside all tiles
 const STACKED = 780; // pixels: a narrower player has its drawer below
 const MOVES = 32; // pixels of the pass's own tensors below the equation
 const SIGNS = { matrix: "@", outer: "⊗" }; // from the upstream gradient to the local derivative

@@ -50,7 +50,7 @@ function renderPlayer(model, el, texts, data) {
     "change:written": () => player.written(model.get("written")),
     "change:index": () => { if (!own) player.go(model.get("index")); },
     "change:selected": () => { if (!own) player.select(model.get("selected")); },
-    "msg:custom": (message) => { 
+    "msg:custom": (message) => {
       if (message?.view) player.add(message);
       if (message?.nudged) player.nudged(message.nudged);
     },

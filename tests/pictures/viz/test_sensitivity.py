@@ -328,13 +328,13 @@ def open_widget(new_page: Any, tmp_path: Any) -> Any:
         page.expose_function("kernel", kernel)
         script = export.player_js() + """
             const data = JSON.parse(document.getElementById("nb-data").textContent), listeners = {};
-            const model = { get: (name) => data[name] ?? "", set() {}, save_changes() {},
+            const model = { get: (name) => ({ index: 0, selected: "" })[name], set() {}, save_changes() {},
               on: (name, f) => { listeners[name] = f; }, off() {},
               send: async (message) => {
                 const answer = JSON.parse(await window.kernel(JSON.stringify(message)));
                 if (answer) listeners["msg:custom"](answer);
               } };
-            render(model, document.getElementById("nb-place"), data.texts);
+            render(model, document.getElementById("nb-place"), data.texts, data);
         """  # fmt: skip
         payload = export.json_for_script(shown.data())
         body = (
