@@ -2,7 +2,7 @@ const ROOM = { wide: 230, high: 52, least: 24 }; // of a tile in the bar, in pix
 const SIGN_WIDE = 34, AROUND_PARTS = 44, AROUND_BAR = 46; // pixels: a sign with its gaps; around all parts; the bar
 const SENTENCES = [300, 220], TABS = 110; // pixels: the words beside them, and the buttons for several edges
 const PART_GAP = 12, CELL_GAP = 10, SIGN_LEAST = 16; // pixels between parts of the strip, of the equation; of a sign
-const LEAST_WORDS = 140; // pixels of the words beside all tiles
+const LEAST_WORDS = 140, HEAD_WIDE = 150; // pixels of the words beside all tiles; of a name above one
 const STACKED = 780; // pixels: a narrower player has its drawer below
 const MOVES = 32; // pixels of the pass's own tensors below the equation
 const SIGNS = { matrix: "@", outer: "⊗" }; // from the upstream gradient to the local derivative
@@ -168,7 +168,8 @@ class EquationBar {
     const parts = h("div", { class: "nb-equation-parts" }, ...all);
     const least = all.filter(Boolean).map(({ children, style, textContent }) => parseFloat(style.minWidth)
       || Math.max(lettersWide((children[0] || { textContent }).textContent), SIGN_LEAST));
-    parts.style.minWidth = `${Math.min(least.reduce((sum, wide) => sum + wide + CELL_GAP, 0), this.wide - LEAST_WORDS)}px`;
+    const needs = least.reduce((sum, wide) => sum + wide + CELL_GAP, 0);
+    parts.style.minWidth = `${Math.min(needs, this.wide - LEAST_WORDS)}px`;
     return parts;
   }
 
@@ -394,9 +395,9 @@ class EquationBar {
 
   /** How many terms of a sum are written out, by the room that the tiles leave. */
   get most() {
-    const heads = 150, lines = Math.max(1, Math.floor((this.tall + HEADS) / WORDS_HIGH) - 1), tiles = Object.values(this.views || {}).map(({ svg }) =>
-      Math.max(Number(svg.getAttribute("width")) + SIGN_WIDE, heads));
-    const free = this.wide - AROUND_PARTS - tiles.reduce((sum, width) => sum + width, 0);
+    const lines = Math.max(1, Math.floor((this.tall + HEADS) / WORDS_HIGH) - 1), all = Object.values(this.views || {});
+    const wide = ({ svg }) => Math.max(Number(svg.getAttribute("width")) + SIGN_WIDE, HEAD_WIDE);
+    const free = this.wide - AROUND_PARTS - all.reduce((sum, view) => sum + wide(view), 0);
     const least = this.player.whole < TELEPHONE && this.frame.chain.length > 1 ? 1 : 2; // it has few lines there
     return Math.max(least, Math.min(TERMS.most, Math.floor(free / TERMS.wide) * lines));
   }
@@ -492,8 +493,7 @@ class EquationBar {
     const said = [whole && h("div", { class: "nb-equation-element" }, `${index}${was} + ${more} = `, h("b", {}, is)),
       !before && h("div", {}, t("adds_first", { name }))].filter(Boolean);
     const always = stacks.several ? [] : [h("div", {}, t("adds_up"))];
-    if (!said.length) return always;
-    this.tellAside(always);
-    return said;
+    if (said.length) this.tellAside(always);
+    return said.length ? said : always;
   }
 }

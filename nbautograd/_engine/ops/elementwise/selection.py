@@ -291,7 +291,7 @@ def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor:
 
 
 _clamp_low = op(
-    node="ClampBackward1",
+    node="ClampBackward0",
     symbol="clamp",
     kind=POINTWISE,
     accepts="bif",
@@ -302,7 +302,7 @@ _clamp_low = op(
     min="where(input < min, g, zeros_of(g))",
 )(_clamp_min_tensor.__wrapped__)
 _clamp_high = op(
-    node="ClampBackward1",
+    node="ClampBackward0",
     symbol="clamp",
     kind=POINTWISE,
     accepts="bif",

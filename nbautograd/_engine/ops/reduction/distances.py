@@ -161,7 +161,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     symbol="renorm",
     method=False,
     input="g * conj(factor)",
-    factor="sum_to(g * conj(input), factor.shape)",
+    factor="sum_to(real(g * conj(input)), factor.shape)",
 )
 def scaled_slices(input: Tensor, factor: Tensor) -> Tensor:
     """Return slices multiplied by one factor each."""
