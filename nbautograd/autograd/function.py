@@ -445,29 +445,6 @@ class InplaceFunction(Function):
     """
 
 
-class _Error(Node):
-    """The node of the gradients of a ``once_differentiable`` backward, which raises when they are differentiated.
-
-    As in PyTorch, its edges lead to copies of all these gradients.
-    """
-
-    __slots__ = ("message", "targets")
-    arity = -1
-    message: str
-    targets: tuple[Tensor | None, ...]
-
-    def next_nodes(self) -> tuple[Tensor | None, ...]:
-        return self.targets
-
-    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        raise AutogradError(self.message)
-
-    vjp_graph = vjp
-
-
-_Error.__name__ = "Error"
-
-
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a ``backward`` whose own computation must not be differentiated; differentiating it raises.
 
@@ -502,7 +479,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         leaves = tuple(value.detach().requires_grad_() if isinstance(value, Tensor) else None for value in values)
         for index, value in enumerate(values):
             if isinstance(value, Tensor):
-                node = new(_Error)
+                node = new(function_outputs.ErrorNode)
                 node.targets = leaves
                 node.next0 = node.next1 = node.input_meta = node.extras = None
                 node._seq = version_counter.next_sequence_nr()

@@ -10,13 +10,13 @@ from nbautograd._engine.core import dispatch_mode, tracing
 from nbautograd._engine.core.batched import NoRuleError
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.inplace import check_history
-from nbautograd._engine.core.node import LEAF, OutputEdge
+from nbautograd._engine.core.node import LEAF, Node, OutputEdge
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.core.views import CUSTOM, SEVERAL, DualView, rebase_history, record_unrecorded_write
 from nbautograd.autograd.tangents import suspended
 from nbautograd.errors import AutogradError, InplaceError
 
-__all__ = ["check_dirty", "check_kind", "check_saved", "connect", "record", "refuse_in_transforms"]
+__all__ = ["ErrorNode", "check_dirty", "check_kind", "check_saved", "connect", "record", "refuse_in_transforms"]
 
 
 def check_dirty(node: Any, outputs: list[Any]) -> None:
@@ -156,3 +156,31 @@ def _fill(node: Any, args: tuple[Any, ...], tensors: list[Tensor], outputs: list
     node._outputs = tuple(
         (o._a.shape, o._a.dtype, backend.device_of(o._a)) if isinstance(o, Tensor) else None for o in outputs
     )
+
+
+class ErrorNode(Node):
+    """The node of the gradients of a ``once_differentiable`` backward, which raises when they are differentiated.
+
+    As in PyTorch, its edges lead to copies of all these gradients.
+    """
+
+    __slots__ = ("message", "targets")
+    arity = -1
+    message: str
+    targets: tuple[Tensor | None, ...]
+
+    def next_nodes(self) -> tuple[Tensor | None, ...]:
+        """Return the leaves to which the edges lead."""
+        return self.targets
+
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """Raise an error.
+
+        :raises AutogradError: always.
+        """
+        raise AutogradError(self.message)
+
+    vjp_graph = vjp
+
+
+ErrorNode.__name__ = "Error"

@@ -63,7 +63,7 @@ def walked(name: str) -> tuple[list[str], list[str]]:
 def hidden() -> set[str]:
     """The package's modules in whose place the package around has something else: most often what is in them."""
     for name in SOURCES:
-        if not name.endswith(("__main__", "tensorboard")):
+        if not name.endswith(("__main__", "tensorboard", "viz.sphinx")):
             import_module(name)
     return {
         name

@@ -59,7 +59,7 @@ print(len(files), sum(map(os.path.getsize, files)))
 
 @pytest.mark.parametrize(
     ("code", "files", "kilobytes"),
-    [("", 145, 1266), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 260, 2106)],
+    [("", 145, 1268), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 260, 2120)],
     ids=["import nbautograd", "and the magics"],
 )
 def test_little_is_loaded_at_first(code: str, files: int, kilobytes: int) -> None:

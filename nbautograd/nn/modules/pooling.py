@@ -342,8 +342,8 @@ class FractionalMaxPool3d(
     """The maxima of windows at random steps (Graham, 2015): input of shape (n, c, d, h, w).
 
     >>> import nbautograd as torch
-    >>> torch.nn.FractionalMaxPool3d(2, output_size=3)(torch.ones(1, 1, 4, 4, 4)).shape
-    torch.Size([1, 1, 3, 3, 3])
+    >>> torch.nn.FractionalMaxPool3d(2, output_size=2)(torch.ones(1, 1, 4, 4, 4)).shape
+    torch.Size([1, 1, 2, 2, 2])
     """
 
     kernel_size: Ints

@@ -64,7 +64,8 @@ function heightFor(bar) {
   element.after(room);
   const most = Math.max(0, ...bars.map((one) => one.offsetHeight));
   const isCut = !bar.below && bar.player.strip.clientWidth <= BESIDE
-    && [...room.querySelectorAll(".nb-equation-head:not([title])")].some((head) => head.scrollWidth > head.clientWidth + 1);
+    && [...room.querySelectorAll(".nb-equation-head:not([title])")]
+      .some((head) => head.scrollWidth > head.clientWidth + 1);
   room.remove();
   return most + (isCut ? CUT : 0);
 }

@@ -19,7 +19,7 @@ from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.overrides import offer, overloaded, subclasses
 from nbautograd._engine.core.sparse import SparseTensor, wrapped
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap_known
-from nbautograd._engine.ops.creation.from_data import Device, check_options, finish, number_in, tensor
+from nbautograd._engine.ops.creation.from_data import Device, check_options, finish, number_in, one_value, tensor
 from nbautograd._engine.ops.queries import Number
 from nbautograd._names.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
@@ -438,18 +438,6 @@ def eye(
 
 
 # -- filling in place ------------------------------------------------------------------------------------------------
-
-
-def one_value(value: Any) -> Any:
-    """Check that a fill value is a number or a 0-d tensor.
-
-    :raises RuntimeError: it is a tensor with dimensions.
-    """
-    if value is None:
-        raise TypeError("fill_(): argument 'value' must be Number, not NoneType")
-    if getattr(value, "ndim", 0):
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-    return value
 
 
 @op(

@@ -72,6 +72,18 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
     return value
 
 
+def one_value(value: Any) -> Any:
+    """Check that a fill value is a number or a 0-d tensor.
+
+    :raises RuntimeError: it is a tensor with dimensions.
+    """
+    if value is None:
+        raise TypeError("fill_(): argument 'value' must be Number, not NoneType")
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return value
+
+
 def finish(array: Any, requires_grad: bool = False) -> Tensor:
     """Return the new tensor of an array; 0-d arrays on the CPU become scalars."""
     if array.__class__ is np.ndarray and array.ndim == 0:

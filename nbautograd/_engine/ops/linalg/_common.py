@@ -19,7 +19,7 @@ from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor, array_of
-from nbautograd._engine.ops._internal import sum_to
+from nbautograd._engine.ops._internal import added, sum_to
 from nbautograd._engine.ops.elementwise.complex import conj
 from nbautograd._engine.ops.shape.transpose import transpose
 from nbautograd._engine.ops.shape.triangular import tril, triu
@@ -334,3 +334,18 @@ def solve_array(a: Any, b: Any) -> Any:
     if x.__class__ is not np.ndarray and not bool(np.isfinite(x).all()):  # CuPy does not report singular matrices
         check_info("linalg.solve", lu_arrays(a)[2], SINGULAR)
     return x
+
+
+@derivative_helper
+def triangle_and_copy_back(g: Any, x: Any, A: Any, upper: bool, unit: bool) -> Any:
+    """Return the gradient of the matrix of :func:`triangle_and_copy`."""
+    return added(
+        None if g[0] is None else triangle_back(g[0], x, A, upper, True, unit, A.shape),
+        None if g[1] is None else sum_to(g[1], A.shape),
+    )
+
+
+@derivative_helper
+def triangle_and_copy_solved(g: Any, A: Any, B: Any, upper: bool, unit: bool) -> Any:
+    """Return the gradient of the right side of :func:`triangle_and_copy`."""
+    return None if g[0] is None else sum_to(triangle_solve(mH(A), g[0], not upper, True, unit), B.shape)

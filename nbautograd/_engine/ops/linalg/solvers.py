@@ -14,10 +14,10 @@ from nbautograd._engine.compiler.op import NATIVE, alias, composite, op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd._engine.ops._internal import added, sum_to
+from nbautograd._engine.ops._internal import sum_to
 from nbautograd._engine.ops.elementwise.complex import conj, real
 from nbautograd._engine.ops.elementwise.selection import where
-from nbautograd._engine.ops.linalg._common import (
+from nbautograd._engine.ops.linalg._common import (  # noqa: F401 - a formula names two of them
     check_info,
     check_same,
     checked,
@@ -31,7 +31,8 @@ from nbautograd._engine.ops.linalg._common import (
     solve_same,
     substitute,
     together,
-    triangle_back,
+    triangle_and_copy_back,
+    triangle_and_copy_solved,
     triangle_solve,
 )
 from nbautograd.errors import LinAlgError, ShapeError, kind_of
@@ -183,21 +184,6 @@ def triangular_solve(
     matrix = A.transpose(-2, -1) if transpose else A
     solution, copy = triangle_and_copy(matrix, input, upper != transpose, bool(unitriangular))
     return return_type("triangular_solve")((solution, copy.transpose(-2, -1) if transpose else copy))
-
-
-@derivative_helper
-def triangle_and_copy_back(g: Any, x: Any, A: Any, upper: bool, unit: bool) -> Any:
-    """Return the gradient of the matrix of :func:`triangle_and_copy`."""
-    return added(
-        None if g[0] is None else triangle_back(g[0], x, A, upper, True, unit, A.shape),
-        None if g[1] is None else sum_to(g[1], A.shape),
-    )
-
-
-@derivative_helper
-def triangle_and_copy_solved(g: Any, A: Any, B: Any, upper: bool, unit: bool) -> Any:
-    """Return the gradient of the right side of :func:`triangle_and_copy`."""
-    return None if g[0] is None else sum_to(triangle_solve(mH(A), g[0], not upper, True, unit), B.shape)
 
 
 @op(
