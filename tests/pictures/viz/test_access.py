@@ -356,11 +356,12 @@ def test_without_motion_nothing_moves_by_itself(open_page: Any) -> None:
 
 SHADOW = """
     const data = JSON.parse(document.getElementById('nb-data').textContent);
-    const model = { get: (name) => data[name] ?? '', set() {}, save_changes() {}, on() {}, off() {}, send() {} };
+    const model = { get: (name) => ({ index: 0, selected: '' })[name], set() {}, save_changes() {}, on() {}, off() {},
+      send() {} };
     const root = document.getElementById('host').attachShadow({ mode: 'open' });
     root.innerHTML = '<div id="place"></div>';
     root.prepend(document.getElementById('rules'));
-    window.end = render(model, root.getElementById('place'));
+    window.end = render(model, root.getElementById('place'), data.texts, data);
 """
 
 
