@@ -281,10 +281,8 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             f"and {out.device} of the argument 'out'"
         )
     if not out_dtypes.is_accepted(name, result.dtype.name, out.dtype.name):
-        raise DtypeError(
-            f"{name.lstrip('_')}(): Expected out tensor to have dtype {result.dtype.name}, but got {out.dtype.name} "
-            f"instead: this operation casts no result. Give it out= of {result.dtype!r}, or cast with to() afterwards"
-        )
+        cure = f": this operation casts no result. Give it out= of {result.dtype!r}, or cast with to() afterwards"
+        refuse_dtype(name, result.dtype, out, cure)
     try:
         check_cast(result._a.dtype, out._a.dtype)
     except DtypeError as error:
@@ -306,10 +304,10 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     return copy_into(out, wrap(result._a))
 
 
-def refuse_dtype(name: str, dtype: dtypes.dtype, out: Tensor) -> None:
-    """Raise for ``out=`` of another dtype than ``dtype=``."""
+def refuse_dtype(name: str, dtype: dtypes.dtype, out: Tensor, cure: str = "") -> None:
+    """Raise for ``out=`` of another dtype than the result's."""
     raise DtypeError(
-        f"{name.lstrip('_')}(): Expected out tensor to have dtype {dtype.name}, but got {out.dtype.name} instead"
+        f"{name.lstrip('_')}(): Expected out tensor to have dtype {dtype.name}, but got {out.dtype.name} instead{cure}"
     )
 
 
