@@ -121,7 +121,7 @@ def test_a_double_click_on_a_node_closes_its_layer(open_page: Any) -> None:
     groups.first.locator(".nb-symbol").click()
     expect(page.locator(".nb-closer")).to_have_count(1)
     wait_in_page(page, 600)  # by then, a second click is not a double click
-    inside = page.locator(".nb-op:not(.nb-group)", has_text="Addmm").first
+    inside = page.locator(".nb-op:not(.nb-group)", has=page.get_by_text("x @ w + b", exact=True)).first
     inside.locator(".nb-symbol").dblclick()
     expect(page.locator(".nb-closer")).to_have_count(0)
     expect(groups).to_have_count(closed)

@@ -210,7 +210,17 @@ def lu(input: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
 
 
 def _lu(self: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
-    """Return the results of :func:`torch.lu` as a plain tuple."""
+    """Compute the LU decomposition in packed form and its pivots, as a plain tuple; see :func:`torch.lu`.
+
+    :param pivot: exchange rows; LAPACK does no other.
+    :param get_infos: also return LAPACK's info.
+    :returns: the packed factors, of the matrix's dtype, and the pivots, int32; with ``get_infos`` also the infos.
+    :raises RuntimeError: the input has fewer than two dimensions, or ``pivot`` is False.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([[1., 2.], [4., 4.]]).lu()[1]
+    tensor([2, 2], dtype=torch.int32)
+    """
     return tuple(lu(self, pivot, get_infos))
 
 

@@ -197,7 +197,7 @@ def triangular_solve(
 def triangle_and_copy(A: Tensor, B: Tensor, upper: bool, unit: bool) -> Any:
     """Return the solution of a triangular system, and a copy of its matrix in the batch of the solution."""
     A, B = together("triangular_solve", A, B)
-    return substitute(A, B, upper, True, unit), np.array(np.broadcast_to(A, (*B.shape[:-2], *A.shape[-2:])))
+    return substitute(A, B, upper, True, unit), np.broadcast_to(A, (*B.shape[:-2], *A.shape[-2:])).copy()
 
 
 @derivative_helper
