@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import AutogradError
 
 __all__ = ["ForwardContext", "FunctionCtx"]
 
@@ -110,7 +109,6 @@ class FunctionCtx:
         >>> x
         tensor([2., 2.])
         """
-        _all_tensors(tensors, "mark_dirty can only accept variables")
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
@@ -135,7 +133,6 @@ class FunctionCtx:
         >>> values.requires_grad, places.requires_grad
         (True, False)
         """
-        _all_tensors(tensors, "mark_non_differentiable only accepts variable arguments")
         self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -160,12 +157,6 @@ class FunctionCtx:
         tensor(2.)
         """
         self._materialize = value
-
-
-def _all_tensors(tensors: tuple[Any, ...], rule: str) -> None:
-    for index, tensor in enumerate(tensors):
-        if not isinstance(tensor, Tensor):
-            raise AutogradError(f"{rule}, but argument {index} is of type {type(tensor).__name__}")
 
 
 FunctionCtx.__module__ = "nbautograd.autograd.function"

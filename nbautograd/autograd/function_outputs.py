@@ -19,8 +19,16 @@ from nbautograd.errors import AutogradError, InplaceError
 __all__ = ["ErrorNode", "check_dirty", "check_kind", "check_saved", "connect", "record", "refuse_in_transforms"]
 
 
+def _all_tensors(tensors: tuple[Any, ...], rule: str) -> None:
+    for index, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise AutogradError(f"{rule}, but argument {index} is of type {type(tensor).__name__}")
+
+
 def check_dirty(node: Any, outputs: list[Any]) -> None:
     """Check that inputs marked as dirty are returned, and count the write to them."""
+    _all_tensors(node._dirty, "mark_dirty can only accept variables")
+    _all_tensors(node._non_differentiable, "mark_non_differentiable only accepts variable arguments")
     returned = {id(out) for out in outputs}
     for tensor in node._dirty:
         if id(tensor) not in returned:

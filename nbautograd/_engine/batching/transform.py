@@ -59,7 +59,7 @@ def vmap(
     def mapped(*args: Any, **kwargs: Any) -> Any:
         name = getattr(func, "__name__", repr(func))
         leaves, spec, dims, size = _inputs(name, in_dims, args)
-        if chunk_size is None or size <= chunk_size:
+        if chunk_size is None or not size:
             return _run(func, name, leaves, spec, dims, size, out_dims, randomness, kwargs)
         state = random.get_state() if randomness == "same" else None
         parts = []

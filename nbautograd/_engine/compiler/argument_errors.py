@@ -31,6 +31,7 @@ __all__ = [
     "options_of",
     "public_name",
     "raise_bad_argument",
+    "refuse_complex",
     "refuse_dtype",
     "refuse_or_offer",
     "with_argument_errors",
@@ -123,6 +124,7 @@ USUAL = {
     "float": "?.__class__ is not float and ?.__class__ is not int",
     "Number": "?.__class__ is not float and ?.__class__ is not int",
     "Sequence[int]": "?.__class__ is not tuple",
+    "Ints": "?.__class__ is not tuple and ?.__class__ is not int",
 }
 """For an annotation of an option: the condition under which its argument is looked at once more."""
 
@@ -144,14 +146,17 @@ def options_of(function: Callable[..., Any]) -> Options:
     for i, name in enumerate(names):
         hint = str(hints.get(name))
         kind = hint.removesuffix(" | None")
-        if kind in kinds and name not in _ANY_TRUTH:
+        if kind in kinds and name not in _READ_BY_PYTHON.get(kind, ()):
             at_sight = AT_SIGHT.get(kind, ()) + (type(None),) * (kind != hint)
             options.append((name, i if i < code.co_argcount else sys.maxsize, hint, at_sight))
     return options
 
 
-_ANY_TRUTH = ("get_infos", "recompute_scale_factor", "return_indices")
-"""Options that PyTorch's Python code reads, which takes any value as true or false."""
+_READ_BY_PYTHON = {
+    "bool": ("get_infos", "recompute_scale_factor", "reduce", "return_indices", "size_average"),
+    "str": ("reduction",),
+}
+"""By annotation, options that PyTorch's Python code reads: it takes any value as true or false, or compares texts."""
 
 
 def check_options(function: Callable[..., Any], options: Options, args: Any, kwargs: Any) -> None:
@@ -168,11 +173,17 @@ def check_options(function: Callable[..., Any], options: Options, args: Any, kwa
             check_option(function.__name__.lstrip("_"), name, kwargs[name], hint)
 
 
-def check_option(function: str, name: str, value: Any, hint: str, position: int | None = None) -> None:
+def check_option(
+    function: str, name: str, value: Any, hint: str, position: int | None = None, operands: tuple[Any, ...] = ()
+) -> None:
     """Check one argument by its annotation.
 
+    :param operands: those that a factor multiplies: a bool multiplies only bools.
     :raises TypeError: it is of another type.
+    :raises RuntimeError: it is True or False, and an operand is not of dtype bool.
     """
+    if value.__class__ is bool and any(not isinstance(each, Tensor) or each._a.dtype.kind != "b" for each in operands):
+        raise errors.DtypeError(f"{function}(): Boolean {name} only supported for Boolean results")
     if value is None and (hint.endswith("None") or name == "requires_grad"):
         return
     expected, matches = _SIMPLE[hint.removesuffix(" | None")]
@@ -250,6 +261,11 @@ def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...], args: Any = 
 def refuse_dtype(op: OpSchema, tensor: Tensor) -> NoReturn:
     """Raise for a dtype that an operation does not accept."""
     raise errors.UnsupportedDtypeError(public_name(op), tensor.dtype, op.accepts)
+
+
+def refuse_complex(op: OpSchema) -> NoReturn:
+    """Raise in place of the node of a complex result."""
+    raise RuntimeError(f"{public_name(op)} does not support automatic differentiation for outputs with complex dtype.")
 
 
 def name_operation(op: OpSchema, error: Exception) -> None:

@@ -71,7 +71,11 @@ class ForwardWriter:
             for name, _, hint, _ in options_of(op.body):
                 if (usual := USUAL.get(hint.removesuffix(" | None"))) is not None:
                     unlike = usual.replace("?", name) + (f" and {name} is not None" if "None" in hint else "")
-                    body.append(f"if {unlike}: check_option({public_name(op)!r}, {name!r}, {name}, {hint!r})")
+                    operands = f", None, ({', '.join(op.tensors)},)" * (
+                        name == "alpha" and op.kind == POINTWISE and hint == "Number"
+                    )
+                    arguments = f"{public_name(op)!r}, {name!r}, {name}, {hint!r}{operands}"
+                    body.append(f"if {unlike}: check_option({arguments})")
         if op.rest:
             body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
         if op.has_out and self.fixed is None:
@@ -451,7 +455,7 @@ class ForwardWriter:
             return "HalfBackward"
         if self.op.kind == POINTWISE:
             return "node_class"
-        if any("conj" in text for text in self.op.formulas.values()):
+        if self.op.real_only or any("conj" in text for text in self.op.formulas.values()):
             result = "result_array[0]" if self.op.many else "result_array"
             return f"(ComplexBackward if {result}.dtype.kind == 'c' else Backward)"
         return "Backward"

@@ -37,6 +37,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.argument_errors import (
     check_options,
     options_of,
+    refuse_complex,
     with_argument_errors,
 )
 from nbautograd._engine.compiler.backward import make_node
@@ -58,7 +59,7 @@ from nbautograd._engine.compiler.schema import (
     OpSchema,
 )
 from nbautograd._engine.compiler.source import compiled, expression_of
-from nbautograd._engine.core import dispatch_mode, inplace, overlap, tracing
+from nbautograd._engine.core import dispatch_mode, inplace, out_dtypes, overlap, tracing
 from nbautograd._engine.core.node import Node
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
@@ -78,6 +79,7 @@ __all__ = [
     "alias",
     "composite",
     "op",
+    "under_node",
     "with_numpy_names",
 ]
 
@@ -89,6 +91,7 @@ class CompiledOp(OpSchema):
 
     def __init__(self, body: Callable[..., Any], options: dict[str, Any], formulas: dict[str, str]) -> None:
         super().__init__(body, options, formulas)
+        self.options = options
         self.function: Any = None
         self.operator: Any = None
         self._temporary_view: Any = None
@@ -249,7 +252,9 @@ class CompiledOp(OpSchema):
     def node(self, variant: str) -> type[Node]:
         """Return the node class of a variant: ``real``, ``complex``, ``half``, ``tiled`` or ``temporary view``."""
         if variant not in self._nodes:
-            self._nodes[variant] = make_node(self, variant)
+            refuses = self.real_only and variant == "complex"
+            node: Any = functools.partial(refuse_complex, self) if refuses else make_node(self, variant)
+            self._nodes[variant] = node
         return self._nodes[variant]
 
 
@@ -270,6 +275,7 @@ def op(
     name: str | None = None,
     half: str = UPCAST,
     former: str = "",
+    real_only: bool = False,
     **formulas: str,
 ) -> Callable[[F], F]:
     """Declare an operation by its body over arrays.
@@ -296,6 +302,7 @@ def op(
     :param half: the treatment of float16 and bfloat16: ``UPCAST`` computes in float32 and rounds; ``NATIVE`` is for
         operations that only move or cast values; ``UNSUPPORTED`` raises.
     :param former: the factors allowed between the tensors, as in PyTorch's early signatures.
+    :param real_only: a complex result is not recorded: PyTorch has no derivative.
     :param formulas: for each differentiable input, its gradient.
     """
     pointwise = kind == POINTWISE
@@ -312,13 +319,15 @@ def op(
         "name": name,
         "half": half,
         "former": former,
+        "real_only": real_only,
     }
 
     def declare(body: F) -> F:
         declaration = CompiledOp(body, options, formulas)
         public = declaration.name
         OPS[public] = declaration
-        namesake = (node or "").lower().startswith(public.replace("_", "") + "backward")  # others may share its name
+        stem = public.removesuffix("_over").replace("_", "")
+        namesake = (node or "").lower().startswith(stem)  # steps of derivatives may share its name
         if node and formulas and (namesake or node not in protocol.declared):
             protocol.declared[node] = functools.partial(declaration.node, "real")
         function = declaration.function = _stub(declaration)
@@ -343,6 +352,13 @@ def op(
         return function  # type: ignore[no-any-return]
 
     return declare
+
+
+def under_node(function: Any, node: str, name: str) -> Any:
+    """Declare an operation once more, with another node: PyTorch names its nodes by the function that is called."""
+    declaration = function.__globals__["OP"]
+    options = declaration.options | {"node": node, "name": name}
+    return op(method=False, inplace_method=False, **options, **declaration.formulas)(declaration.body)
 
 
 def composite(
@@ -407,6 +423,8 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
             for numpy, name in others.items():
                 if numpy in kwargs and name not in kwargs:
                     kwargs[name] = kwargs.pop(numpy)
+            if target is not None and function.__name__ in out_dtypes.IN_DTYPE_OF_OUT:
+                kwargs.setdefault("dtype", target.dtype)
             if takes_dtype and "dtype" in kwargs:
                 kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
                 if target is not None and kwargs["dtype"] not in (None, target.dtype):

@@ -35,13 +35,13 @@ from nbautograd._engine.compiler.promotion import (
     unbroadcast_spec,
     widen_all,
 )
-from nbautograd._engine.compiler.schema import OpSchema, array_name
+from nbautograd._engine.compiler.schema import POINTWISE, OpSchema, array_name
 from nbautograd._engine.core import inplace, overlap, tracing, views
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.node import LEAF, OutputEdge
 from nbautograd._engine.core.tensor import Tensor, new
 from nbautograd._engine.fusion import tiling
-from nbautograd.errors import INPUT_ERRORS
+from nbautograd.errors import INPUT_ERRORS, ShapeError
 
 __all__ = ["FORWARD", "INPLACE"]
 
@@ -54,7 +54,12 @@ def _edge_of(t: Any) -> Any:
 def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
     for target in out if isinstance(out, (tuple, list)) else (out,):
         overlap.check_operands(target, (*args, *kwargs.values()), op.name)
-    return inplace.resize_into(out, op.function(*args, **kwargs), op.name)
+    result = op.function(*args, **kwargs)
+    is_operand = op.kind == POINTWISE and any(value is out for value in args)  # which is not resized
+    if is_operand and result._a.shape != out._a.shape:
+        shapes = f"{list(out._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
+        raise ShapeError(f"{op.name}(): output with shape {shapes}")
+    return inplace.resize_into(out, result, op.name)
 
 
 def _compute_tiled(op: OpSchema, expression: str | None, *arrays: Any) -> Any:

@@ -100,6 +100,7 @@ class OpSchema:
         self.many: bool = options["many"]
         self.has_out: bool = options["out"]
         self.into: str | None = options["into"]
+        self.real_only: bool = options["real_only"]
         self.former: tuple[str, ...] = tuple(options["former"].split())
         self.kernels: dict[str, Any] = {}  # kernels for large arrays, by expression
         self._half: str = options["half"]

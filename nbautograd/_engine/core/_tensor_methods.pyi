@@ -741,7 +741,7 @@ class TensorMethods:
         """In-place version of ``lt``: writes the result into this tensor and returns it."""
     @overload
     def lu(self, pivot: _bool = True, get_infos: Literal[False] = False) -> tuple[Tensor, Tensor]:
-        """Return the results of :func:`torch.lu` as a plain tuple."""
+        """Compute the LU decomposition in packed form and its pivots, as a plain tuple; see :func:`torch.lu`."""
     @overload
     def lu(self, pivot: _bool = True, *, get_infos: Literal[True]) -> tuple[Tensor, Tensor, Tensor]: ...
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
@@ -1003,7 +1003,7 @@ class TensorMethods:
         """Return the tensor itself: it has no lazy conjugate views to materialize."""
     def resolve_neg(self) -> Tensor:
         """Return the tensor itself: it has no lazy negative views to materialize."""
-    def roll(self, shifts: Any, dims: Any = None) -> Tensor:
+    def roll(self, shifts: _int | tuple[_int, ...] | list[_int], dims: Any = None) -> Tensor:
         """Return the tensor shifted circularly along dimensions."""
     def rot90(self, k: _int = 1, dims: Any = ...) -> Tensor:
         """Return the tensor rotated by 90 degrees ``k`` times in the plane of two dimensions, from the first to the second."""

@@ -287,6 +287,8 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         check_cast(result._a.dtype, out._a.dtype)
     except DtypeError as error:
         name_operation(error, name)
+        if name in out_dtypes.JOINING:
+            raise TypeError(str(error)) from None
         raise
     if out._a.shape != result._a.shape:
         if out.numel():

@@ -64,10 +64,10 @@ class TensorConversions:
         >>> t
         tensor([5., 0.])
         """
-        if self._a.dtype.kind == "V":
-            raise TypeError("numpy(): Got unsupported ScalarType BFloat16. Use tensor.float().numpy()")
         if self._fn is not None and not force and is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self._a.dtype.kind == "V":
+            raise TypeError("numpy(): Got unsupported ScalarType BFloat16. Use tensor.float().numpy()")
         a = self._shared_array()
         if not isinstance(a, np.ndarray) and not force:
             raise TypeError(

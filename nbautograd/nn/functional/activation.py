@@ -10,7 +10,7 @@ from nbautograd._engine.compiler.op import POINTWISE, composite, op
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.elementwise.selection import along, along_threshold, relu as _relu  # noqa: F401 - formulas name it
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.rng import generator
 from nbautograd.errors import UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import in_place_or_not
@@ -293,18 +293,20 @@ def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: 
     input="along_threshold(where(input <= limit, zeros_of(g), g), input)",
     name="threshold",
 )
-def _threshold(input: Tensor, limit: float, value: float) -> Tensor:
+def _threshold(input: Tensor, limit: Number, value: Number) -> Tensor:
     """Return the input where it exceeds ``limit``, ``value`` elsewhere."""
     return np.where(input <= limit, input.dtype.type(value), input)
 
 
-def _limit_for(input: Tensor, limit: float) -> float:
+def _limit_for(input: Tensor, limit: Number) -> Number:
     """Return the limit in the dtype of the input: truncated for integers."""
+    if isinstance(limit, complex) and isinstance(input, Tensor) and not input.dtype.is_complex:
+        raise RuntimeError(f"threshold(): value cannot be converted to type {input.dtype!r} without overflow: {limit}")
     is_integer = isinstance(input, Tensor) and input.dtype.rank < 2
     return int(limit) if is_integer and isinstance(limit, float) and abs(limit) < 2**63 else limit
 
 
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+def threshold(input: Tensor, threshold: Number, value: Number, inplace: bool = False) -> Tensor:
     """Return ``input`` where it exceeds ``threshold``, otherwise ``value``.
 
     >>> import nbautograd as torch

@@ -54,6 +54,11 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = (_repeated(name, query, t) for t in (key, value))
     factor = 1 / math.sqrt(query._a.shape[-1]) if scale is None else scale
+    dtype = query.dtype
+    if dtype.is_floating_point and dtype.itemsize == 2:  # every step in float32, rounded once
+        mask = attn_mask if attn_mask is None or attn_mask.dtype.rank == 0 else attn_mask.float()
+        wide = query.float(), key.float(), value.float()
+        return scaled_dot_product_attention(*wide, mask, dropout_p, is_causal, factor).to(dtype)
     if not dropout_p and is_fused(query, key, value, attn_mask):
         return fused_attention(query, key, value, attn_mask, is_causal, factor)
     return attention_by_steps(query, key, value, attn_mask, dropout_p, is_causal, factor)

@@ -493,4 +493,5 @@ def multilabel_soft_margin_loss(
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         losses = losses * weight
-    return reduced(losses.sum(-1) / losses._a.shape[-1], reduction)
+    classes = input._a.ndim - 1  # also where a target of more dimensions adds some in front
+    return reduced(losses.sum(classes) / input._a.shape[classes], reduction)

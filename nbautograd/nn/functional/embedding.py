@@ -14,6 +14,7 @@ from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.sparse import sparse_gradient, stored
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.queries import check_tensors
+from nbautograd.errors import DtypeError
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -321,6 +322,11 @@ def embedding_bag(
         if mode != "sum":
             raise NotImplementedError(
                 f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode={mode!r})"
+            )
+        if per_sample_weights.dtype is not weight.dtype:
+            raise DtypeError(
+                f"embedding_bag: Expected weight and per_sample_weights of one dtype, but got {weight.dtype!r} and "
+                f"{per_sample_weights.dtype!r}"
             )
         per_sample_weights = per_sample_weights.reshape(-1)
     if weight._a.ndim != 2:

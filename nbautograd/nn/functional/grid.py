@@ -216,6 +216,8 @@ def grid_sample(
         _warn_corners("grid_sample")
         align_corners = False
     a, at = input._a.shape, grid._a.shape
+    if not a or not at:
+        raise IndexError("grid_sampler(): Dimension specified as 0 but tensor has no dimensions")
     if len(a) not in (4, 5) or len(at) != len(a):
         raise ShapeError(
             f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions (and grid to have size "

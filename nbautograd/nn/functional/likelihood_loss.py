@@ -34,7 +34,6 @@ from nbautograd.nn.functional.loss import (
     joint_shape,
     weighted,
 )
-from nbautograd.nn.functional.margin_loss import broadcasts_to
 from nbautograd.nn.functional.smooth_activation import logsigmoid
 
 __all__ = [
@@ -260,11 +259,12 @@ def kl_div(
     >>> torch.nn.functional.kl_div(p.log(), torch.tensor([[1., 0.]]), reduction="batchmean")
     tensor(0.6931)
     """
+    is_named = size_average is None and reduce is None
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("kl_div", input=input, target=target)
     if input._a.dtype.kind in "biu" or target._a.dtype.kind in "biu":
         raise RuntimeError("kl_div: Integral inputs not supported. Convert them with .float().")
-    if reduction == "mean":
+    if reduction == "mean" and is_named:
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition.",
@@ -338,7 +338,7 @@ def gaussian_nll_loss(
     if var._a.shape != shape:
         if shape[:-1] == var._a.shape:
             var = var.unsqueeze(-1)
-        elif not (shape[:-1] == var._a.shape[:-1] and var._a.shape[-1] == 1) and not broadcasts_to(var._a.shape, shape):
+        elif var._a.ndim != len(shape) or [m for n, m in zip(shape, var._a.shape, strict=True) if n != m] != [1]:
             raise ValueError(
                 f"gaussian_nll_loss(): var is of incorrect size {list(var._a.shape)} for input {list(shape)}"
             )

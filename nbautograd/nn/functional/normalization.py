@@ -363,6 +363,8 @@ def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tens
                     f"{list(t._a.shape)} and normalized_shape = {list(shape)}"
                 )
     have = input._a.shape
+    if len(have) < len(shape) and name == "rms_norm":
+        raise ValueError(f"rms_norm(): Input tensor must have at least {len(shape)} dimensions, but got {len(have)}")
     if len(have) < len(shape) or have[len(have) - len(shape) :] != shape:
         raise RuntimeError(
             f"{name}(): Given normalized_shape={list(shape)}, expected input with shape [*, "

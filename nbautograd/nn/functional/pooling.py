@@ -39,6 +39,8 @@ Ints = int | tuple[int, ...]
 def _check(name: str, n: int, input: Tensor) -> None:
     check_tensors(name, input=input)
     shape = input._a.shape
+    if name in ("avg_pool2d", "lp_pool2d") and len(shape) < 3:
+        raise IndexError(f"{name}(): Dimension out of range: -3 of {len(shape)}, expected a tensor of 3 or 4")
     if len(shape) not in (n + 1, n + 2) or 0 in shape[-n - 1 :]:
         raise ShapeError(
             f"{name}(): Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, "

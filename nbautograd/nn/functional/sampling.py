@@ -161,6 +161,10 @@ def interpolate(
         raise TypeError(f"interpolate(): argument 'align_corners' must be bool, not {kind_of(align_corners)}")
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[n - 1](input, new)
+    if not input._a.shape[1]:
+        raise RuntimeError(
+            f"interpolate(): Non-empty {n + 2}D data tensor expected but got a tensor with sizes {list(input._a.shape)}"
+        )
     if min(*old, *new) < 1:
         raise RuntimeError(f"interpolate(): Input and output sizes should be greater than 0, but got {old} and {new}")
     kind = input._a.dtype
@@ -282,7 +286,7 @@ def _pixel_unshuffle(input: Tensor, factor: int) -> Tensor:
     n = len(lead)
     cells = input.reshape((*lead, c, h // factor, factor, w // factor, factor))
     moved = cells.transpose((*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return moved.reshape((*lead, c * factor**2, h // factor, w // factor)).copy()
+    return images_like(moved.reshape((*lead, c * factor**2, h // factor, w // factor)).copy(), input)
 
 
 @op(

@@ -241,6 +241,7 @@ def silu_slope(x: Any) -> Any:
 @op(
     node="SiluBackward0",
     symbol="silu",
+    real_only=True,
     kind=POINTWISE,
     accepts="fc",
     method=False,

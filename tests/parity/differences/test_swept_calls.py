@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 from tests.parity.differences.both import agrees
@@ -97,19 +98,138 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 def described(value: Any) -> str:
     """Return what is known of a value but its numbers."""
     if hasattr(value, "grad_fn"):
-        node = value.grad_fn.name().rpartition(":")[2].rstrip("0123456789") if value.requires_grad else ""
+        node = value.grad_fn.name().rpartition(":")[2].rstrip("0123456789") if value.grad_fn else ""
         return f"{value.dtype} {list(value.shape)} {value.requires_grad} {node}"
     return f"{type(value).__name__} {[described(item) for item in value]}" if isinstance(value, tuple) else str(value)
 
 
-@agrees
-def test_single_calls(torch: Any) -> Any:
+FURTHER: dict[str, tuple[str, ...]] = {
+    "options": (
+        *("T.add(x, x, alpha=True)", "T.sub(x, x, alpha=True)", "T.rsub(x, x, alpha=True)", "T.add(x, 2, alpha=True)"),
+        *("T.add(x > 2, x > 2, alpha=True)", "T.addr(s, s[0], s[0], beta=True)", "T.sub(u, u, alpha=300)"),
+        *("T.sub(u, u, alpha=-1)", "T.addmm(u, u, u, alpha=-1)", "T.index_add(u, 0, i[0, :2], u, alpha=-1)"),
+        *("T.var(i, 1.5)", "T.var(x, True)", "T.std_mean(x, 'x')", "T.roll(x, 0.5, 0)", "T.roll(x, True, 0)"),
+        *(
+            "T.narrow(x, 0, 0.5, 1)",
+            "T.narrow(x, 0, T.tensor(0), 1)",
+            "T.linspace(0, None, 1)",
+            "T.logspace(None, 1, 1)",
+        ),
+        *("T.triu_indices(0, 0, dtype=T.complex64, device=0.5)", "T.triu_indices(2, 2, 1.5)", "T.trapz(None, x > 2)"),
+        *("T.trapezoid(x, dx=True)", "T.cumulative_trapezoid(x, dx=True)", "T.tensordot(x, x, dims=-1.5)"),
+        *(
+            "T.full((2,), [0])",
+            "T.full_like(x, [0])",
+            "x.new_full((), [0])",
+            "T.fill(x, [0])",
+            "T.masked_fill(x, x, None)",
+        ),
+        *("T.masked_fill(x, x > 2, [0])", "T.index_fill(x, 0, i[0], [0])", "x.bool(memory_format=0)"),
+        *(
+            "x.to(T.float64, 1)",
+            "x.to(T.float64, non_blocking=1)",
+            "x.to('cpu', copy=1)",
+            "x.to(T.float64, True, False)",
+        ),
+        *("T.index_reduce(x, 0, i[0], x, 2)", "T.scatter_reduce(x, 0, i, x, 1j)"),
+    ),
+    "options of functional": tuple(
+        f"T.nn.functional.{call})"
+        for call in (
+            *("kl_div(x, x, reduction='sum', log_target=1", "kl_div(x, x, size_average=1", "kl_div(x, x, reduction=1"),
+            *(
+                "embedding_bag(i, x, padding_idx=0.5",
+                "embedding_bag(i, x, sparse=1",
+                "one_hot(i, 2.5",
+                "one_hot(i, None",
+            ),
+            *(
+                "pairwise_distance(x, x, p=None",
+                "pairwise_distance(x, x, keepdim=1",
+                "pixel_shuffle(x[None, None], 2.0",
+            ),
+            *(
+                "pixel_unshuffle(s[None, None], float('inf')",
+                "grid_sample(s[None, None], s[None, None], align_corners=1",
+            ),
+            *("threshold(x, 1j, 2", "threshold(c, 1j, 2", "triplet_margin_loss(x, x, x, reduction=1"),
+        )
+    ),
+    "products without elements": (
+        *(
+            "T.mm(e > 0, e.t() > 0)",
+            "T.bmm(e[None] > 0, e.t()[None] > 0)",
+            "T.mv(e > 0, e[0] > 0)",
+            "(e > 0) @ (e.t() > 0)",
+        ),
+        *("T.tensordot(e > 0, e.t() > 0, 1)", "T.einsum('ij,jk->ik', e > 0, e.t() > 0)", "T.mm(s > 0, s > 0)"),
+        *("T.linalg.pinv(e, hermitian=True)", "T.linalg.matrix_rank(e, hermitian=True)", "T.cdist(x, x[:0].double())"),
+        *("T.linalg.pinv(x, hermitian=True)", "T.linalg.matrix_power(s[None, :, :][:0], -1)"),
+        *("T.nn.functional.interpolate(x[None, :0], 2)", "T.gradient(x > 2)", "T.linalg.tensorinv(x[0, 0], ind=2)"),
+    ),
+    "out=": (
+        *("T.clamp(i, 2, out=x)", "T.clamp(i, i, out=x)", "T.clamp_min(i, 2, out=x)", "T.clamp_max(i, i, out=x)"),
+        *(
+            "T.linalg.matrix_power(s, 2, out=o.double())",
+            "T.cat([x], out=o.long())",
+            "T.stack([x], out=o.long())",
+            "T.dstack([x], out=o.long())",
+        ),
+        *("T.sum(x, 0, out=i[0])", "T.prod(x, 0, out=i[0])", "T.cumsum(x, 0, out=i)", "T.cumprod(x, 0, out=i)"),
+        *("T.sum(x, 0, out=o.double())", "T.add(one, x, out=one)", "T.atan2(x, one, out=one)"),
+        *("T.zeros(2, out=o, requires_grad=True)", "T.rand(2, out=o, requires_grad=True)", "T.eye(2, out=o)"),
+        *("T.arange(2, out=o, requires_grad=True)", "T.full((2,), 1.0, out=o, requires_grad=True)"),
+    ),
+    "complex results without a derivative": (
+        *("T.nn.functional.silu(q)", "T.geqrf(q)", "T.kthvalue(q[0, 0], 1)", "T.select_scatter(q, c[0], 0, 1)"),
+        *("T.slice_scatter(q, c[:1], 0, 0, 1)", "T.diagonal_scatter(q, c[0, :2])", "T.select_scatter(c, q[0], 0, 1)"),
+    ),
+    "shapes": (
+        *("T.unravel_index(u, (1 << 30, 4))", "T.unravel_index(T.tensor([3, 5]), 8)", "T.ormqr(s, s[0, :1], s)"),
+        *(
+            "T.linalg.pinv(s.expand(2, 2, 2), T.zeros(3))",
+            "T.fft.rfftn(x[0, 0], dim=(0, -1))",
+            "i.__setitem__(True, x)",
+        ),
+        *(
+            "i.__setitem__((True,), x)",
+            "T.nn.functional.avg_pool2d(x[0], 2)",
+            "T.nn.functional.rms_norm(x[0, 0], (3,))",
+        ),
+        *("T.linalg.ldl_solve(s, i[0, :2].int(), s[0])", "T.tensordot(i[:, :1], i[:, :2], ([0, 1], [0, 1]))"),
+        *("T.nn.functional.gaussian_nll_loss(x, x, x[0])", "T.nn.functional.gaussian_nll_loss(x, x, x[:1])"),
+        *("T.nn.functional.multilabel_soft_margin_loss(x[0], i, reduction='none')", "T.tensordot(g, x)"),
+        *(
+            "[t.stride() for t in (i.t().trunc(), i.t().floor(), i.t().ceil(), i.t().round())]",
+            "T.trapz(x > 2, dim=-3)",
+        ),
+        "T.nn.functional.pixel_unshuffle(T.ones(1, 2, 4, 4).to(memory_format=T.channels_last), 2).stride()",
+    ),
+    "transforms": (
+        *("T.vmap(lambda x: x.sin(), chunk_size=1)(g[:1])", "T.vmap(lambda x: x.logsumexp(0))(g[0])"),
+        *(
+            "T.vmap(lambda x: x.std())(g[0])",
+            "T.vmap(T.vmap(lambda x: x.norm()))(g)",
+            "T.vmap(lambda x: x.sum(0))(g[0])",
+        ),
+    ),
+    "half precision": (
+        *("T.nn.functional.scaled_dot_product_attention(h, h, h, dropout_p=0.5)", "g.bfloat16().numpy()"),
+        "T.nn.functional.scaled_dot_product_attention(h[0], h[0], h[0])",
+    ),
+}
+
+
+def outcomes(torch: Any, calls: Iterable[str]) -> list[str]:
+    """Return what is known of the result of each call, or the kind of its error, and the number of its warnings."""
     found = []
     torch.set_warn_always(True)
-    for call in itertools.chain(*FAMILIES.values()):
+    for call in calls:
         x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         names = {"T": torch, "x": x, "c": x.cfloat(), "g": x.clone().requires_grad_(), "s": torch.eye(2)}
-        names |= {"o": torch.zeros(0), "i": torch.tensor([[1, 0, 1], [0, 1, 0]])}
+        names |= {"o": torch.zeros(0), "i": torch.tensor([[1, 0, 1], [0, 1, 0]]), "e": torch.zeros(2, 0)}
+        names |= {"u": torch.ones(2, 2, dtype=torch.uint8), "one": x[:1].clone(), "q": x.cfloat().requires_grad_()}
+        names |= {"h": torch.ones(1, 2, 3, 8, requires_grad=True).half()}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -125,6 +245,25 @@ def test_single_calls(torch: Any) -> Any:
         found.append(f"{call}: {outcome} {warned if not call.startswith(deprecated) else ''}")
     torch.set_warn_always(False)
     return found
+
+
+@agrees
+def test_single_calls(torch: Any) -> Any:
+    return outcomes(torch, itertools.chain(*FAMILIES.values()))
+
+
+@agrees(exact=True)
+def test_further_calls(torch: Any) -> Any:
+    return outcomes(torch, itertools.chain(*FURTHER.values()))
+
+
+@agrees
+def test_marks_of_functions_are_checked_after_their_forward(torch: Any) -> Any:
+    """An error of ``forward`` comes first."""
+    function = type(
+        "F", (torch.autograd.Function,), {"forward": staticmethod(lambda ctx, x: (ctx.mark_dirty(x), x[0]))}
+    )
+    return function.apply(2)
 
 
 @agrees

@@ -106,7 +106,9 @@ def outcomes(T: Any, text: str) -> tuple[list[Any], dict[str, Any]]:
                 try:
                     exec(compile(line, "<program>", "exec"), scope)
                 except Exception as error:
-                    touched |= set(re.findall(r"\b[aro]\d\w?\b", line))
+                    named = set(re.findall(r"\b[aro]\d\w?\b", line))
+                    written_to = {id(scope[n]) for n in named if n in scope}
+                    touched |= named | {n for n, value in scope.items() if id(value) in written_to}
                     is_skipped = isinstance(error, NameError) and "is not defined" in str(error)
                     found.append("skipped" if is_skipped else Raised(raised(error).kind, []))
                     scope.pop(name, None)

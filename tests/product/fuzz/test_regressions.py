@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import nbautograd as nb
+from nbautograd.protocol import declaration
 
 
 def test_the_permutation_of_lu_is_constant() -> None:
@@ -65,3 +66,18 @@ def test_divisions_by_zero_are_told_as_what_they_are(call, message) -> None:  # 
 def test_frequencies_of_no_spacing() -> None:
     first, second = nb.fft.rfftfreq(2, 0.0).tolist()
     assert first != first and second == float("inf")
+
+
+@pytest.mark.parametrize(("node", "operation"), [("Cumprod", "cumprod_over"), ("ConstantPadNd", "constant_pad")])
+def test_a_node_that_several_operations_share_shows_the_one_of_its_name(node: str, operation: str) -> None:
+    """PyTorch's nodes are shown with this operation's formula."""
+    declared = declaration(f"{node}Backward0")
+    assert declared is not None and declared.func.__self__.name == operation  # type: ignore[attr-defined]
+
+
+def test_an_operation_under_another_node_has_its_formulas() -> None:
+    x = nb.tensor([1.0, 3.0], requires_grad=True)
+    clamped, least = nb.clamp(x, nb.tensor(2.0)), nb.clamp_min(x, nb.tensor(2.0))
+    assert [t.grad_fn.name() for t in (clamped, least)] == ["ClampBackward0", "ClampMinBackward1"]
+    clamped.sum().backward()
+    assert x.grad.tolist() == [0, 1]

@@ -60,8 +60,8 @@ def over(call: BatchedCall) -> Any:
 
 def _flat(result: Any, size: int) -> Any:
     if isinstance(result, (tuple, list)):
-        return rebuilt(result, [reshape(part, size) for part in result])
-    return reshape(result, size)
+        return rebuilt(result, [_flat(part, size) for part in result])
+    return result if result._a.ndim == 1 else reshape(result, size)
 
 
 @rule("both_extremes", "reduced")

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device, device
-from nbautograd._engine.arrays.memory_format import preserve_format
+from nbautograd._engine.arrays.memory_format import memory_format as memory_formats, preserve_format
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.inplace import make_inplace_method
 from nbautograd._engine.compiler.op import NATIVE, composite, op
@@ -109,12 +109,12 @@ def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bo
     result = {**dict(zip(names, args, strict=False)), **kwargs}
     if "dtype" in result:
         result["dtype"] = dtypes.as_dtype(result["dtype"])
-    accepted = {"device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor}
+    accepted = {"device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor, "memory_format": memory_formats}
     for name, value in result.items():
-        expected: Any = accepted.get(name, (bool, int))
+        expected: Any = accepted.get(name, bool)
         refused = name == "device" and isinstance(value, bool)
-        if name != "memory_format" and (refused or not isinstance(value, expected)):
-            if value is None and name in ("device", "dtype"):
+        if refused or not isinstance(value, expected):
+            if value is None and name in ("device", "dtype", "memory_format"):
                 continue
             raise TypeError(
                 f"to() received an invalid combination of arguments: {name} must be "

@@ -76,7 +76,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
             dtype = check_options(name, dtype, layout, pin_memory)
         shape = new_shape(size, name)
         if out is not None:
-            return _fill_out(name, out, shape, fill, dtype)
+            return _fill_out(name, out, shape, fill, dtype).requires_grad_(requires_grad)
         kind = (dtype or dtypes.get_default_dtype()).numpy
         xp = backend.module(as_device(device))
         return finish(fill(xp, shape, kind), requires_grad)
@@ -173,7 +173,8 @@ def full(
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
     shape = new_shape((size,), "full")
     if out is not None:
-        return _fill_out("full", out, shape, lambda xp, s, d: xp.full(s, value, d), dtype)
+        filled = _fill_out("full", out, shape, lambda xp, s, d: xp.full(s, value, d), dtype)
+        return filled.requires_grad_(requires_grad)
     kind = dtype or dtypes.of_number(value)
     with backend.quiet():
         filled = backend.module(as_device(device)).full(shape, number_in(value, kind, "full"), kind.numpy)
@@ -432,7 +433,7 @@ def eye(
         return xp.eye(shape[0], shape[1], 0, kind)
 
     if out is not None:
-        return _fill_out("eye", out, shape, fill, dtype)
+        return _fill_out("eye", out, shape, fill, dtype).requires_grad_(requires_grad)
     kind = (dtype or dtypes.get_default_dtype()).numpy
     return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
 

@@ -52,7 +52,7 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
     :raises RuntimeError: it is complex where the dtype is not, or an integer out of range.
     """
     prefix, name = f"{function}(): " if function else "", _C_SCALAR.get(kind.name)
-    if value is None or isinstance(value, (str, bytes)):
+    if value is None or isinstance(value, (str, bytes, tuple, list)):
         raise TypeError(f"{prefix}argument 'fill_value' must be Number, not {kind_of(value)}")
     if value.__class__ is int and not -(2**63) <= value < 2**64:
         raise OverflowError(f"{prefix}int too big to convert: {value}")

@@ -80,7 +80,8 @@ def _new(
                 f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
                 f"({dtypes.scalar_type(out.dtype)})"
             )
-        return copy_into(out, wrap_known(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
+        copy_into(out, wrap_known(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
+    return out.requires_grad_() if requires_grad else out
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device
 from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import Device, check_options, finish
@@ -98,8 +99,10 @@ def arange(
 
 
 def _ranged(name: str, values: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
-    result = finish(values, requires_grad)
-    return into(out, result, name)
+    if out is None:
+        return finish(values, requires_grad)
+    result: Tensor = into(out, finish(values), name)
+    return result.requires_grad_() if requires_grad else result
 
 
 def _steps(name: str, steps: Any) -> int:
@@ -119,6 +122,7 @@ def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[
     :raises RuntimeError: an end is complex, and the dtype is not; or it is a tensor of several elements.
     """
     for what, value in (("start", start), ("end", end)):
+        check_option(name, what, value, "Number")
         if isinstance(value, Tensor) and value._a.ndim:
             raise RuntimeError(
                 f"{name} only supports 0-dimensional start and end tensors, but got {what} with {value._a.ndim} "

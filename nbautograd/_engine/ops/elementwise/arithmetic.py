@@ -17,6 +17,7 @@ from nbautograd._engine.ops._internal import (
     complex_array,
     ratio,  # noqa: F401 - formulas name it
 )
+from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 
@@ -83,7 +84,7 @@ def times(alpha: Number, array: Any) -> Any:
         )
     if isinstance(alpha, complex) and category < 3:
         raise DtypeError(f"For non-complex input tensors, argument alpha must not be a complex number, but is {alpha}")
-    return array * np.asarray(alpha).astype(array.dtype).item()
+    return array * array.dtype.type(number_in(alpha, dtypes.of(array.dtype)))
 
 
 @op(

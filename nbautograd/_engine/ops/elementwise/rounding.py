@@ -43,7 +43,7 @@ def floor(input: Tensor) -> Tensor:
     >>> torch.floor(torch.tensor([-0.5, 1.5]))
     tensor([-1.,  1.])
     """
-    return np.floor(input) if input.dtype.kind == "f" else input.copy()
+    return np.floor(input) if input.dtype.kind == "f" else +input
 
 
 @op(node="CeilBackward0", symbol="⌈·⌉", kind=POINTWISE, accepts="if", input="zeros_of(g)")
@@ -56,7 +56,7 @@ def ceil(input: Tensor) -> Tensor:
     >>> torch.ceil(torch.tensor([0.5, 1.5]))
     tensor([1., 2.])
     """
-    return np.ceil(input) if input.dtype.kind == "f" else input.copy()
+    return np.ceil(input) if input.dtype.kind == "f" else +input
 
 
 @op(node="TruncBackward0", symbol="trunc", kind=POINTWISE, accepts="if", input="zeros_of(g)")
@@ -69,7 +69,7 @@ def trunc(input: Tensor) -> Tensor:
     >>> torch.trunc(torch.tensor([-1.5, 1.5]))
     tensor([-1.,  1.])
     """
-    return np.trunc(input) if input.dtype.kind == "f" else input.copy()
+    return np.trunc(input) if input.dtype.kind == "f" else +input
 
 
 @composite(inplace_method=True, out=True)
@@ -97,7 +97,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 )
 def _round(input: Tensor) -> Tensor:
     """Round each element to an integer."""
-    return np.rint(input) if input.dtype.kind == "f" else input.copy()
+    return np.rint(input) if input.dtype.kind == "f" else +input
 
 
 @op(

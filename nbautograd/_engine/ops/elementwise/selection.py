@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.masking import bitwise_where
-from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op, under_node
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
@@ -290,32 +290,12 @@ def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor:
     return np.minimum(max, input)
 
 
-_clamp_low = op(
-    node="ClampBackward0",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="bif",
-    name="_clamp_low",
-    method=False,
-    inplace_method=False,
-    input="where(input >= min, g, zeros_of(g))",
-    min="where(input < min, g, zeros_of(g))",
-)(_clamp_min_tensor.__wrapped__)
-_clamp_high = op(
-    node="ClampBackward0",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="bif",
-    name="_clamp_high",
-    method=False,
-    inplace_method=False,
-    input="where(input <= max, g, zeros_of(g))",
-    max="where(input > max, g, zeros_of(g))",
-)(_clamp_max_tensor.__wrapped__)
+_clamp_low = under_node(_clamp_min_tensor, "ClampBackward0", "_clamp_low")
+_clamp_high = under_node(_clamp_max_tensor, "ClampBackward0", "_clamp_high")
 
 
-@composite(inplace_method=True, out=True)
-def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
+@composite(inplace_method=True)
+def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Clamp each element to at least ``min``.
 
     >>> import nbautograd as torch
@@ -323,11 +303,13 @@ def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
     tensor([-1.0000,  0.5000])
     """
     check_tensors("clamp_min", input=input)
-    return _clamp_min_tensor(input, min) if isinstance(min, Tensor) else _clamp_min(as_category(input, min), min)
+    if isinstance(min, Tensor):
+        return _clamp_min_tensor(input, min, out=out)
+    return _clamp_min(as_category(input, min), min, out=out)
 
 
-@composite(inplace_method=True, out=True)
-def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
+@composite(inplace_method=True)
+def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Clamp each element to at most ``max``.
 
     >>> import nbautograd as torch
@@ -335,7 +317,9 @@ def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
     tensor([0.5000, 1.0000])
     """
     check_tensors("clamp_max", input=input)
-    return _clamp_max_tensor(input, max) if isinstance(max, Tensor) else _clamp_max(as_category(input, max), max)
+    if isinstance(max, Tensor):
+        return _clamp_max_tensor(input, max, out=out)
+    return _clamp_max(as_category(input, max), max, out=out)
 
 
 def _as_number(bound: Tensor) -> Any:

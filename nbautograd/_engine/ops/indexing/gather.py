@@ -237,14 +237,14 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     >>> torch.tensor([1., 2.]).masked_fill(torch.tensor([True, False]), -1)
     tensor([-1.,  2.])
     """
+    if not hasattr(value, "dtype"):
+        value = number_in(value, dtypes.of(input.dtype))
     check_mask("masked_fill_", mask)
     if getattr(value, "ndim", 0):
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    if not hasattr(value, "dtype"):
-        value = number_in(value, dtypes.of(input.dtype))
-    elif value.dtype.kind == "c" and input.dtype.kind != "c":
+    if getattr(value, "dtype", input.dtype).kind == "c" and input.dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtypes.c_type(input.dtype)} without overflow: {value}")
     output = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
     fill(output, np.broadcast_to(mask, output.shape), value)
@@ -475,11 +475,12 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
             raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
     if min(lengths, default=0) < 0:
         raise ValueError(f"'shape' cannot have negative values, but got {lengths}")
-    a, result = indices._a, []
-    for n in reversed(lengths):
-        result.append(wrap(a % max(n, 1)))
-        a = a // max(n, 1)
-    return tuple(reversed(result))
+    a = indices._a.astype(np.int64)
+    places = np.empty_like(a, shape=(*a.shape, len(lengths)))
+    for d in range(len(lengths) - 1, -1, -1):
+        places[..., d] = a % max(lengths[d], 1)
+        a = a // max(lengths[d], 1)
+    return tuple(wrap(places[..., d]) for d in range(len(lengths)))
 
 
 # -- corners ---------------------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
             f"index_add_(): For integral input tensors, argument alpha must not be a floating point number, got {alpha}"
         )
     output = own(input)
-    values = source if alpha == 1 else (source * alpha).astype(source.dtype)
+    values = source if alpha == 1 else source * source.dtype.type(number_in(alpha, dtypes.of(source.dtype)))
     backend.add_at(_lines(output), at_slices(d, index), _lines(values))
     return output
 

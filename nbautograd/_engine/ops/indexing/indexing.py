@@ -306,7 +306,8 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     value = _assigned(x, value)
     if key is False:
         return
-    whole = key is Ellipsis or (_is_all(key, x) if key.__class__ is slice else isinstance(key, tuple) and not key)
+    whole = key is Ellipsis or key is True or isinstance(key, tuple) and not key
+    whole = whole or key.__class__ is slice and _is_all(key, x)
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")

@@ -45,6 +45,7 @@ def _overwrite(region: Any, src: Any) -> None:
 @op(
     node="SelectScatterBackward0",
     symbol="select =",
+    real_only=True,
     half=NATIVE,
     input="select_scatter(g, zeros_of(select(g, dim, index)), dim, index)",
     src="cast_back(select(g, dim, index), src.dtype)",
@@ -70,6 +71,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 @op(
     node="SliceScatterBackward0",
     symbol="slice =",
+    real_only=True,
     out=True,
     half=NATIVE,
     input="slice_scatter(g, zeros_of(slice_(g, dim % input.ndim, start, end, step)), dim, start, end, step)",

@@ -23,7 +23,7 @@ from nbautograd._engine.ops.linalg.matmul import (
     product,
 )
 from nbautograd._engine.ops.queries import Number
-from nbautograd.errors import ShapeError
+from nbautograd.errors import DtypeError, ShapeError
 
 __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
 
@@ -134,6 +134,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
             raise ShapeError(f"addr: Expected 1-D argument {label}, but got {v._a.ndim}-D")
     items = one_dtype(input, vec1, vec2)
     for label, factor in (("beta", beta), ("alpha", alpha)):
+        if isinstance(factor, bool) and items[0].dtype.rank:
+            raise DtypeError(f"addr: Boolean {label} only supported for Boolean results.")
         if items[0]._a.dtype.kind in "iu" and isinstance(factor, (float, complex)):
             raise RuntimeError(
                 f"addr: For integral input tensors, argument {label} must not be a floating point number, got {factor}"

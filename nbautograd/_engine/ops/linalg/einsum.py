@@ -10,7 +10,7 @@ from typing import Any
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.linalg.matmul import bmm, check_same_dtype, dot, mm
+from nbautograd._engine.ops.linalg.matmul import bmm, check_same_dtype, mm
 from nbautograd._engine.ops.shape.shape import temporarily_reshaped
 from nbautograd._engine.ops.shape.transpose import temporarily_permuted
 from nbautograd._names.docstrings import described
@@ -51,6 +51,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     n, m = a._a.ndim, b._a.ndim
     if isinstance(dims, Tensor):
         dims = dims.tolist()
+    if not isinstance(dims, (int, tuple, list)):
+        raise RuntimeError(f"tensordot expects dims to be int or two lists of ints, but got dims={dims}")
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
@@ -70,17 +72,15 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"in dim {j}"
             )
         if q == 1 != p:  # a size of 1 is broadcast
-            a = a.sum(i, True)
+            a = a.sum(i, True, dtype=a.dtype)
         elif p == 1 != q:
-            b = b.sum(j, True)
+            b = b.sum(j, True, dtype=b.dtype)
     keep_a, keep_b = [d for d in range(n) if d not in left], [d for d in range(m) if d not in right]
     shape_a, shape_b = [a._a.shape[d] for d in keep_a], [b._a.shape[d] for d in keep_b]
     k = math.prod(a._a.shape[d] for d in left)
     rows = a.permute(*keep_a, *left).reshape(math.prod(shape_a), k)
     columns = b.permute(*right, *keep_b).reshape(k, math.prod(shape_b))
-    if not keep_a and not keep_b:
-        return dot(rows.reshape(k), columns.reshape(k))
-    result: Tensor = mm(rows, columns).reshape(*shape_a, *shape_b)
+    result: Tensor = mm(rows, columns).reshape((*shape_a, *shape_b))
     return result
 
 

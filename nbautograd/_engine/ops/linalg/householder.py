@@ -168,6 +168,11 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
             f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]: got "
             f"{list(other.shape)} and {list(input.shape)}"
         )
+    if tau.shape[-1] != min(other.shape[-2 if left else -1], input.shape[-1]):
+        raise ShapeError(
+            "torch.ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1]): got "
+            f"{list(tau.shape)}, {list(other.shape)} and {list(input.shape)}"
+        )
     if other.shape[:-2] != input.shape[:-2]:
         raise ShapeError(
             "torch.ormqr: Expected batch dimensions of other to be equal to input.shape[:-2], but got "
@@ -181,7 +186,14 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 # -- QR in LAPACK's form ---------------------------------------------------------------------------------------------
 
 
-@op(node="GeqrfBackward0", symbol="QR", many=True, method=False, input="refuse_derivative('geqrf')")
+@op(
+    node="GeqrfBackward0",
+    symbol="QR",
+    many=True,
+    method=False,
+    real_only=True,
+    input="refuse_derivative('geqrf')",
+)
 def geqrf_parts(input: Tensor) -> Any:
     """Return R with the Householder vectors below it, and their scalars tau."""
     packed, tau = np.linalg.qr(input, mode="raw")

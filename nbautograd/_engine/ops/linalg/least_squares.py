@@ -17,6 +17,7 @@ from nbautograd._engine.core.tensor import Tensor, array_of, wrap
 from nbautograd._engine.ops.linalg._common import check_float, check_same, checked, mH, together
 from nbautograd._engine.ops.linalg.eig import linalg_eigvalsh
 from nbautograd._engine.ops.linalg.svd import converging, linalg_svdvals
+from nbautograd._engine.ops.shape.broadcasting import joint_shape
 from nbautograd.errors import ShapeError
 
 __all__ = ["pinverse"]
@@ -38,6 +39,8 @@ def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:
             rtol = (absolute <= 0) * rtol
         elif absolute > 0:
             rtol = 0.0
+    for each in (atol, rtol):
+        joint_shape([getattr(each, "shape", ()), largest.shape])  # which raises where they do not broadcast
     relative = rtol * largest
     if hasattr(absolute, "ndim"):
         return np.maximum(absolute, relative)
@@ -96,7 +99,7 @@ def linalg_pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: 
             f"linalg.pinv(): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types, "
             f"got shape {list(A._a.shape)}"
         )
-    checked("linalg.pinv", A, square=hermitian)
+    checked("linalg.pinv", A, square=hermitian and 0 not in A.shape)
     rtol = rcond if rtol is None else rtol
     for name, tolerance in (("atol", atol), ("rtol", rtol)):
         if isinstance(tolerance, Tensor) and (tolerance.requires_grad and is_grad_enabled() or tolerance.is_complex()):
@@ -137,11 +140,11 @@ def linalg_matrix_rank(
     >>> torch.linalg.matrix_rank(torch.ones(3, 3))
     tensor(1)
     """
-    checked("torch.linalg.matrix_rank", A, square=hermitian, label="input")
+    checked("torch.linalg.matrix_rank", A, square=hermitian and 0 not in A.shape, label="input")
     if tol is not None:
         atol, rtol = tol, 0.0
     a = A.detach()
-    s = linalg_eigvalsh(a).abs() if hermitian else linalg_svdvals(a)
+    s = linalg_eigvalsh(a).abs() if hermitian and a._a.size else linalg_svdvals(a)
     if not s._a.shape[-1]:
         return wrap(s._a.sum(-1).astype(np.int64))
     small = tolerance(a._a, s._a.max(-1), atol, rtol)

@@ -465,7 +465,7 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool =
     name = "torch.linalg.ldl_solve"
     checked(name, LD, square=True, label="LD")
     if B._a.ndim < 2:
-        raise ShapeError(f"{name}: Expected B to have at least 2 dimensions, but it has {B._a.ndim} dimensions instead")
+        raise IndexError(f"{name}: Expected B to have at least 2 dimensions, but it has {B._a.ndim} dimensions instead")
     if pivots._a.shape != LD._a.shape[:-1]:
         raise ShapeError(
             f"{name}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "

@@ -13,6 +13,7 @@ from nbautograd._engine.compiler.promotion import broadcast_shapes
 from nbautograd._engine.core import tracing
 from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.ops.shape.broadcasting import temporarily_expanded as expanded
 from nbautograd._engine.ops.shape.shape import temporarily_reshaped as reshaped, unsafe_view
@@ -32,10 +33,11 @@ _SAME_DTYPE = {
 
 
 def check_same_dtype(name: str, a: Any, b: Any, words: str = "") -> None:
-    """Check that two arrays have the same dtype, and not bool."""
+    """Check that two arrays have the same dtype, and not bool, for which there is no product of elements."""
     if a.dtype is b.dtype and a.dtype.kind == "f":
         return
-    if a.dtype.kind == "b" and b.dtype.kind == "b":
+    has_products = a.size and b.size or name not in ("mm", "mv", "bmm", "tensordot")
+    if a.dtype.kind == "b" and b.dtype.kind == "b" and has_products:
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'; cast to an integer dtype first")
     if a.dtype != b.dtype:
         words = words or _SAME_DTYPE.get(name, "expected scalar type {a} but found {b}")
@@ -341,4 +343,4 @@ def factor_as(name: str, value: Number, dtype: Any) -> Any:
         raise RuntimeError(
             f"{name}(): value cannot be converted to type {dtype} without overflow: the factor {value} is complex"
         )
-    return dtype.type(value)
+    return dtype.type(number_in(value, dtypes.of(dtype)))

@@ -103,6 +103,8 @@ def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
         return result
     if n < 0:
         A, n = linalg_inv(A), -n
+        if n == 1:
+            return A
     if n == 1:
         return A.clone()
     power, output = A, None

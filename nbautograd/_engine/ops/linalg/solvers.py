@@ -347,6 +347,8 @@ def linalg_tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     ind = as_int(ind, "linalg_tensorinv(): argument 'ind' (position 2)")
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
+    if ind > A.ndim:
+        raise RuntimeError(f"Expected 'ind' to be at most the number of dimensions, {A.ndim}, got {ind}")
     rows, columns = A.shape[:ind], A.shape[ind:]
     if math.prod(rows) != math.prod(columns):
         raise ShapeError(

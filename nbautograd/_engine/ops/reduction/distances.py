@@ -229,9 +229,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     a, b = x1._a.shape, x2._a.shape
     if a[-1] != b[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {a[-1]} X2: {b[-1]}")
-    if x1._a.dtype != x2._a.dtype:
+    if x1._a.dtype != x2._a.dtype and x1._a.size and x2._a.size:
         kinds = f"expected scalar type {dtypes.scalar_type(x1.dtype)} but found {dtypes.scalar_type(x2.dtype)}"
         raise DtypeError(f"cdist(): {kinds}: X1 and X2 must have the same dtype")
+    x2 = x2.to(x1.dtype)
     if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
     mode = compute_mode or "use_mm_for_euclid_dist_if_necessary"

@@ -36,7 +36,7 @@ def _one(a: Any, d: int, index: Any, keepdim: bool) -> tuple[Any, Any]:
     return values.reshape(shape), index.reshape(shape)
 
 
-@op(node="KthvalueBackward0", symbol="k-th", many=True, method=False, input=CHOSEN)
+@op(node="KthvalueBackward0", symbol="k-th", many=True, method=False, real_only=True, input=CHOSEN)
 def kth_over(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
     """Return the k-th smallest element along a dimension, and its index."""
     d = dimension(dim, input.ndim)

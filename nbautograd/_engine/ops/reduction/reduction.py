@@ -80,6 +80,8 @@ def sum(
         return sum_all(input)
     if numpy:
         dim, keepdim = numpy_names("sum", dim, keepdim, numpy)
+    if dtype is None and isinstance(out, Tensor) and out.dtype is not input.dtype:
+        dtype = out.dtype  # in which it is computed
     if dtype is not None:
         dtype = dtypes.as_dtype(dtype)
         input = input.to(dtype)

@@ -16,6 +16,7 @@ from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd._engine.ops.shape.joining import cat
 
@@ -360,6 +361,8 @@ def gradient(
         steps = list(spacing)
     else:
         steps = [1 if spacing is None else spacing] * len(dims)
+    if input._a.dtype.kind == "b" and ndim:
+        raise RuntimeError("gradient(): Subtraction, the `-` operator, with two bool tensors is not supported.")
     if input._a.dtype.kind in "biu":
         input = input.to(dtypes.get_default_dtype())
     for d in dims:
@@ -406,14 +409,24 @@ def _slope(x: Tensor, d: int, spacing: Any, edge_order: int) -> Tensor:
     return cat([left, middle, right], d)
 
 
+def _check_step(dx: Any, name: str) -> None:
+    """Check that the distance of samples is a real number.
+
+    :raises RuntimeError: it is complex or a bool.
+    """
+    if isinstance(dx, (complex, bool)):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+
+
 def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Tensor, Any]:
     """Return ``y[:-1]``, ``y[1:]`` along the dimension, and the distances between their coordinates."""
-    for label, each in (("y", y), ("x", x)):
-        if each is not None and each._a.dtype.kind == "b":
-            raise RuntimeError(f"{name}(): received a bool input for `{label}`, but bool is not supported")
+    check_tensors(name, y=y)
     if not y._a.ndim:
         raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
     d = dimension(dim, y._a.ndim)
+    for label, each in (("y", y), ("x", x)):
+        if each is not None and each._a.dtype.kind == "b":
+            raise RuntimeError(f"{name}(): received a bool input for `{label}`, but bool is not supported")
     n = y._a.shape[d]
     before, after = part(y, d, 0, n - 1 or -1) if n else y, part(y, d, min(1, n), n) if n else y
     if x is None:
@@ -446,6 +459,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     before, after, steps = _pairs(y, x, dim, "trapezoid")
     if steps is not None:
         return ((after + before) * steps).sum(dimension(dim, y._a.ndim)) / 2.0
+    _check_step(dx, "trapezoid")
     return (after + before).sum(dimension(dim, y._a.ndim)) * ((1.0 if dx is None else dx) / 2)
 
 
@@ -473,4 +487,5 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | Non
     before, after, steps = _pairs(y, x, dim, "cumulative_trapezoid")
     if steps is not None:
         return ((after + before) * steps).cumsum(dim) / 2.0
+    _check_step(dx, "cumulative_trapezoid")
     return ((after + before) * ((1.0 if dx is None else dx) / 2)).cumsum(dim)

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.arrays.size import dimension
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, op, under_node
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd._engine.ops.reduction.sorting import order
@@ -75,14 +75,7 @@ def unique_over(input: Tensor, dim: int | None = None) -> Any:
     return values, kind.reshape(input.shape) if dim is None else kind, counts
 
 
-unique_slices = op(
-    node="UniqueDimBackward0",
-    symbol="unique",
-    many=True,
-    name="unique_slices",
-    method=False,
-    input="not_implemented('unique')",
-)(unique_over.__wrapped__)
+unique_slices = under_node(unique_over, "UniqueDimBackward0", "unique_slices")
 
 
 @op(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import (
@@ -110,6 +111,7 @@ def _spread(
     """Check the arguments that ``var``, ``std``, ``var_mean`` and ``std_mean`` share, and call."""
     if isinstance(dim, bool):  # called as var(input, unbiased)
         dim, unbiased = None, dim
+    check_option(name, "dim", dim, "Dims", 1)
     if unbiased is not None and correction is not None:
         raise TypeError(f"{name}(): received an invalid combination of arguments: both unbiased= and correction=")
     if correction is None:

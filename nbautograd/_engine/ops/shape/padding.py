@@ -9,7 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.strides import images_like, is_channels_last
 from nbautograd._engine.compiler.argument_errors import with_argument_errors
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import op, under_node
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._names.docstrings import described
@@ -90,19 +90,13 @@ def _add_edges(g: Any, d: int, n: int, before: int, after: int, mode: str) -> An
     return output
 
 
-_PADS: dict[tuple[str, int], Any] = {}
-for _mode, _name in (("reflect", "Reflection"), ("replicate", "Replication"), ("circular", "Circular")):
-    for _n in (1, 2, 3):
-        _PADS[_mode, _n] = op(
-            node=f"{_name}Pad{_n}DBackward0",
-            symbol="pad",
-            method=False,
-            input="pad_back(g, input.shape, pads, mode)",
-            name=f"{_mode}_pad{_n}d",
-        )(_pad)
 pad_more = op(
     node="PadBackward0", symbol="pad", method=False, input="pad_back(g, input.shape, pads, mode)", name="pad_more"
 )(_pad)
+_PADS: dict[tuple[str, int], Any] = {}
+for _mode, _name in (("reflect", "Reflection"), ("replicate", "Replication"), ("circular", "Circular")):
+    for _n in (1, 2, 3):
+        _PADS[_mode, _n] = under_node(pad_more, f"{_name}Pad{_n}DBackward0", f"{_mode}_pad{_n}d")
 
 
 def _padding_numbers(pad: Any) -> list[int]:

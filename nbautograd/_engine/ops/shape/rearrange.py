@@ -99,8 +99,11 @@ def flipud(input: Tensor) -> Tensor:
     return flip(input, 0)
 
 
+Ints = int | tuple[int, ...] | list[int]
+
+
 @op(node="RollBackward0", symbol="roll", half=NATIVE, input="roll(g, negated(shifts), dims)")
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     """Return the tensor shifted circularly along dimensions.
 
     :param shifts: the number of places to shift by, or one number for each of ``dims``.

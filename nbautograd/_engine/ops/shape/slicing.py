@@ -112,7 +112,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start._a.ndim or start._a.dtype.kind not in "iu"):
         raise RuntimeError("narrow(): argument 'start' must be an int or a 0-dim integral Tensor.")
-    d, first = dimension(dim, len(shape)), int(start)
+    d, first = dimension(dim, len(shape)), as_int(start, "narrow(): argument 'start' (position 3)")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -shape[d] <= first <= shape[d]:

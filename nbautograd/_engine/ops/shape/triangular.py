@@ -202,12 +202,13 @@ def _indices(
     for what, n in (("row", row), ("col", col)):
         if as_int(n, f"{name}(): argument '{what}'") < 0:
             raise RuntimeError(f"{name}(): {what} must be non-negative, got {n}")
+    module, offset = backend.module(as_device(device)), as_int(offset, f"{name}(): argument 'offset'")
     kind = dtypes.int64 if dtype is None else dtype
     if kind.rank != 1 or kind.itemsize < 2:
         raise NotImplementedError(f"{name}(): not implemented for dtype {kind!r}: expected an integer dtype")
     i, j = np.indices((row, col))
     result = np.stack(np.nonzero(j - i <= offset if lower else j - i >= offset))
-    return wrap_known(backend.module(as_device(device)).asarray(result.astype(kind.numpy)))
+    return wrap_known(module.asarray(result.astype(kind.numpy)))
 
 
 @described

@@ -142,6 +142,8 @@ def _several(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None
         raise TypeError(f"{name}(): argument 's' (position 2) must be tuple of ints, not bool")
     points = None if s is None else [s] if isinstance(s, int) else list(s)
     if dim is not None:
+        if dim != () and dim != [] and not x.ndim:
+            raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
         dims = tuple(dimension(d, x.ndim) for d in ([dim] if isinstance(dim, int) else dim))
         if len(set(dims)) < len(dims):
             raise RuntimeError(f"{name}(): FFT dims must be unique, but got {list(dims)}")
