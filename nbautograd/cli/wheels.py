@@ -22,8 +22,10 @@ __all__ = ["closure", "normalized", "repack", "repack_own"]
 ENVIRONMENT = {"sys_platform": "emscripten", "platform_system": "Emscripten", "platform_machine": "wasm32", "extra": ""}
 """The environment markers of requirements, in a browser."""
 COMPILED = (".so", ".pyd", ".dylib")
-NOTEBOOKS, STUB = "course", ".pyi"
-"""Parts of this package to omit: the site has the notebooks separately, and only type checkers read stubs."""
+NOTEBOOKS, STUB, SPHINX = "course", ".pyi", "sphinx.py"
+"""Parts of this package to omit: the site has the notebooks separately, only type checkers read stubs, and no browser
+builds documentation.
+"""
 WHEEL = "Wheel-Version: 1.0\nGenerator: nbautograd\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -93,8 +95,8 @@ def repack_own(folder: Path) -> Path:
 
 def _own_files(package: Path) -> Iterator[Path]:
     for path in sorted(package.rglob("*")):
-        relative = path.relative_to(package)
-        left_out = "__pycache__" in relative.parts or relative.parts[0] == NOTEBOOKS or path.suffix == STUB
+        parts = path.relative_to(package).parts
+        left_out = "__pycache__" in parts or parts[0] == NOTEBOOKS or path.suffix == STUB or path.name == SPHINX
         if path.is_file() and not left_out:
             yield path
 
