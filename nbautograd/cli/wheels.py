@@ -25,7 +25,6 @@ COMPILED = (".so", ".pyd", ".dylib")
 STUB = ".pyi"
 LEFT_OUT = "course", "cli", "__main__.py", "viz/sphinx.py"
 """What a browser has no use for: the notebooks are files of the site, and there are no commands and no Sphinx."""
-"""Parts of this package to omit: the site has the notebooks separately, and only type checkers read stubs."""
 WHEEL = "Wheel-Version: 1.0\nGenerator: nbautograd\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 

@@ -85,8 +85,8 @@ def kept_operands(node: Any) -> dict[str, Any]:
         if name not in operands:  # reading it may run a hook, which some users allow only once
             value = _copied(attribute(node, attribute_name))
             operands[name] = _signed(value) if name.startswith("dim") or name == "ignore_index" else value
-    if trace is None and not hasattr(node, "formula_slots"):
-        from nbautograd.viz.read import pytorch_operands  # late: only nodes of PyTorch need it
+    if not hasattr(node, "formula_slots"):
+        from nbautograd.viz.read import pytorch_operands  # only of use under PyTorch
 
         pytorch_operands.add_to(operands, node, node_name(node))
     if operands.get("reduction") in _REDUCTIONS:
