@@ -741,7 +741,7 @@ class TensorMethods:
         """In-place version of ``lt``: writes the result into this tensor and returns it."""
     @overload
     def lu(self, pivot: _bool = True, get_infos: Literal[False] = False) -> tuple[Tensor, Tensor]:
-        """Return the results of :func:`torch.lu` as a plain tuple."""
+        """Compute the LU decomposition in packed form and its pivots, as a plain tuple; see :func:`torch.lu`."""
     @overload
     def lu(self, pivot: _bool = True, *, get_infos: Literal[True]) -> tuple[Tensor, Tensor, Tensor]: ...
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
