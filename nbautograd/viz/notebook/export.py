@@ -110,7 +110,7 @@ def static(name: str) -> str:
 
 def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
     """A page that shows ``svg`` and, where scripts run, plays ``data``: ``mount`` is the function that does."""
-    from nbautograd.viz.draw.compact import address  # loaded with the first page
+    from nbautograd.viz.draw.compact import compact  # loaded with the first page
 
     label = str(data["label"])
     payload, read = _packed(json_for_script(data))
@@ -119,9 +119,10 @@ def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
         + '\njoinPage();\nconst place = document.getElementById("nb-place");\n'
         + f'const text = document.getElementById("nb-data").textContent;\n{mount}(place, JSON.parse({read}));\n'
     )
-    still = address(svg if read == "text" else _TILES.sub("", svg), follows=False)
+    still = compact(svg if read == "text" else _TILES.sub("", svg), follows=False)
+    image = base64.b64encode(still.encode("utf-8")).decode("ascii")
     body = (
-        f'<main id="nb-place"><img alt="{escape(label)}" src="{still}"></main>\n'
+        f'<main id="nb-place"><img alt="{escape(label)}" src="data:image/svg+xml;base64,{image}"></main>\n'
         f'<script type="{"application/json" if read == "text" else "text/plain"}" id="nb-data">{payload}</script>\n'
         f'<script type="module">{script}</script>'
     )

@@ -41,6 +41,29 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str, 
         yield folder, address, asked
 
 
+COVERED = """() => {
+    const [key, ...buttons] = [...document.querySelectorAll(".nb-key, .nb-strip button")].sort(
+        (one, other) => other.matches(".nb-key") - one.matches(".nb-key")).map((one) => one.getBoundingClientRect());
+    return buttons.filter((one) => one.width && one.left < key.right && key.left < one.right
+        && one.top < key.bottom && key.top < one.bottom).length;
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [400, 660, 700, 1280])
+def test_the_key_of_colors_lies_on_no_button(site: Any, browser: Any, width: int) -> None:
+    folder, address, _ = site
+    x = nb.ones(2, 2, requires_grad=True)
+    viz.animate((x * x * 3).mean(), namespace={"x": x}).save(folder / "tiles.json")
+    (folder / "tiles.html").write_text(HEAD + '<nb-player src="tiles.json"></nb-player>', encoding="utf-8")
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(f"{address}/tiles.html")
+    page.wait_for_selector(".nb-player[data-step] .nb-stage > svg")
+    page.wait_for_selector(".nb-key.nb-some")
+    assert page.evaluate(COVERED) == 0
+    page.close()
+
+
 @pytest.mark.browser
 def test_a_page_of_thirty_players_loads_the_module_once(site: Any, browser: Any) -> None:
     folder, address, asked = site
