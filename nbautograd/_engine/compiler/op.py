@@ -250,8 +250,10 @@ class CompiledOp(OpSchema):
     def node(self, variant: str) -> type[Node]:
         """Return the node class of a variant: ``real``, ``complex``, ``half``, ``tiled`` or ``temporary view``."""
         if variant not in self._nodes:
-            refuses = self.real_only and variant == "complex"
-            node: Any = functools.partial(refuse_complex, self) if refuses else make_node(self, variant)
+            node = make_node(self, variant)
+            if self.real_only and variant == "complex":
+                refuse = {"__slots__": (), "__new__": lambda cls: refuse_complex(self)}
+                node = type(node.__name__, (node,), refuse)
             self._nodes[variant] = node
         return self._nodes[variant]
 
