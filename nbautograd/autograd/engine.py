@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush, heapreplace
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
 
@@ -34,12 +34,14 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
-from nbautograd.autograd.full_engine import FullRun, Key
 from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, tensor_hooks
 from nbautograd.autograd.reentrant import run_nested
 from nbautograd.autograd.topology import leading_to, nodes_between, reachable
 from nbautograd.errors import AutogradError, kind_of
+
+if TYPE_CHECKING:
+    from nbautograd.autograd.full_engine import Key
 
 __all__ = [
     "GraphTask",
@@ -381,4 +383,6 @@ def _run_full(
     roots: Roots, retain_graph: bool, create_graph: bool, targets: dict[Key, Any] | None, accumulate: bool
 ) -> dict[Key, Any]:
     """Run the full loop; return the gradients at the targets."""
+    from nbautograd.autograd.full_engine import FullRun  # late: import nbautograd loads little
+
     return FullRun(roots, retain_graph, create_graph, targets, accumulate).run()

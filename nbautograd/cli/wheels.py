@@ -22,8 +22,9 @@ __all__ = ["closure", "normalized", "repack", "repack_own"]
 ENVIRONMENT = {"sys_platform": "emscripten", "platform_system": "Emscripten", "platform_machine": "wasm32", "extra": ""}
 """The environment markers of requirements, in a browser."""
 COMPILED = (".so", ".pyd", ".dylib")
-NOTEBOOKS, STUB = "course", ".pyi"
-"""Parts of this package to omit: the site has the notebooks separately, and only type checkers read stubs."""
+STUB = ".pyi"
+LEFT_OUT = "course", "cli", "__main__.py", "viz/sphinx.py"
+"""What a browser has no use for: the notebooks are files of the site, and there are no commands and no Sphinx."""
 WHEEL = "Wheel-Version: 1.0\nGenerator: nbautograd\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -94,8 +95,8 @@ def repack_own(folder: Path) -> Path:
 def _own_files(package: Path) -> Iterator[Path]:
     for path in sorted(package.rglob("*")):
         relative = path.relative_to(package)
-        left_out = "__pycache__" in relative.parts or relative.parts[0] == NOTEBOOKS or path.suffix == STUB
-        if path.is_file() and not left_out:
+        left_out = relative.parts[0] in LEFT_OUT or relative.as_posix() in LEFT_OUT or path.suffix == STUB
+        if path.is_file() and "__pycache__" not in relative.parts and not left_out:
             yield path
 
 

@@ -59,7 +59,7 @@ print(len(files), sum(map(os.path.getsize, files)))
 
 @pytest.mark.parametrize(
     ("code", "files", "kilobytes"),
-    [("", 145, 1268), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 260, 2120)],
+    [("", 143, 1260), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 245, 2100)],
     ids=["import nbautograd", "and the magics"],
 )
 def test_little_is_loaded_at_first(code: str, files: int, kilobytes: int) -> None:

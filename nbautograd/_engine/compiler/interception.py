@@ -15,7 +15,7 @@ from typing import Any
 from nbautograd._engine.compiler.inplace import inplace_code
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.compiler.source import compiled
-from nbautograd._engine.core import tracing
+from nbautograd._engine.core import dispatch_mode
 
 __all__ = ["Handler", "intercept", "is_intercepted", "release"]
 
@@ -32,7 +32,7 @@ def intercept(function: Any, handler: Handler) -> None:
     op = _declaration(function)
     if op is not None:
         op.interceptor = handler
-        op.use_code(tracing.is_on_anywhere())
+        op.divert(dispatch_mode.is_on_anywhere())
         return
     method_of = getattr(function, "__globals__", {}).get("OP")
     if method_of is not None:
@@ -52,7 +52,7 @@ def release(function: Any) -> None:
     op = _declaration(function)
     if op is not None:
         op.interceptor = None
-        op.use_code(tracing.is_on_anywhere())
+        op.divert(dispatch_mode.is_on_anywhere())
         return
     function.__code__, function.__kwdefaults__, wrapped = _usual.pop(function)
     if wrapped is _ABSENT:
@@ -67,8 +67,9 @@ def is_intercepted(function: Any) -> bool:
     return function in _usual if op is None else op.interceptor is not None
 
 
+@cache
 def _declaration(function: Any) -> Any:
-    """Return the declaration of a function, if it is an operation itself."""
+    """Return the declaration of a function of this library, if it is an operation itself."""
     op: Any = getattr(function, "__globals__", {}).get("OP")
     declared: Any = None if op is None else OPS.get(op.name)
     return op if declared is op and op is not None and op.function is function else None

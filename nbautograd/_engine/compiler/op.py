@@ -115,6 +115,8 @@ class CompiledOp(OpSchema):
             if variant != OPERATOR or not self.takes_operands_only:
                 self._set_defaults(function)
         self._plain = {}
+        if not self.compiled:
+            _COMPILED.append(self)
         self.compiled = True
         self.use_code(tracing.is_on_anywhere())
 
@@ -494,17 +496,19 @@ def _stub(declaration: CompiledOp) -> Any:
 # -- switching to traced or diverted code ---------------------------------------------------------------------------
 
 
+_COMPILED: list[CompiledOp] = []
+"""The operations that were called so far: any other takes the code for the present modes at its first call."""
+
+
 def _switch_tracing(on: bool) -> None:
-    for declaration in OPS.values():
-        if isinstance(declaration, CompiledOp):
-            declaration.use_code(on)
+    for declaration in _COMPILED:
+        declaration.use_code(on)
 
 
 def _switch_modes() -> None:
     on = dispatch_mode.is_on_anywhere()
-    for declaration in OPS.values():
-        if isinstance(declaration, CompiledOp):
-            declaration.divert(on)
+    for declaration in _COMPILED:
+        declaration.divert(on)
 
 
 tracing.on_switch(_switch_tracing)

@@ -15,6 +15,7 @@ from nbautograd.viz.escape import escape
 
 __all__ = [
     "DARK",
+    "DARK_OF",
     "FOLLOWS",
     "HOSTS",
     "LIGHT",
@@ -127,11 +128,12 @@ def darkened(svg: str) -> str:
     >>> darkened('<rect fill="#ffffff" stroke="#d0d7de"/>')
     '<rect fill="#111418" stroke="#343b44"/>'
     """
-    return re.sub(_PAINT, lambda m: f'{m[1]}="{_EXCHANGE.get(m[2], m[2])}"', svg)
+    return re.sub(_PAINT, lambda m: f'{m[1]}="{DARK_OF.get(m[2], m[2])}"', svg)
 
 
 _PAINT = re.compile(r'(fill|stroke)="(#[0-9a-f]{6})"')
-_EXCHANGE = {LIGHT[name]: DARK[name] for name in reversed(LIGHT) if not name.startswith("on-")}
+DARK_OF = {LIGHT[name]: DARK[name] for name in reversed(LIGHT) if not name.startswith("on-")}
+"""The dark color for each light one."""
 STILL = "color-scheme:light"
 """The style of an ``<img>`` that may be dark; light is the default."""
 _STILLS = ", ".join(f'{host} img[style*="{STILL}"]' for host in _DARK_HOSTS)
@@ -145,8 +147,8 @@ def adaptive(svg: str) -> str:
     >>> adaptive('<svg><rect fill="#ffffff"/></svg>')
     '<svg><style>@media (prefers-color-scheme:dark){[fill="#ffffff"]{fill:#111418}}</style><rect fill="#ffffff"/></svg>'
     """
-    paints = sorted({paint for paint in _PAINT.findall(svg) if paint[1] in _EXCHANGE})
-    rules = "".join([f'[{what}="{color}"]{{{what}:{_EXCHANGE[color]}}}' for what, color in paints])
+    paints = sorted({paint for paint in _PAINT.findall(svg) if paint[1] in DARK_OF})
+    rules = "".join([f'[{what}="{color}"]{{{what}:{DARK_OF[color]}}}' for what, color in paints])
     start = svg.index(">") + 1
     return f"{svg[:start]}<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{svg[start:]}"
 

@@ -23,8 +23,6 @@ __all__ = [
     "player_js", "player_page", "save", "static", "write",
 ]  # fmt: skip
 
-_UNTOLD = re.compile(r"<title>[^<]*</title>\n?|<desc [^<]*</desc>\n?| data-[a-z-]+=\"[^\"]*\"")
-"""Attributes that a page's image cannot be asked for."""
 _TILES = re.compile(r'<g class="nb-cells".*?</g></g>', re.DOTALL)
 """Tiles that are too small to be seen where a large graph is an image."""
 _REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
@@ -57,7 +55,7 @@ def player_js() -> str:
 @cache
 def loader_js() -> str:
     """The module that a widget begins with: it loads what ``packed`` returns, once for a whole page."""
-    return _REMARKS.sub("", "\n".join(static(f"{name}.js") for name in ("dress", "loader")))
+    return _REMARKS.sub("", static("loader.js"))
 
 
 def live_js() -> str:
@@ -74,6 +72,7 @@ def packed(kind: str, tag: str) -> tuple[bytes, str]:
     """
     live = kind == "live"
     script, style = (live_js(), theme.FOLLOWS) if live else (player_js(), player_css())
+    script = "\n".join([static("dress.js"), static("opening.js"), script])
     parts = {"script": _REMARKS.sub("", script), "style": style, "texts": {} if live else language.player_texts()}
     data = gzip.compress(json.dumps(parts).encode("utf-8"), 9, mtime=0)
     return data, hashlib.sha256(data).hexdigest()[:16]
@@ -111,6 +110,8 @@ def static(name: str) -> str:
 
 def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
     """A page that shows ``svg`` and, where scripts run, plays ``data``: ``mount`` is the function that does."""
+    from nbautograd.viz.draw.compact import address  # loaded with the first page
+
     label = str(data["label"])
     payload, read = _packed(json_for_script(data))
     script = (
@@ -118,10 +119,9 @@ def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
         + '\njoinPage();\nconst place = document.getElementById("nb-place");\n'
         + f'const text = document.getElementById("nb-data").textContent;\n{mount}(place, JSON.parse({read}));\n'
     )
-    still = _UNTOLD.sub("", svg if read == "text" else _TILES.sub("", svg))
-    image = base64.b64encode(still.encode("utf-8")).decode("ascii")
+    still = address(svg if read == "text" else _TILES.sub("", svg), follows=False)
     body = (
-        f'<main id="nb-place"><img alt="{escape(label)}" src="data:image/svg+xml;base64,{image}"></main>\n'
+        f'<main id="nb-place"><img alt="{escape(label)}" src="{still}"></main>\n'
         f'<script type="{"application/json" if read == "text" else "text/plain"}" id="nb-data">{payload}</script>\n'
         f'<script type="module">{script}</script>'
     )

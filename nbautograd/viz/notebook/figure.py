@@ -267,8 +267,12 @@ class Figure:
     def widget(self) -> Any:
         """The player as a Jupyter widget, made again if it was closed; None without anywidget or with too much data."""
         if self._widget is None or self._widget.comm is None:
+            from nbautograd.viz.notebook import lab_extension  # loaded with the first player
+
             data = self.data(is_live=True)
-            size = len(json.dumps(data, ensure_ascii=False))
+            del data["texts"]  # shared by the widgets of a kernel
+            packed = lab_extension.packed(data)
+            size = int.from_bytes(packed[-4:], "little")  # as gzip notes it
             if size > LARGEST:
                 self._note = say("too_large", size=bytes_text(size))
                 return None
@@ -277,8 +281,9 @@ class Figure:
             except ImportError:
                 self._note = say("no_anywidget", command=command("anywidget"))
                 return None
-            del data["texts"]  # shared by the widgets of a kernel
-            self._widget = BackwardPlayer(**data, static=self.static_html() + self._revived(), plain=brief(self.text))
+            with output.compact_images():
+                still = self.static_html() + self._revived()
+            self._widget = BackwardPlayer(**data, data=packed, static=still, plain=brief(self.text))
             self._widget.on_msg(self._asked)
         return self._widget
 

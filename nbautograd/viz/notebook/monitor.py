@@ -200,6 +200,8 @@ class Monitor:
             return bundle | {"text/html": export.frame(self.html(), self.label, 640)}
         if output.in_kernel() and settings.widget and output.has_front_end() and self.steps and self.widget is not None:
             shown, about = self.widget._repr_mimebundle_(include=include, exclude=exclude)
+            with output.compact_images():
+                bundle["text/html"] = output.image(colored, self.label)
             return (shown | bundle, about) if about else shown | bundle
         return bundle
 

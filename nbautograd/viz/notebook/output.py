@@ -22,7 +22,9 @@ from __future__ import annotations
 import base64
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from nbautograd.viz.draw import theme
@@ -35,6 +37,7 @@ from nbautograd.viz.settings import settings
 __all__ = [
     "LARGEST",
     "colored",
+    "compact_images",
     "details",
     "graph_table",
     "has_front_end",
@@ -85,9 +88,28 @@ def image(svg: str, label: str, size: str = "") -> str:
     In a dark notebook it turns dark once a player or a live view has loaded the rule for that (``theme.FOLLOWS``).
     """
     follows = settings.theme == "auto"
-    data = base64.b64encode((theme.adaptive(svg) if follows else svg).encode("utf-8")).decode("ascii")
+    if _are_compact.get():
+        from nbautograd.viz.draw.compact import address  # loaded with the first widget
+
+        source = address(svg, follows=follows)
+    else:
+        data = base64.b64encode((theme.adaptive(svg) if follows else svg).encode("utf-8")).decode("ascii")
+        source = f"data:image/svg+xml;base64,{data}"
     style = f"max-width:100%; {theme.STILL}" if follows else "max-width:100%"
-    return f'<img alt="{escape(label)}"{size} style="{style}" src="data:image/svg+xml;base64,{data}">'
+    return f'<img alt="{escape(label)}"{size} style="{style}" src="{source}">'
+
+
+_are_compact = ContextVar("compact", default=False)
+
+
+@contextmanager
+def compact_images() -> Iterator[None]:
+    """Make images in fewer bytes inside the block: for an output that shows a player, and them only elsewhere."""
+    token = _are_compact.set(True)
+    try:
+        yield
+    finally:
+        _are_compact.reset(token)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:

@@ -31,6 +31,7 @@ __all__ = ["Animation", "Recording"]
 
 CURVE, CURVED = 40.0, 8  # width of a curve of sizes beside a sum, and smallest number of terms that gets one
 SIDES = 34  # pixels of the margins of a drawing, which may be cut on a telephone
+DOWN = 690.0  # pixels: the part of a telephone\'s page that the strip leaves
 ABOVE = 10.0  # for a tile of a sum: the number of terms
 
 
@@ -287,8 +288,9 @@ class Animation(Recording):
 
 
 def _is_whole(arrangements: Arrangements, window: Size) -> bool:
-    """Return whether a layout is seen whole, on a telephone from side to side."""
+    """Return whether a layout is seen whole, on a telephone with the play button below it."""
     is_narrow = window[0] < TELEPHONE
     seen = window if is_narrow or window[0] == SMALL[0] else LAPTOP
     places = arrangements.places(seen)
-    return places.width <= seen[0] + SIDES if is_narrow else places.width <= seen[0] and places.height <= seen[1]
+    room = (seen[0] + SIDES, DOWN) if is_narrow else seen
+    return places.width <= room[0] and places.height <= room[1]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import anywidget
+import ipywidgets
 import traitlets
 from IPython.core.getipython import get_ipython
 
@@ -53,6 +54,15 @@ def _is_alone() -> bool:
     return marimo is not None and bool(marimo.running_in_notebook())
 
 
+class _LeanLayout(ipywidgets.Layout):  # type: ignore[misc]
+    """A layout that sends only what it has: most of its 48 traits are None, as in a page that is told nothing."""
+
+    def get_state(self, *names: Any, **options: Any) -> dict[str, Any]:
+        """Return the traits that are sent."""
+        state: dict[str, Any] = super().get_state(*names, **options)
+        return {name: value for name, value in state.items() if names or value is not None}
+
+
 class _View(anywidget.AnyWidget):
     """A widget that is closed when no cell shows it any more."""
 
@@ -69,7 +79,7 @@ class _View(anywidget.AnyWidget):
             traits["packed"], traits["digest"] = export.packed(self._kind, language.tag())
         else:
             traits["shared"], traits["digest"] = _shared(self._kind)
-        super().__init__(**traits)
+        super().__init__(**{"layout": _LeanLayout(), **traits})
         self._cells: set[str] = set()
         self._made_layout = self.layout
         self.comm.on_close(lambda message: self.close())  # by the page: ipywidgets would keep the widget
@@ -133,8 +143,7 @@ class BackwardPlayer(_View):
     selected = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, *, static: str = "", plain: str = "", **traits: Any) -> None:
-        shown = {name: traits.get(name, getattr(self, name)) for name in SHOWN}
-        super().__init__(**traits, data=lab_extension.packed(shown))
+        super().__init__(**traits)
         self._static, self._plain = static, plain
         self.observe(self._change, SHOWN)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read import introspect, pytorch_operands, values
+from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.formulas import MAX_CHARACTERS
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.notes import Digest, trace_of
@@ -85,7 +85,9 @@ def kept_operands(node: Any) -> dict[str, Any]:
         if name not in operands:  # reading it may run a hook, which some users allow only once
             value = _copied(attribute(node, attribute_name))
             operands[name] = _signed(value) if name.startswith("dim") or name == "ignore_index" else value
-    if trace is None and not hasattr(node, "formula_slots"):
+    if not hasattr(node, "formula_slots"):
+        from nbautograd.viz.read import pytorch_operands  # only of use under PyTorch
+
         pytorch_operands.add_to(operands, node, node_name(node))
     if operands.get("reduction") in _REDUCTIONS:
         operands["reduction"] = _REDUCTIONS[operands["reduction"]]

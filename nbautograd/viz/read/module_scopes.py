@@ -1,7 +1,8 @@
 """Find the module of each operation of an untraced graph, by the parameters that it uses.
 
 An operation belongs to the module whose parameter it uses. Operations between two of these belong to the module that
-contains both: an addition after an attention to its layer, operations between two layers to the whole.
+contains both: an addition after an attention to its layer, operations between two layers to the whole. Several in
+succession that only arrange axes are the beginning of the next module.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise, takewhile
 from typing import Any
 
+from nbautograd.viz.read.formulas import base
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -17,6 +19,10 @@ __all__ = ["module_paths", "module_scopes"]
 
 CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 """Modules that only contain others, and are never called."""
+
+AXES = frozenset({"Permute", "Squeeze", "T", "Transpose", "UnsafeView", "Unsqueeze", "View"})
+"""Operations that keep all elements and their values."""
+SEVERAL = 2  # of these in succession belong to the module that follows
 
 Path = tuple[tuple[str, str], ...]
 """The modules around something, outermost first, each as (class, name)."""
@@ -38,7 +44,13 @@ def module_scopes(walk: GraphWalk, namespace: Mapping[str, Any]) -> list[Path]:
     for own, earlier in zip(reversed(known), reversed(before), strict=True):
         following = own if own is not None else following
         scopes.append(own if own is not None else _shared(earlier, following))
-    return _completed(scopes[::-1], known, [walk.names[node] for node in walk.order])
+    scopes, names = scopes[::-1], [walk.names[node] for node in walk.order]
+    for place in (i for i, own in enumerate(known) if own is not None):
+        alike = takewhile(lambda i: known[i] is None and base(names[i]) in AXES, range(place - 1, -1, -1))
+        begins = place - sum(1 for _ in alike)
+        if place - begins >= SEVERAL:
+            scopes[begins:place] = [scopes[place]] * (place - begins)
+    return _completed(scopes, known, names)
 
 
 def _completed(scopes: list[Path], known: list[Path | None], names: list[str]) -> list[Path]:

@@ -16,12 +16,13 @@ __all__ = ["add_to"]
 _NAMES = {
     "ignored": "ignore_index", "padding": "padding_idx", "by_frequency": "scale_grad_by_freq", "stop": "end",
     "index": "indices", "kernel": "kernel_size", "mask": "attn_mask", "low": "min", "high": "max",
-    "result": "inverse",
+    "result": "inverse", "factor": "upscale_factor",
 }  # fmt: skip
 
 
 _NUMBERS = ("other", "weight", "base")  # operands that may be Python numbers instead of tensors
 _UNBOUNDED = {"low": -math.inf, "high": math.inf}
+_PADS = {"ReflectionPad": "reflect", "ReplicationPad": "replicate"}
 
 
 def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
@@ -47,6 +48,10 @@ def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
         operands["correction"] = 1
     if name.startswith("Cumsum"):
         operands["reverse"] = False
+    for start, mode in _PADS.items():
+        if name.startswith(start):
+            sides = operands["padding"]
+            operands |= {"mode": mode, "pads": tuple(zip(sides[::2], sides[1::2], strict=True))[::-1]}
     if "split_size" in operands:
         size, whole = operands["split_size"], operands["self_sym_sizes"][operands["dim"]]
         operands["sections"] = [min(size, whole - start) for start in range(0, whole, size)]

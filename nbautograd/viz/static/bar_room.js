@@ -4,6 +4,12 @@ const CUT = 1000; // pixels added for a strip that cuts the names above its tile
 const NAMED = 6.8, CHINESE = 12; // pixels of a letter of a name above a tile, and of a Chinese one
 const MEASURED = 24; // limit of the measured steps; of more, the longest text of each kind comes first
 
+/** Tell the style sheet the height of the tiles and the least width of the words. */
+function giveRoom({ tall }, { style }) {
+  style.setProperty("--nb-tile", `${tall}px`);
+  style.setProperty("--nb-words", `${LEAST_WORDS}px`);
+}
+
 /** The bar's contents in a step, one for each edge along which the step sends. */
 function contentsOf(bar, frame) {
   bar.frame = frame;
@@ -60,7 +66,7 @@ function heightFor(bar) {
   bars.push(...player.history.scenes.map((scene) => h("p", { class: "nb-caption" }, player.opening(scene))));
   const room = h("div", { class: "nb-bar-room", "aria-hidden": "true" }, ...bars);
   room.style.width = `${element.clientWidth}px`;
-  room.style.setProperty("--nb-tile", `${bar.tall}px`);
+  giveRoom(bar, room);
   element.after(room);
   const most = Math.max(0, ...bars.map((one) => one.offsetHeight));
   const isCut = !bar.below && bar.player.strip.clientWidth <= BESIDE

@@ -27,7 +27,7 @@ class EquationBar {
     this.scale = { kind: "gradients", largest: this.largest() };
     this.tall = this.high();
     this.aside = h("div", { class: "nb-hint nb-aside" }); // what else there is to say: the drawer has it
-    this.element.style.setProperty("--nb-tile", `${this.tall}px`);
+    giveRoom(this, this.element);
     const { frames } = player.history; // reserves the room of the largest step in all of them
     this.element.classList.toggle("nb-fails", frames.some(({ kind }) => kind === "error"));
   }

@@ -1,7 +1,7 @@
 // The JupyterLab extension: for an output with a pass it shows the kernel's widget while that exists, and else plays
 // the stored pass. The notebook's file stays as Jupyter writes it.
 const PASS = "application/vnd.nbautograd.pass+json", VIEW = "application/vnd.jupyter.widget-view+json";
-const TARGET = "jupyter.widget", VERSION = 1, RANK = -20; // before the widget's own renderer, whose rank is -10
+const TARGET = "jupyter.widget", VERSION = 2, RANK = -20; // before the widget's own renderer, whose rank is -10
 
 /** The widgets of a notebook's kernel: those that it opened since, and those that it names when this page meets it. */
 class Widgets {

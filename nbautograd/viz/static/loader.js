@@ -29,27 +29,9 @@ function initialize({ model }) {
   model.on("destroy", () => { for (const name of LARGE) model.set(name, null, { silent: true }); });
 }
 
-/** What a widget shows; a live view has it in traits of its own. */
-async function shownBy(model) {
-  const bytes = model.get("data");
-  return bytes?.byteLength ? inflated(bytes) : {};
-}
-
-/** Chromium keeps the element of an output that is gone for a while, so nothing is left in it. */
 async function render({ model, el }) {
-  const place = document.createElement("div");
-  let end = () => {}, turn = 0;
-  const fill = async () => {
-    const now = ++turn, [{ render: show, style, texts }, data] = await Promise.all([load(model), shownBy(model)]);
-    if (now !== turn) return;
-    end();
-    dress(el, model.get("digest"), style);
-    el.append(place);
-    end = show(model, place, texts, data);
-  };
-  await fill();
-  model.on("change:data", fill);
-  return () => { turn++; model.off("change:data", fill); end(); place.remove(); };
+  const { openWidget, ...parts } = await load(model);
+  return openWidget(model, el, parts, inflated);
 }
 
 export default { initialize, render };

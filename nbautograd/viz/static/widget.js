@@ -15,10 +15,20 @@ function followPage(element) {
   return () => watch.disconnect();
 }
 
+/** The data of a player with whole drawings: as they are sent, those of one shape have it once, and their numbers. */
+function withDrawings({ shapes, svgs, ...data }) {
+  const whole = ([shape, name, numbers]) => {
+    const between = shapes[shape].replaceAll("\x02", name).split("\x01"), given = numbers.split("|");
+    return between.map((text, i) => text + (given[i] ?? "")).join("");
+  };
+  return { ...data, svgs: svgs.map((same) => same.map(whole)) };
+}
+
 /** Show what a widget holds in an element; its model has what changes. What is returned ends that. */
 export function render(model, el, texts, data) {
   const own = ["light", "dark"].includes(data.theme), forget = own ? () => {} : followPage(el);
-  const end = (data.lens ? renderLens : renderPlayer)(model, el, texts, data);
+  const end = data.lens ? renderLens(model, el, texts, data)
+    : renderPlayer(model, el, texts, data.shapes ? withDrawings(data) : data);
   return () => { forget(); end(); };
 }
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from nbautograd.viz.translations import exercises, kernel, large, paths, player, practice, prediction, stories
+from nbautograd.viz.translations import kernel, large, paths, player, prediction, stories
 
 __all__ = ["CHINESE", "ENGLISH", "PLAYER"]
 
 _PLAYER = player.TEXTS | prediction.TEXTS | paths.PLAYER | large.PLAYER | stories.PLAYER
-_TABLES = (_PLAYER, kernel.TEXTS, exercises.TEXTS, practice.TEXTS, paths.PYTHON, large.PYTHON)
+_TABLES = (_PLAYER, kernel.TEXTS, paths.PYTHON, large.PYTHON)
 _ALL = {key: texts for table in _TABLES for key, texts in table.items()}
 
 
 class Texts(dict[str, str]):
-    """The texts of a language; those of ``questions`` are read when the first of them is asked for."""
+    """The texts of a language; those of questions and exercises are read when the first of them is asked for."""
 
     def __missing__(self, key: str) -> str:
-        from nbautograd.viz.translations.questions import TEXTS
+        from nbautograd.viz.translations import exercises, practice, questions
 
-        if key not in TEXTS:
+        late = questions.TEXTS | exercises.TEXTS | practice.TEXTS
+        if key not in late:
             raise KeyError(key)
         for table, which in ((ENGLISH, 0), (CHINESE, 1)):
-            table.update({key: texts[which] for key, texts in TEXTS.items()})
+            table.update({key: texts[which] for key, texts in late.items()})
         return self[key]
 
 

@@ -243,6 +243,7 @@ def test_on_a_telephone_the_whole_is_seen(open_page: Any, name: str) -> None:
     seen = page.evaluate(SEEN)
     assert [kind for kind, inside in seen["boxes"] if not inside] == [] and seen["over"] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert page.locator(".nb-play").bounding_box()["y"] <= 766  # and is 34 px high
     key = page.locator(".nb-key.nb-some").bounding_box() if page.locator(".nb-key.nb-some").count() else None
     assert key is None or key["x"] >= 0
     page.press(".nb-player", "Home")
@@ -260,7 +261,14 @@ def test_the_strip_is_low_in_a_narrow_page(open_page: Any, name: str, most: int)
     assert page.locator(".nb-strip").bounding_box()["height"] <= most
 
 
-@pytest.mark.parametrize("make, most", [(blocks, 17), (encoder, 9)])
+@pytest.mark.parametrize("width", [400, 800, 1280])
+def test_nothing_lies_over_the_play_button(open_page: Any, width: int) -> None:
+    page = open_page(encoder(), viewport={"width": width, "height": 800})
+    play, key = (page.locator(name).bounding_box() for name in (".nb-play", ".nb-key"))
+    assert play["y"] + play["height"] <= key["y"]
+
+
+@pytest.mark.parametrize("make, most", [(blocks, 17), (encoder, 6)])
 def test_a_pass_is_played_on_the_level_that_is_seen(open_page: Any, make: Any, most: int) -> None:
     page = open_page(make(), viewport={"width": 1280, "height": 800})
     drawn = page.locator(".nb-op").count()

@@ -17,7 +17,8 @@ from tests import needs
 STATIC = Path(nbautograd.__file__).parent / "viz" / "static"
 RULES = STATIC.parents[2] / ".oxlintrc.json"
 OXLINT = shutil.which("oxlint", path=sysconfig.get_path("scripts")) or shutil.which("oxlint")
-BUNDLES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame"), "live": ("live",), "loader": ("dress", "loader"),
+BUNDLES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame"), "live": ("dress", "opening", "live"),
+           "loader": ("loader",), "widget": ("dress", "opening", *export.PLAYER),
            "component": (*export.PLAYER, "dress", "element"), "lab": ("dress", "loader", "lab"),
            "lab_entry": ("lab_entry",)}  # fmt: skip
 ADDED = {"page": '\njoinPage();\nawait unpacked("");\n', "component": '\nconst STYLE = "";\n'}

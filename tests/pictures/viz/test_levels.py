@@ -55,6 +55,20 @@ def test_levels_open_one_after_the_other(T: Any) -> None:
     assert {"Transformer", "TransformerEncoder", "TransformerEncoderLayer", "MultiheadAttention"} <= labels
 
 
+@LIBRARIES
+def test_several_operations_that_arrange_axes_belong_to_the_module_that_follows(T: Any) -> None:
+    T.manual_seed(0)
+    layer = T.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
+    model = T.nn.TransformerEncoder(layer, 2)
+    loss = model(T.randn(1, 3, 4)).pow(2).mean()
+    recording = viz.animate(loss, namespace={"model": model, "loss": loss})
+    layers = [view for view in recording.levels(0).values()
+              if [group[0] for group in groups_of(view)].count("TransformerEncoderLayer") == 2]  # fmt: skip
+    assert layers and all(
+        [node.name for node in view.nodes if node.kind == "op"] == ["MeanBackward0", "PowBackward0"] for view in layers
+    )
+
+
 def test_what_runs_between_two_modules_belongs_to_the_one_that_has_both() -> None:
     class Block(torch.nn.Module):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:

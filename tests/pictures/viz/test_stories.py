@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from tests.engine.ops.cases import CASES, Case
 from .gallery import PROGRAMS as GALLERY
 from .player_pages import open_tab, unfold
 from .test_local_derivatives import root_of
+from .torch_programs import PROGRAMS as EITHER
 
 Program = Callable[[], Any]
 
@@ -179,12 +181,25 @@ def test_pytorchs_nodes_have_their_stories() -> None:
         "norm": functional.layer_norm(x, (3,)), "winner_of_window": functional.max_pool2d(image, 2),
         "taken": table[rows], "part": x.split(2, 1)[0], "running_sum": x.cumsum(1), "softmax": x.softmax(1),
         "convolution": functional.conv2d(image, torch.ones(1, 2, 3, 3)), "spread": x.std(), "winner": x.max(1).values,
+        "running_product": x.cumprod(1), "padded_copies": functional.pad(image, (1, 1, 0, 2), mode="reflect"),
+        "places": functional.pixel_shuffle(torch.ones(1, 4, 2, 2, requires_grad=True), 2),
     }  # fmt: skip
     for story, root in made.items():
         seed = torch.cos(torch.arange(float(root.numel()))).reshape(root.shape)
         steps = [step for frame in viz.animate(root, seed).timeline.frames for step in frame.chain]
         assert steps[0].story == f"story_{story}"
         assert [step.told for step in steps if step.element is None] == []
+
+
+@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize("program", EITHER, ids=lambda program: program.__name__)
+def test_pytorchs_programs_write_out_their_elements(program: Callable[[Any], Any], watched: bool) -> None:
+    torch = needs.package("torch")
+    with viz.watch() if watched else nullcontext():
+        names = program(torch)
+    y = names["y"]
+    told = {step.told for frame in viz.animate(y, torch.ones_like(y)).timeline.frames for step in frame.chain}
+    assert told <= ({"", "numbers_complex"} if program.__name__ == "complex_numbers" else {""})
 
 
 # -- names -------------------------------------------------------------------------------------------------------------

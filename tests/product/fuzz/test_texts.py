@@ -27,7 +27,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.protocol import SourceLocator
-from nbautograd.viz.notebook import figure
+from nbautograd.viz.notebook import figure, output
 from nbautograd.viz.read import formulas
 from tests import needs
 from tests.pictures.viz.fake_graph import HOSTILE
@@ -117,10 +117,12 @@ def outputs(text: str) -> dict[str, Any]:
             viz.animate(z, namespace=names)
         failed = caught.value.animation  # type: ignore[attr-defined]
         table = viz.grads(namespace=names)
+        with output.compact_images():
+            beside = [drawn.static_html(), played.static_html(), failed.static_html()]
         return {
             "svg": [drawn.svg, played.svg, failed.svg],
             "html": [drawn.html(), played.html(), failed.html(), drawn.static_html(), played.static_html(),
-                     failed.static_html(), table._repr_html_()],
+                     failed.static_html(), table._repr_html_(), *beside],
             "json": [drawn.data(), played.data(), failed.data(), drawn.model.to_json()],
             "dot": [drawn.dot, played.dot, failed.dot],
             "text": [repr(drawn), repr(played), repr(failed), repr(table)],
@@ -172,6 +174,7 @@ ALLOWED = {
     *("svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "title", "desc"),
     *("defs", "marker", "style"),
 }
+IMAGES = "data:image/svg+xml;base64,", "data:image/svg+xml,<svg"
 QUIET = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
@@ -190,7 +193,7 @@ def test_structure_is_that_of_the_harmless_twin(text: str) -> None:
             assert tag not in ("iframe", "object", "embed", "base", "form", "a", "link", "comment")
             for name, value in attributes.items():
                 assert not name.startswith("on") and name not in ("srcdoc", "href"), (tag, name)
-                assert name != "src" or str(value).startswith("data:image/svg+xml;base64,")
+                assert name != "src" or str(value).startswith(IMAGES)
     for one in hostile["json"]:
         assert json.loads(json.dumps(one, allow_nan=False)) is not None
         json.dumps(one, ensure_ascii=False).encode()  # no lone surrogates, which a kernel cannot send

@@ -99,23 +99,6 @@ def recurrence(input: Tensor, factors: Tensor, dim: int, reverse: bool = False) 
     return np.flip(y, d).copy() if reverse else y
 
 
-@op(
-    node="CumprodBackward0",
-    symbol="Π before",
-    method=False,
-    input="conj(result) * recurrence(shifted(g, dim, 1 if reverse else -1), "
-    "conj(shifted(input, dim, 1 if reverse else -1)), dim, not reverse)",
-)
-def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
-    """Return the exclusive cumulative product along ``dim``: of all elements before each, with ``reverse`` after it."""
-    d = dimension(dim, input.ndim)
-    if not input.ndim:
-        return np.ones_like(input)
-    if reverse:
-        return np.flip(moved(_products(np.flip(input, d), d), d, 1, 1), d).copy()
-    return moved(_products(input, d), d, 1, 1)
-
-
 def _products(a: Any, d: int) -> Any:
     """Return cumulative products, accumulated in double precision."""
     a = row_major(a)
@@ -164,6 +147,23 @@ def cumprod_over(input: Tensor, dim: int) -> Tensor:
     """Return the cumulative product along ``dim``; its derivative has no division, so elements may be 0."""
     result = _products(input, dimension(dim, input.ndim))
     return result if input.dtype.kind in "fc" else result.astype(np.int64)
+
+
+@op(
+    node="CumprodBackward0",
+    symbol="Π before",
+    method=False,
+    input="conj(result) * recurrence(shifted(g, dim, 1 if reverse else -1), "
+    "conj(shifted(input, dim, 1 if reverse else -1)), dim, not reverse)",
+)
+def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
+    """Return the exclusive cumulative product along ``dim``: of all elements before each, with ``reverse`` after it."""
+    d = dimension(dim, input.ndim)
+    if not input.ndim:
+        return np.ones_like(input)
+    if reverse:
+        return np.flip(moved(_products(np.flip(input, d), d), d, 1, 1), d).copy()
+    return moved(_products(input, d), d, 1, 1)
 
 
 @composite(inplace_method=True, out=True)

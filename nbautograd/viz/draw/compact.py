@@ -1,0 +1,128 @@
+"""Images in fewer bytes, for the still picture beside a player: an image has nothing to click, and ids of its own."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import count
+
+from nbautograd.viz.draw.cells import KEY_COLORS, KEY_STEP
+from nbautograd.viz.draw.theme import DARK_OF, MONO_MARKUP, SANS_MARKUP
+
+__all__ = ["address", "compact"]
+
+_UNSEEN = re.compile(
+    r"<title[ >][^<]*</title>|<desc [^<]*</desc>| (?:data-[a-z-]+|class|aria-labelledby)=\"[^\"]*\"|\n"
+    r'|<path [^>]* visibility="hidden"/>'
+)
+_EMPTY = re.compile(r"<text [^>]*></text>|<g></g>")
+_PREFIX = re.compile(r'(?<=<marker id=")nb[0-9a-f]{10}-')
+_MARKER = re.compile(r'<marker id="([a-z]+)".*?</marker>')
+_KEY = re.compile(  # the colors of a scale, side by side
+    r'<rect x="([^"]*)" (y="[^"]*") width="[^"]*" (height="[^"]*") fill="([^"]*)"/>(?:<rect [^>]* \2 [^>]*/>){7}'
+    r'<rect [^>]* \2 [^>]* fill="([^"]*)"/>(?:<rect [^>]* \2 [^>]*/>){7}<rect [^>]* \2 [^>]* fill="([^"]*)"/>'
+)
+_NO_GROUP = r"(?:(?!</?g[ >]).)*"
+_TILE = re.compile(f'<g( transform="[^"]*")([^>]*>{_NO_GROUP}(?:<g [^>]*>{_NO_GROUP}</g>{_NO_GROUP})?</g>)')
+_LOOKS = re.compile(  # the last attributes of a tag: of earlier ones a tag would get a second class
+    r"((?: (?:fill|stroke|paint-order|font|text-anchor|marker-end)[a-z-]*=\"[^\"]*\")+)(?=/?>)"
+)
+_PAINT = re.compile(r'(fill|stroke|stop-color)="(#[0-9a-f]{6})"')
+_LOOK = re.compile(r' ([a-z-]+)="([^"]*)"')
+
+
+def address(svg: str, *, follows: bool) -> str:
+    """Return :func:`compact` of a drawing as the address of an image, for an attribute in double quotes.
+
+    >>> address('<svg><g class="a" fill="#ffffff"/></svg>', follows=False)
+    "data:image/svg+xml,<svg><g fill='%23ffffff'/></svg>"
+    """
+    text = compact(svg, follows=follows).replace("%", "%25").replace("#", "%23").replace("&", "%26")
+    return "data:image/svg+xml," + text.replace('"', "'")  # all quotes of texts are escaped
+
+
+def compact(svg: str, *, follows: bool) -> str:
+    """Return a drawing without what an image does not show; looks that are repeated are classes.
+
+    :param follows: whether it takes the dark colors as one of :func:`~nbautograd.viz.draw.theme.adaptive` does.
+
+    >>> compact('<svg><path d="M1 1" fill="#d5702c"/><path class="nb-x" d="M2 2" fill="#d5702c"/></svg>', follows=False)
+    '<svg><style>.a{fill:#d5702c}</style><path d="M1 1" class="a"/><path d="M2 2" class="a"/></svg>'
+    """
+    svg = _EMPTY.sub("", _UNSEEN.sub("", svg))
+    if prefix := _PREFIX.search(svg):
+        svg = svg.replace(prefix[0], "")
+    for fonts in (SANS_MARKUP, MONO_MARKUP):
+        svg = svg.replace(fonts, fonts.replace("&#x27;", ""))  # no name of a font needs quotes
+    for name in _MARKER.findall(svg):
+        if f"url(#{name})" not in svg:
+            svg = re.sub(f'<marker id="{name}".*?</marker>', "", svg)
+    svg = _once(_KEY.sub(_blended, svg))
+    first, *parts = _LOOKS.split(svg)
+    users = Counter(parts[::2])
+    rules: dict[tuple[str, str], list[str]] = {}
+    written, numbers = dict(zip(users, users, strict=True)), count()
+    for look, number_of_users in users.items():
+        if number_of_users > 1:
+            name = _name(next(numbers))
+            written[look] = f' class="{name}"'
+            for rule in _LOOK.findall(look):
+                rules.setdefault(rule, []).append(f".{name}")
+    body = first + "".join([written[look] + text for look, text in zip(parts[::2], parts[1::2], strict=True)])
+    declared: dict[str, list[str]] = {}
+    for rule, names in rules.items():
+        declared.setdefault(",".join(names), []).append(_declared(*rule))
+    light = [f"{names}{{{';'.join(each)}}}" for names, each in declared.items()]
+    if follows:
+        for paint in dict.fromkeys(_PAINT.findall(body)):
+            rules.setdefault(paint, []).append('[{}="{}"]'.format(*paint))
+        dark = [f"{','.join(names)}{{{what}:{DARK_OF[color]}}}"
+                for (what, color), names in rules.items() if color in DARK_OF]  # fmt: skip
+        light += ["@media (prefers-color-scheme:dark){", *dark, "}"]
+    start = body.index(">") + 1
+    return f"{body[:start]}<style>{''.join(light)}</style>{body[start:]}" if light else body
+
+
+def _blended(key: re.Match[str]) -> str:
+    """Return the colors of a scale as one rectangle, whose color changes from side to side."""
+    x, y, height, *colors = key.groups()
+    stops = "".join([f'<stop offset="{place}" stop-color="{color}"/>'
+                     for place, color in zip((0, 0.5, 1), colors, strict=True)])  # fmt: skip
+    wide = KEY_STEP * len(KEY_COLORS)
+    return (
+        f'<linearGradient id="key">{stops}</linearGradient>'
+        f'<rect x="{x}" {y} width="{wide:g}" {height} fill="url(#key)"/>'
+    )
+
+
+def _once(svg: str) -> str:
+    """Return a drawing that has equal tiles once, and further ones by reference."""
+    tiles = Counter([tile for _, tile in _TILE.findall(svg)])
+    ids = {tile: f"t{number}" for number, (tile, times) in enumerate(tiles.items()) if times > 1}
+    drawn: set[str] = set()
+
+    def place(found: re.Match[str]) -> str:
+        where, tile = found.groups()
+        if tile not in ids:
+            return found[0]
+        if tile in drawn:
+            return f'<use{where} href="#{ids[tile]}"/>'
+        drawn.add(tile)
+        return f'<g{where}><g id="{ids[tile]}"{tile}</g>'
+
+    return _TILE.sub(place, svg)
+
+
+def _name(number: int) -> str:
+    """Return the name of a class: a, b, ... z, ba, bb, ...
+
+    >>> _name(1), _name(27)
+    ('b', 'bb')
+    """
+    rest, last = divmod(number, 26)
+    return (_name(rest) if rest else "") + chr(ord("a") + last)
+
+
+def _declared(name: str, value: str) -> str:
+    """Return an attribute as a declaration of CSS, where sizes have a unit."""
+    return f"{name}:{value}{'px' * (name == 'font-size')}"
