@@ -24,7 +24,7 @@ OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 FORMER = ("former_1", "former_2")
 """Parameters used only by calls in a former order: see ``compiler/former_signatures.py``."""
 NAME_OPERATION = "except INPUT_ERRORS as error: name_operation(OP, error); raise"
-"""The end of a ``try`` that checks shapes and dtypes; without an error it costs nothing."""
+"""The end of a ``try`` that checks shapes and dtypes."""
 
 
 class ForwardWriter:
@@ -44,14 +44,12 @@ class ForwardWriter:
         self.traced = traced
         self.half = half
         self.function_variant = function_variant
-        # An operator takes only operands, so that its options are known.
-        is_operator = function_variant == OPERATOR
+        is_operator = function_variant == OPERATOR  # it takes only operands, so that its options are known
         self.fixed = op.option_defaults() if is_operator and op.takes_operands_only else None
         self.bad_argument = "not_implemented_or_raise" if is_operator else "refuse_or_offer"
         self.arrays = {name: array_name(name) for name in op.tensors}
         self.first_array = next(iter(self.arrays.values()), "")
-        # The saved arrays; with half precision they differ from the computed ones.
-        self.saved = {name: f"{name}_saved" for name in op.tensors} if half else self.arrays
+        self.saved = {name: f"{name}_saved" for name in op.tensors} if half else self.arrays  # not the widened ones
         self.edges = {name: f"{name}_edge" for name in op.tensors if name in op.formulas}
         self.sets_tiled_node = False  # True if the branch for large arrays has chosen the node
 
@@ -71,11 +69,10 @@ class ForwardWriter:
             for name, _, hint, _ in options_of(op.body):
                 if (usual := USUAL.get(hint.removesuffix(" | None"))) is not None:
                     unlike = usual.replace("?", name) + (f" and {name} is not None" if "None" in hint else "")
-                    operands = f", None, ({', '.join(op.tensors)},)" * (
-                        name == "alpha" and op.kind == POINTWISE and hint == "Number"
-                    )
-                    arguments = f"{public_name(op)!r}, {name!r}, {name}, {hint!r}{operands}"
-                    body.append(f"if {unlike}: check_option({arguments})")
+                    is_factor = name == "alpha" and hint == "Number" and op.kind == POINTWISE
+                    operands = f", None, ({', '.join(op.tensors)},)" * is_factor
+                    check = f"check_option({public_name(op)!r}, {name!r}, {name}, {hint!r}{operands})"
+                    body.append(f"if {unlike}: {check}")
         if op.rest:
             body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
         if op.has_out and self.fixed is None:

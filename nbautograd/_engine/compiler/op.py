@@ -34,12 +34,7 @@ from typing import Any, TypeVar
 
 from nbautograd import protocol
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.compiler.argument_errors import (
-    check_options,
-    options_of,
-    refuse_complex,
-    with_argument_errors,
-)
+from nbautograd._engine.compiler.argument_errors import check_options, options_of, refuse_complex, with_argument_errors
 from nbautograd._engine.compiler.backward import make_node
 from nbautograd._engine.compiler.elementwise import is_one_step
 from nbautograd._engine.compiler.forward import OPERATOR, TEMPORARY_VIEW, ForwardWriter
@@ -79,7 +74,6 @@ __all__ = [
     "alias",
     "composite",
     "op",
-    "under_node",
     "with_numpy_names",
 ]
 
@@ -252,8 +246,9 @@ class CompiledOp(OpSchema):
     def node(self, variant: str) -> type[Node]:
         """Return the node class of a variant: ``real``, ``complex``, ``half``, ``tiled`` or ``temporary view``."""
         if variant not in self._nodes:
-            refuses = self.real_only and variant == "complex"
-            node: Any = functools.partial(refuse_complex, self) if refuses else make_node(self, variant)
+            node = make_node(self, variant)
+            if self.real_only and variant == "complex":
+                node = type(node.__name__, (node,), {"__slots__": (), "__new__": lambda cls: refuse_complex(self)})
             self._nodes[variant] = node
         return self._nodes[variant]
 
@@ -326,8 +321,7 @@ def op(
         declaration = CompiledOp(body, options, formulas)
         public = declaration.name
         OPS[public] = declaration
-        stem = public.removesuffix("_over").replace("_", "")
-        namesake = (node or "").lower().startswith(stem)  # steps of derivatives may share its name
+        namesake = (node or "").lower().startswith(public.removesuffix("_over").replace("_", ""))
         if node and formulas and (namesake or node not in protocol.declared):
             protocol.declared[node] = functools.partial(declaration.node, "real")
         function = declaration.function = _stub(declaration)
@@ -352,13 +346,6 @@ def op(
         return function  # type: ignore[no-any-return]
 
     return declare
-
-
-def under_node(function: Any, node: str, name: str) -> Any:
-    """Declare an operation once more, with another node: PyTorch names its nodes by the function that is called."""
-    declaration = function.__globals__["OP"]
-    options = declaration.options | {"node": node, "name": name}
-    return op(method=False, inplace_method=False, **options, **declaration.formulas)(declaration.body)
 
 
 def composite(

@@ -301,13 +301,11 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     >>> x
     tensor([0., 5., 5.])
     """
-    if key.__class__ is list:
-        key = _as_tuple(key)
-    value = _assigned(x, value)
+    key, value = _as_tuple(key) if key.__class__ is list else key, _assigned(x, value)
     if key is False:
         return
-    whole = key is Ellipsis or key is True or isinstance(key, tuple) and not key
-    whole = whole or key.__class__ is slice and _is_all(key, x)
+    kind = key.__class__
+    whole = _is_all(key, x) if kind is slice else key is ... or key is True or kind is tuple and not key
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
