@@ -24,7 +24,7 @@ ENVIRONMENT = {"sys_platform": "emscripten", "platform_system": "Emscripten", "p
 COMPILED = (".so", ".pyd", ".dylib")
 STUB = ".pyi"
 LEFT_OUT = "course", "cli", "__main__.py", "viz/sphinx.py"
-"""What a browser has no use for: the notebooks are files of the site, and there are no commands and no Sphinx."""
+"""Parts that a browser does not need: the notebooks are files of the site, and there are no commands and no Sphinx."""
 WHEEL = "Wheel-Version: 1.0\nGenerator: nbautograd\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 

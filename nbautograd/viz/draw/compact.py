@@ -35,9 +35,11 @@ def address(svg: str, *, follows: bool) -> str:
     """Return :func:`compact` of a drawing as the address of an image, for an attribute in double quotes.
 
     >>> address('<svg><g class="a" fill="#ffffff"/></svg>', follows=False)
-    "data:image/svg+xml,<svg><g fill='%23ffffff'/></svg>"
+    "data:image/svg+xml,%3Csvg>%3Cg fill='%23ffffff'/>%3C/svg>"
     """
-    text = compact(svg, follows=follows).replace("%", "%25").replace("#", "%23").replace("&", "%26")
+    text = compact(svg, follows=follows)
+    for character in "%#&<":  # the first: what follows writes it; the last: simple readers of HTML take it for a tag
+        text = text.replace(character, f"%{ord(character):X}")
     return "data:image/svg+xml," + text.replace('"', "'")  # all quotes of texts are escaped
 
 

@@ -55,7 +55,7 @@ def _is_alone() -> bool:
 
 
 class _LeanLayout(ipywidgets.Layout):  # type: ignore[misc]
-    """A layout that sends only what it has: most of its 48 traits are None, as in a page that is told nothing."""
+    """A layout that sends only what it has: most of its 48 traits are None, the default of a page."""
 
     def get_state(self, *names: Any, **options: Any) -> dict[str, Any]:
         """Return the traits that are sent."""

@@ -72,12 +72,12 @@ def test_images_are_compact_in_the_block_only() -> None:
     svg = '<svg><rect fill="#ffffff"/></svg>'
     before = output.image(svg, "y")
     with output.compact_images():
-        assert "data:image/svg+xml,<svg" in output.image(svg, "y")
+        assert "data:image/svg+xml,%3Csvg" in output.image(svg, "y")
     assert output.image(svg, "y") == before and "base64" in before
 
 
 def drawings(data: dict[str, Any]) -> list[list[str]]:
-    """Return the drawings of what is sent, as the player does it."""
+    """Return the drawings of sent data, as the player does it."""
     made: list[list[str]] = []
     for same in data["svgs"]:
         made.append([])

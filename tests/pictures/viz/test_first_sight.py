@@ -268,6 +268,12 @@ def test_nothing_lies_over_the_play_button(open_page: Any, width: int) -> None:
     assert play["y"] + play["height"] <= key["y"]
 
 
+def test_the_key_of_colors_is_below_the_tabs_of_passes_on_a_telephone(open_page: Any) -> None:
+    page = open_page(PROGRAMS["used_four_times"](), viewport={"width": 400, "height": 800})
+    tabs, key = (page.locator(name).bounding_box() for name in (".nb-passes", ".nb-key"))
+    assert tabs["y"] + tabs["height"] <= key["y"]
+
+
 @pytest.mark.parametrize("make, most", [(blocks, 17), (encoder, 6)])
 def test_a_pass_is_played_on_the_level_that_is_seen(open_page: Any, make: Any, most: int) -> None:
     page = open_page(make(), viewport={"width": 1280, "height": 800})

@@ -174,7 +174,7 @@ ALLOWED = {
     *("svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "title", "desc"),
     *("defs", "marker", "style"),
 }
-IMAGES = "data:image/svg+xml;base64,", "data:image/svg+xml,<svg"
+IMAGES = "data:image/svg+xml;base64,", "data:image/svg+xml,%3Csvg"
 QUIET = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.linalg.matmul import bmm, check_same_dtype, mm
+from nbautograd._engine.ops.linalg.matmul import bmm, check_same_dtype, dot, mm
 from nbautograd._engine.ops.shape.shape import temporarily_reshaped
 from nbautograd._engine.ops.shape.transpose import temporarily_permuted
 from nbautograd._names.docstrings import described
@@ -80,8 +80,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     k = math.prod(a._a.shape[d] for d in left)
     rows = a.permute(*keep_a, *left).reshape(math.prod(shape_a), k)
     columns = b.permute(*right, *keep_b).reshape(k, math.prod(shape_b))
-    result: Tensor = mm(rows, columns).reshape((*shape_a, *shape_b))
-    return result
+    result: Tensor = mm(rows, columns) if keep_a or keep_b else dot(rows.reshape(k), columns.reshape(k))
+    return result.view((*shape_a, *shape_b))
 
 
 # -- einsum ----------------------------------------------------------------------------------------------------------
