@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import count
 
 from nbautograd.viz.draw.cells import KEY_COLORS, KEY_STEP
-from nbautograd.viz.draw.theme import DARK_OF, MONO_MARKUP, SANS_MARKUP
+from nbautograd.viz.draw.theme import DARK_OF, MONO_MARKUP, PAINT, SANS_MARKUP
 
 __all__ = ["address", "compact"]
 
@@ -27,7 +27,6 @@ _TILE = re.compile(f'<g( transform="[^"]*")([^>]*>{_NO_GROUP}(?:<g [^>]*>{_NO_GR
 _LOOKS = re.compile(  # the last attributes of a tag: of earlier ones a tag would get a second class
     r"((?: (?:fill|stroke|paint-order|font|text-anchor|marker-end)[a-z-]*=\"[^\"]*\")+)(?=/?>)"
 )
-_PAINT = re.compile(r'(fill|stroke|stop-color)="(#[0-9a-f]{6})"')
 _LOOK = re.compile(r' ([a-z-]+)="([^"]*)"')
 
 
@@ -76,7 +75,7 @@ def compact(svg: str, *, follows: bool) -> str:
         declared.setdefault(",".join(names), []).append(_declared(*rule))
     light = [f"{names}{{{';'.join(each)}}}" for names, each in declared.items()]
     if follows:
-        for paint in dict.fromkeys(_PAINT.findall(body)):
+        for paint in dict.fromkeys(PAINT.findall(body)):
             rules.setdefault(paint, []).append('[{}="{}"]'.format(*paint))
         dark = [f"{','.join(names)}{{{what}:{DARK_OF[color]}}}"
                 for (what, color), names in rules.items() if color in DARK_OF]  # fmt: skip

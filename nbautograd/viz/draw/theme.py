@@ -21,6 +21,7 @@ __all__ = [
     "LIGHT",
     "MONO",
     "MONO_MARKUP",
+    "PAINT",
     "SANS",
     "SANS_MARKUP",
     "SMALLEST",
@@ -128,10 +129,11 @@ def darkened(svg: str) -> str:
     >>> darkened('<rect fill="#ffffff" stroke="#d0d7de"/>')
     '<rect fill="#111418" stroke="#343b44"/>'
     """
-    return re.sub(_PAINT, lambda m: f'{m[1]}="{DARK_OF.get(m[2], m[2])}"', svg)
+    return PAINT.sub(lambda m: f'{m[1]}="{DARK_OF.get(m[2], m[2])}"', svg)
 
 
-_PAINT = re.compile(r'(fill|stroke)="(#[0-9a-f]{6})"')
+PAINT = re.compile(r'(fill|stroke|stop-color)="(#[0-9a-f]{6})"')
+"""A color of a drawing, and the attribute that has it."""
 DARK_OF = {LIGHT[name]: DARK[name] for name in reversed(LIGHT) if not name.startswith("on-")}
 """The dark color for each light one."""
 STILL = "color-scheme:light"
@@ -147,7 +149,7 @@ def adaptive(svg: str) -> str:
     >>> adaptive('<svg><rect fill="#ffffff"/></svg>')
     '<svg><style>@media (prefers-color-scheme:dark){[fill="#ffffff"]{fill:#111418}}</style><rect fill="#ffffff"/></svg>'
     """
-    paints = sorted({paint for paint in _PAINT.findall(svg) if paint[1] in DARK_OF})
+    paints = sorted({paint for paint in PAINT.findall(svg) if paint[1] in DARK_OF})
     rules = "".join([f'[{what}="{color}"]{{{what}:{DARK_OF[color]}}}' for what, color in paints])
     start = svg.index(">") + 1
     return f"{svg[:start]}<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{svg[start:]}"

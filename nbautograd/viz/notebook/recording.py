@@ -31,7 +31,7 @@ __all__ = ["Animation", "Recording"]
 
 CURVE, CURVED = 40.0, 8  # width of a curve of sizes beside a sum, and smallest number of terms that gets one
 SIDES = 34  # pixels of the margins of a drawing, which may be cut on a telephone
-DOWN = 690.0  # pixels: the part of a telephone\'s page that the strip leaves
+PHONE_STAGE_PX = 690.0  # the height of a graph on a telephone that leaves room for the play button
 ABOVE = 10.0  # for a tile of a sum: the number of terms
 
 
@@ -292,5 +292,5 @@ def _is_whole(arrangements: Arrangements, window: Size) -> bool:
     is_narrow = window[0] < TELEPHONE
     seen = window if is_narrow or window[0] == SMALL[0] else LAPTOP
     places = arrangements.places(seen)
-    room = (seen[0] + SIDES, DOWN) if is_narrow else seen
+    room = (seen[0] + SIDES, PHONE_STAGE_PX) if is_narrow else seen
     return places.width <= room[0] and places.height <= room[1]
