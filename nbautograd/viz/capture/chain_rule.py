@@ -46,7 +46,10 @@ class TilePool:
 
     def add(self, value: Any) -> int:
         """The number of the value's tile; -1 for no tile, or no room for more."""
-        if value is None or not values.is_near(value, LARGEST):
+        if value is None:
+            return -1
+        value = values.memory(value)
+        if not values.is_near(value, LARGEST):
             return -1
         array = values.host(value)
         key = array.shape, array.dtype.str, array.tobytes() if array.size <= EXACT else id(value)

@@ -43,7 +43,9 @@ def plain(value: Any) -> Any:
         return value
     made = {}
     for name, part in parts:
-        made[name] = part if not part or type(part) in ATOMS else plain(part)
+        own = type(part)
+        is_plain = not part or own in ATOMS or (own is tuple and ATOMS.issuperset(map(type, part)))
+        made[name] = part if is_plain else plain(part)
     return made
 
 

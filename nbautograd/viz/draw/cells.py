@@ -16,7 +16,7 @@ from nbautograd.viz.draw.lines import number as _n
 from nbautograd.viz.draw.shades import LEVELS, PLAIN, VALUES, Scale, level_name, shade_name
 from nbautograd.viz.draw.svg_text import text_element
 from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP
-from nbautograd.viz.escape import escape, width
+from nbautograd.viz.escape import width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS, number_text
 from nbautograd.viz.read.tiles import Tile, coarser, is_tiled
@@ -90,14 +90,17 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
 
     :param written: whether few numbers are written; integers, and a short row of them, always are.
     """
-    tiled = [tile for tile in tiles if tile is not None and is_tiled(tile)]
+    tiled, columns, rows, forms, whole = [], 0, 0, set(), True
+    for tile in tiles:
+        if tile is not None and is_tiled(tile):
+            tiled.append(tile)
+            columns, rows = max(columns, tile.columns), max(rows, len(tile.cells) // tile.columns)
+            forms.add(tile.form)
+            whole = whole and tile.block == (1, 1)
     if not tiled:
         return None
-    columns = max([tile.columns for tile in tiled])
-    rows = max([len(tile.cells) // tile.columns for tile in tiled])
-    forms = {tile.form for tile in tiled}
-    if columns * rows <= MOST_WRITTEN and all(tile.block == (1, 1) for tile in tiled) and BOOLS not in forms:
-        longest = max(_longest(tile.cells, tile.form) for tile in tiled)
+    if columns * rows <= MOST_WRITTEN and whole and BOOLS not in forms:
+        longest = max([_longest(tile.cells, tile.form) for tile in tiled])
         wide = float(max(math.ceil(longest + AROUND), LEAST))
         most = room.wide if written or INTEGERS in forms else SHORT if rows == 1 else 0.0
         if rows <= room.rows and columns * wide <= most:
@@ -180,7 +183,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
                 below.append(f"M{_n(left + wide / 4)} {_n(top + high / 2)}h{_n(wide / 2)}")
         if grid.written:
             at = _n(left + wide / 2), _n(top + (grid.high / 2) + 3.5)
-            texts.append(f'<text x="{at[0]}" y="{at[1]}">{escape(cell_number(value, tile.form))}</text>')
+            texts.append(f'<text x="{at[0]}" y="{at[1]}">{cell_number(value, tile.form)}</text>')
     out = [f'<g transform="translate({_n(x)} {_n(y)})" stroke-width="{along}">']
     if backed:
         whole = columns * grid.wide + 3, math.ceil(len(tile.cells) / columns) * grid.high + 3

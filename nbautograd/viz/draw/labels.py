@@ -87,7 +87,7 @@ def label_spots(
 def deepest(spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Iterable[Box]) -> float:
     """Return how deep a label lies over a box or another label at most, in pixels."""
     areas, fixed = _areas(spots, labels, boxes)
-    return max((_way_off(area, areas[:i] + areas[i + 1 :] + fixed)[0] for i, area in enumerate(areas)), default=0.0)
+    return max([_way_off(area, areas[:i] + areas[i + 1 :] + fixed)[0] for i, area in enumerate(areas)], default=0.0)
 
 
 def _pushed_apart(spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Mapping[str, Box]) -> dict[str, Point]:
@@ -111,7 +111,7 @@ def _areas(
     spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Iterable[Box]
 ) -> tuple[list[Area], list[Area]]:
     """The areas of labels, and those of boxes."""
-    sized = ((x, y, *labels[key]) for key, (x, y) in spots.items())
+    sized = [(*spot, *labels[key]) for key, spot in spots.items()]
     return (
         [(x - wide / 2, y - high / 2, x + wide / 2, y + high / 2) for x, y, wide, high in sized],
         [(box.x, box.y, box.x + box.width, box.y + box.height) for box in boxes],

@@ -239,7 +239,8 @@ class _Picture:
         for edge in self.model.edges:
             grid, spot = self.tiles.grids.get(edge.id), self.places.labels.get(edge.id)
             if grid is not None and spot is not None:
-                x, y = spot[0] - grid.size[0] / 2, spot[1] - grid.size[1] / 2
+                wide, high = grid.size
+                x, y = spot[0] - wide / 2, spot[1] - high / 2
                 self.out += self.tiles.drawn(
                     edge.id, self.tiles.of_edge.get(edge.id), x, y, self.state.labels.get(edge.id)
                 )
@@ -487,7 +488,7 @@ def _tip(node: Node) -> str:
     lines = [node.expression or node.name, node.name if node.expression else "", node.value, about]
     if node.kind in ("group", "pile"):
         lines = [node.symbol, node.name, node.label, about]
-    kept = ", ".join([f"{s.name} {s.nbytes:,} B" for s in (node.saved or ())[:6]])
+    kept = ", ".join([f"{s.name} {s.nbytes:,} B" for s in node.saved[:6]]) if node.saved else ""
     lines += [
         node.module or " / ".join(node.scope),
         node.where,
@@ -496,5 +497,6 @@ def _tip(node: Node) -> str:
     ]
     lines += [say("tip_version", n=node.now or node.version)] if node.version + node.now else []
     lines += [say("tip_freed")] if node.freed else []
-    lines += [say("tip_hooks", kind=say(f"hook_kind_{kind}"), n=n) for kind, n in node.hooks]
+    if node.hooks:
+        lines += [say("tip_hooks", kind=say(f"hook_kind_{kind}"), n=n) for kind, n in node.hooks]
     return "\n".join(filter(None, (*lines, *node.notes)))

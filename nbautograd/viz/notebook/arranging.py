@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from nbautograd.viz.draw.labels import OVER, Size, deepest
 from nbautograd.viz.draw.layout import Arranged, Layout, Outline, labelled, outline_of
-from nbautograd.viz.read.loops import loop_of
-from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.loops import Loop, loop_of
+from nbautograd.viz.read.model import Edge, GraphModel, Node
 from nbautograd.viz.settings import settings
 
 __all__ = ["FEW", "TELEPHONE", "Arrangements", "arrange", "beyond"]
@@ -105,11 +105,13 @@ def arrange(
     """
     direction = settings.direction if direction is None and settings.direction != "auto" else direction
     outline, labels = outline_of(model), labels or {}
+    is_small = len(outline.nodes) <= FEW
     if direction is None and (loop := loop_of(model)) is not None:
-        from nbautograd.viz.draw.loop_grid import grid  # only loops need it
-
-        return Arrangements(outline, sizes, None, labels, labelled(grid(model, loop, sizes, labels), labels))
-    if len(outline.nodes) > FEW:
+        if not is_small:
+            return _of_loop(outline, model, loop, sizes, labels)
+        steps = loop.steps, tuple(loop.place.items()), loop.shared, loop.names
+        return _known_loop(outline, model.edges, steps, tuple(sizes.items()), tuple(labels.items()))
+    if not is_small:
         return Arrangements(outline, sizes, direction, labels)
     return _known(outline, tuple(sizes.items()), direction, tuple(labels.items()))
 
@@ -119,6 +121,32 @@ def _known(
     outline: Outline, sizes: tuple[tuple[str, Size], ...], direction: str | None, labels: tuple[tuple[str, Size], ...]
 ) -> Arrangements:
     return Arrangements(outline, dict(sizes), direction, dict(labels))
+
+
+@lru_cache(maxsize=16)
+def _known_loop(
+    outline: Outline,
+    edges: tuple[Edge, ...],
+    steps: tuple[int, tuple[tuple[str, int], ...], tuple[str, ...], tuple[str, ...]],
+    sizes: tuple[tuple[str, Size], ...],
+    labels: tuple[tuple[str, Size], ...],
+) -> Arrangements:
+    """Return the grid of a loop.
+
+    :param steps: the fields of the loop.
+    """
+    count, place, shared, names = steps
+    boxes = tuple([Node(key, kind, "") for key, kind in outline.nodes])  # of which a grid reads nothing else
+    loop = Loop(count, dict(place), shared, names)
+    return _of_loop(outline, GraphModel(boxes, edges, ()), loop, dict(sizes), dict(labels))
+
+
+def _of_loop(
+    outline: Outline, model: GraphModel, loop: Loop, sizes: Mapping[str, Size], labels: Mapping[str, Size]
+) -> Arrangements:
+    from nbautograd.viz.draw.loop_grid import grid  # only loops need it
+
+    return Arrangements(outline, sizes, None, labels, labelled(grid(model, loop, sizes, labels), labels))
 
 
 def beyond(size: Size, window: Size) -> float:

@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, ParamSpec, TypeVar
 
 from nbautograd._engine.base.users_code import place_of
@@ -171,7 +171,7 @@ def _fate_in(frame: FrameType) -> str | None:
 
 def _following(frame: FrameType) -> dis.Instruction | None:
     """Return the instruction after the current call of a frame."""
-    instructions = list(dis.get_instructions(frame.f_code))
+    instructions = _instructions(frame.f_code)
     offset = next((i.offset for i in instructions if i.offset > frame.f_lasti), None)
     by_offset = {i.offset: number for number, i in enumerate(instructions)}
     for _ in instructions:  # a jump may lead in a circle
@@ -186,6 +186,12 @@ def _following(frame: FrameType) -> dis.Instruction | None:
         else:
             return instruction
     return None
+
+
+@functools.lru_cache(maxsize=16)
+def _instructions(code: CodeType) -> list[dis.Instruction]:
+    """Return the instructions of a code object: each magic is called by the same functions of IPython."""
+    return list(dis.get_instructions(code))
 
 
 def _is_silenced(frame: FrameType) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from nbautograd.viz.capture.timeline import Frame, LedgerRow, Timeline
 from nbautograd.viz.draw.graph_text import MAX_LINES, table
@@ -44,6 +45,7 @@ def ledger_html(timeline: Timeline) -> str:
     if len(rows) > MAX_DRAWN or not any(is_tiled(tile) for tile in timeline.tiles):
         return output.table(ledger_head(), ledger_rows(timeline))
 
+    @cache  # most gradients are in several columns: as a term, as the sum, and as .grad after it
     def cell(text: str, number: int) -> str:
         tile = timeline.tiles[number] if number >= 0 else None
         return gradient_image(text, tile, timeline.scale)

@@ -22,6 +22,7 @@ __all__ = ["BackwardPlayer"]
 
 SHOWN = ("svgs", "timeline", "label", "theme", "views", "start", "ask", "head", "program")
 _models: dict[str, _Shared] = {}  # by digest
+_extended: dict[tuple[Any, ...], type] = {}  # by class and names: the class with the traits that AnyWidget adds
 _shown: dict[str, tuple[str, list[_View]]] = {}  # by cell: the number of its run, and the outputs of that run
 
 
@@ -83,6 +84,17 @@ class _View(anywidget.AnyWidget):
         self._cells: set[str] = set()
         self._made_layout = self.layout
         self.comm.on_close(lambda message: self.close())  # by the page: ipywidgets would keep the widget
+
+    def add_traits(self, **traits: Any) -> None:
+        """Add traits to the widget, for which traitlets creates a class; AnyWidget adds the same ones to each."""
+        key = type(self), *traits
+        if key not in _extended:
+            super().add_traits(**traits)
+            _extended[key] = type(self)
+            return
+        self.__class__ = _extended[key]
+        for name in traits:
+            getattr(type(self), name).instance_init(self)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         shown = super()._repr_mimebundle_(**options)

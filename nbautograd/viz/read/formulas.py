@@ -127,6 +127,7 @@ def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:
         return [["i", one_line(source)]]
 
 
+@lru_cache(2000)
 def bracketed(name: str) -> str:
     """A name as it stands in a formula: in brackets where it is an expression with an operator.
 

@@ -54,7 +54,12 @@ def node_name(node: Any) -> str:
         name = node.name()
     except Exception:
         name = type(node).__name__
-    return one_line(str(name).rpartition("::")[2], 80)
+    return _without_namespace(str(name))
+
+
+@lru_cache(1000)
+def _without_namespace(name: str) -> str:
+    return one_line(name.rpartition("::")[2], 80)
 
 
 def transposes(node: Any) -> bool:

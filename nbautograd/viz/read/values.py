@@ -60,6 +60,8 @@ def text(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
 
 def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False) -> tuple[str, bool]:
     """Return the text, and whether it has each element instead of a summary."""
+    if not isinstance(value, PLAIN):
+        value = memory(value)
     if many and (alone := _alone(value)):
         return alone, True
     written = many and _few(value, many, True) or ""
@@ -83,12 +85,16 @@ def inline(value: Any, many: int = MANY) -> str:
     >>> inline(np.float32([[12, 12], [12, 12]]))
     '[[12., 12.], [12., 12.]]'
     """
+    if not isinstance(value, PLAIN):
+        value = memory(value)
     known = many and (_alone(value) or _few(value, many, False))
     return known or _safely(lambda: _text(value, many, rows=False))
 
 
 def alone(value: Any) -> str:
     """Return one number, or what is no tensor, on one line; empty for several numbers."""
+    if not isinstance(value, PLAIN):
+        value = memory(value)
     return _alone(value) or _safely(lambda: "" if _size(value) > 1 else _text(value, 1, rows=False))
 
 
@@ -96,14 +102,14 @@ def shape_text(value: Any) -> str:
     """``(2, 3)``, or nothing for a Python number."""
     try:
         shape = getattr(value, "shape", None)
-        return "" if shape is None else clean(tuple(int(n) for n in shape))
+        return "" if shape is None else clean(tuple(map(int, shape)))
     except Exception:
         return ""
 
 
 def shape(value: Any) -> tuple[int, ...]:
     """The shape as plain numbers; of a Python number ``()``."""
-    return tuple(int(n) for n in getattr(value, "shape", ()))
+    return tuple(map(int, getattr(value, "shape", ())))
 
 
 def dtype_text(dtype: Any) -> str:
@@ -121,6 +127,8 @@ def dtype_text(dtype: Any) -> str:
 
 def is_finite(value: Any) -> bool:
     """Return whether it has no NaN and no infinity; True also for values that cannot be read."""
+    if not isinstance(value, PLAIN):
+        value = memory(value)
     if isinstance(value, PLAIN) and value.dtype.kind == "f" and value.size == 1:
         return math.isfinite(value.item())
     try:
@@ -151,8 +159,26 @@ def stored(value: Any) -> Any:
     return value._values() if "sparse_coo" in layout else value.values() if "sparse_csr" in layout else None
 
 
+def memory(value: Any) -> Any:
+    """Return the NumPy array of one of the library's own dense tensors on the CPU; everything else as it is.
+
+    Without a conversion, which asks the tensor a dozen questions for each number of a picture.
+    """
+    if not hasattr(type(value), "grad_fn"):
+        return value
+    try:
+        array = getattr(value, "_a", None)
+    except Exception:  # objects that cannot be read still get a picture
+        return value
+    if type(array) is np.ndarray or isinstance(array, np.generic):
+        return array if array.dtype.kind in "biufc" else value
+    return value
+
+
 def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
     """Return the value as a NumPy array; every n-th element if there are more than ``sample``."""
+    if not isinstance(value, PLAIN):
+        value = memory(value)
     if isinstance(value, PLAIN) and (sample is None or value.size <= sample):
         return np.asarray(value)
     if "sparse" in str(getattr(value, "layout", "")):
@@ -179,6 +205,8 @@ def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
 
 def is_near(value: Any, most: int) -> bool:
     """Return whether a tensor has at most ``most`` elements, and few if it has to be copied from another device."""
+    if not isinstance(value, PLAIN):
+        value = memory(value)
     if isinstance(value, PLAIN):
         return bool(value.size <= most)
     far = getattr(value, "is_cpu", True) is False or (hasattr(value, "get") and hasattr(value, "dtype"))
@@ -187,7 +215,7 @@ def is_near(value: Any, most: int) -> bool:
 
 def _is_written_out(value: Any, many: int) -> bool:
     shape = value.shape
-    return 0 < _size(value) <= many and len(shape) <= 2 and (len(shape) < 2 or shape[0] <= ROWS)
+    return 0 < math.prod(shape) <= many and len(shape) <= 2 and (len(shape) < 2 or shape[0] <= ROWS)
 
 
 def _size(value: Any) -> int:
@@ -315,5 +343,5 @@ def _written(flat: np.ndarray[Any, Any]) -> list[str]:
         return [printed(numbers[0])]
     decimals = not all(v == math.ceil(v) for v in numbers if math.isfinite(v))
     shown = [printed(v, decimals) for v in numbers]
-    longest = max((len(s) for s, v in zip(shown, numbers, strict=True) if math.isfinite(v) and v != 0), default=1)
+    longest = max([len(s) for s, v in zip(shown, numbers, strict=True) if math.isfinite(v) and v != 0], default=1)
     return [s.rjust(longest) for s in shown]

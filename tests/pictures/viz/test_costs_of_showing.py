@@ -1,0 +1,86 @@
+"""What a shown pass costs: calls inside of the package, layouts and classes that are made once, numbers read as is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd import viz
+from nbautograd._engine.core.tracing import traced
+from nbautograd.viz.notebook import arranging
+from tests import needs
+
+PACKAGE = os.path.dirname(nb.__file__) + os.sep
+MAX_CALLS = 7_000
+"""Of a pass of three operations that has been shown before, on Python 3.11; the limit only falls."""
+
+
+def shown(a: Any, b: Any) -> Any:
+    with traced():
+        y = (a * b + a).sum()
+    animation = viz.animate(y, namespace={"a": a, "b": b, "y": y})
+    animation._repr_mimebundle_()
+    return animation
+
+
+def test_a_shown_pass_makes_few_calls() -> None:
+    a, b = nb.tensor([1.0, 2.0], requires_grad=True), nb.tensor([3.0, 4.0], requires_grad=True)
+    for _ in range(2):
+        shown(a, b)
+    calls = 0
+
+    def count(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_code.co_filename.startswith(PACKAGE)
+
+    sys.setprofile(count)
+    try:
+        shown(a, b)
+    finally:
+        sys.setprofile(None)
+    assert 0 < calls <= MAX_CALLS
+
+
+@pytest.fixture
+def no_known_loops() -> Iterator[None]:
+    arranging._known_loop.cache_clear()
+    yield
+    arranging._known_loop.cache_clear()
+
+
+def test_the_grid_of_a_loop_is_laid_out_once_for_equal_passes(no_known_loops: None) -> None:
+    def loop() -> Any:
+        w, h = nb.tensor([0.5, 0.25], requires_grad=True), nb.ones(2)
+        with traced():
+            for _ in range(5):
+                h = (h * w).tanh()
+            y = h.sum()
+        return viz.animate(y, namespace={"w": w, "h": h, "y": y})
+
+    first = loop().data()
+    made = arranging._known_loop.cache_info().misses
+    assert made and loop().data()["svgs"] == first["svgs"]
+    assert arranging._known_loop.cache_info().misses == made
+
+
+def test_widgets_share_one_class() -> None:
+    needs.package("anywidget")
+    a, b = nb.tensor([1.0, 2.0], requires_grad=True), nb.tensor([3.0, 4.0], requires_grad=True)
+    one, other = shown(a, b).widget, shown(a, b).widget
+    assert type(one) is type(other)
+    assert one.traits().keys() == other.traits().keys() and one.model_id != other.model_id
+
+
+def test_a_picture_leaves_a_single_number_as_it_is() -> None:
+    w = nb.tensor(2.0, requires_grad=True)
+    y = w * w
+    assert isinstance(y._a, np.generic)
+    viz.animate(y, namespace={"w": w, "y": y}).data()
+    assert isinstance(y._a, np.generic)
