@@ -1,7 +1,7 @@
 """The state of autocast for each device, and the interception of the affected functions.
 
 The state belongs to the context, like gradient mode. While autocast is on in any context, only the functions of
-``policies.py`` are intercepted; while it is off everywhere, no function is.
+``policies.py`` are intercepted; while it is off everywhere, no function is, from its first call on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from nbautograd._engine.arrays.dtypes import bfloat16, dtype, float16, float32, float64
-from nbautograd._engine.compiler.interception import Handler, intercept, release
+from nbautograd._engine.compiler.interception import Handler, Interceptions
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.amp.policies import POLICIES, functions, inplace_methods
@@ -92,7 +92,7 @@ def restore(state: AutocastState) -> None:
         _contexts = max(0, _contexts + bool(state.devices) - before)  # a task that began in a region may end later
         _state.set(state)
         if (_contexts > 0) != was_on:
-            _switch(_contexts > 0)
+            _interceptions().switch(_contexts > 0)
             for listener in listeners:
                 listener()
 
@@ -108,16 +108,8 @@ def again(state: AutocastState) -> Iterator[None]:
         restore(before)
 
 
-def _switch(on: bool) -> None:
-    for function, handler in _handlers().items():
-        if on:
-            intercept(function, handler)
-        else:
-            release(function)
-
-
 @cache
-def _handlers() -> dict[Any, Handler]:
+def _interceptions() -> Interceptions:
     """Return the replacement of each function that autocast affects on some device."""
     policies: dict[Any, dict[str, str]] = {}
     methods: dict[Any, Handler] = {}
@@ -127,7 +119,7 @@ def _handlers() -> dict[Any, Handler]:
                 for function in functions(name):
                     policies.setdefault(function, {})[device] = policy
                 methods.update(dict.fromkeys(inplace_methods(name), _without))
-    return methods | {function: partial(_cast_and_call, chosen) for function, chosen in policies.items()}
+    return Interceptions(methods | {function: partial(_cast_and_call, chosen) for function, chosen in policies.items()})
 
 
 # -- a call ------------------------------------------------------------------------------------------------------------

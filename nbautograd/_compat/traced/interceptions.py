@@ -255,7 +255,7 @@ def recording(recorder: TraceRecorder) -> Iterator[None]:
         try:
             for function, handler in intercepted:
                 intercept(function, handler)
-                done.append(function)
+                done.append((function, handler))
 
             def tell(t: Tensor, known: bool) -> None:
                 if current.get() is recorder and not recorder.pauses:
@@ -274,6 +274,6 @@ def recording(recorder: TraceRecorder) -> Iterator[None]:
                 inplace.followers.remove(recorder)
             batched.tracer = former_tracer
             core_tensor.on_wrap(former_tell)
-            for function in reversed(done):
-                release(function)
+            for function, handler in reversed(done):
+                release(function, handler)
             current.reset(token)

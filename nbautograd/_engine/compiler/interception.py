@@ -7,9 +7,10 @@ object is exchanged here, so that every reference to the function calls the hand
 
 from __future__ import annotations
 
+import threading
 import types
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any
 
 from nbautograd._engine.compiler.inplace import inplace_code
@@ -17,11 +18,13 @@ from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.compiler.source import compiled
 from nbautograd._engine.core import dispatch_mode
 
-__all__ = ["Handler", "intercept", "is_intercepted", "release"]
+__all__ = ["Handler", "Interceptions", "intercept", "is_intercepted", "release"]
 
 Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 """A function called with the original function, and the arguments of the call."""
 
+_held: dict[Any, list[Handler]] = {}
+"""For each intercepted function its handlers; each is called in place of the one before it."""
 _usual: dict[Any, tuple[types.CodeType, Any, Any]] = {}
 """For each function with exchanged code: its code, its keyword defaults, and its wrapped function."""
 _ABSENT = object()
@@ -29,26 +32,21 @@ _ABSENT = object()
 
 def intercept(function: Any, handler: Handler) -> None:
     """Call ``handler(plain, args, kwargs)`` instead of ``function`` until ``release``."""
-    op = _declaration(function)
-    if op is not None:
-        op.interceptor = handler
-        op.divert(dispatch_mode.is_on_anywhere())
+    handlers = _held.setdefault(function, [])
+    if not handlers and _declaration(function) is None:
+        _exchange(function)
+    handlers.append(handler)
+    _call_handlers(function, handlers)
+
+
+def release(function: Any, handler: Handler) -> None:
+    """End the interception by a handler; the function's own code returns with the end of the last one."""
+    handlers = _held[function]
+    handlers.remove(handler)
+    if handlers:
+        _call_handlers(function, handlers)
         return
-    method_of = getattr(function, "__globals__", {}).get("OP")
-    if method_of is not None:
-        inplace_code(function, method_of)  # a method compiles itself once, which would replace this code
-    plain = types.FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    plain.__kwdefaults__ = function.__kwdefaults__
-    _usual[function] = function.__code__, function.__kwdefaults__, vars(function).get("__wrapped__", _ABSENT)
-    function.__wrapped__ = plain  # whose signature is the true one
-    function.__kwdefaults__ = {"_handler": handler, "_plain": plain}
-    function.__code__ = _diverted(len(function.__code__.co_freevars))
-
-
-def release(function: Any) -> None:
-    """Restore a function's own code."""
+    del _held[function]
     op = _declaration(function)
     if op is not None:
         op.interceptor = None
@@ -61,10 +59,89 @@ def release(function: Any) -> None:
         function.__wrapped__ = wrapped
 
 
+def _exchange(function: Any) -> None:
+    """Exchange the code of a function that is no operation itself."""
+    method_of = getattr(function, "__globals__", {}).get("OP")
+    if method_of is not None:
+        inplace_code(function, method_of)  # a method compiles itself once, which would replace this code
+    plain = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    plain.__kwdefaults__ = function.__kwdefaults__
+    _usual[function] = function.__code__, function.__kwdefaults__, vars(function).get("__wrapped__", _ABSENT)
+    function.__wrapped__ = plain  # whose signature is the true one
+    function.__kwdefaults__ = {"_plain": plain}
+    function.__code__ = _diverted(len(function.__code__.co_freevars))
+
+
+def _call_handlers(function: Any, handlers: list[Handler]) -> None:
+    """Let an intercepted function call the last handler, whose plain function calls the one before it."""
+    handler = handlers[0] if len(handlers) == 1 else partial(_call_all, tuple(handlers))
+    op = _declaration(function)
+    if op is not None:
+        op.interceptor = handler
+        op.divert(dispatch_mode.is_on_anywhere())
+    else:
+        function.__kwdefaults__ = {**function.__kwdefaults__, "_handler": handler}
+
+
+def _call_all(
+    handlers: tuple[Handler, ...], plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    for handler in handlers[:-1]:
+        plain = partial(_call_one, handler, plain)
+    return handlers[-1](plain, args, kwargs)
+
+
+def _call_one(handler: Handler, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    return handler(plain, args, kwargs)
+
+
+class Interceptions:
+    """Handlers of many functions, which are switched on and off together.
+
+    After they are switched off, a function keeps the code that calls its handler until its next call, which restores
+    its own code. So to switch them on again takes no longer than what was called in between.
+    """
+
+    def __init__(self, handlers: Mapping[Any, Handler]) -> None:
+        self.handlers, self.is_on = handlers, False
+        self._calls: dict[Any, Handler] = {function: partial(self._call, function) for function in handlers}
+        self._released = dict.fromkeys(handlers)
+        self._lock = threading.RLock()
+        _owners.update(dict.fromkeys(handlers, self))
+
+    def switch(self, on: bool) -> None:
+        """Call the handlers from now on, or no more."""
+        with self._lock:
+            self.is_on = on
+            for function in list(self._released) if on else ():
+                if self._calls[function] not in _held.get(function, ()):  # else an interrupt ended this loop before
+                    intercept(function, self._calls[function])
+                del self._released[function]
+
+    def rests(self, function: Any) -> bool:
+        """Return whether a function has the code that calls its handler, which is switched off."""
+        return not self.is_on and function not in self._released
+
+    def _call(self, function: Any, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.is_on:
+            return self.handlers[function](plain, args, kwargs)
+        with self._lock:
+            if self.rests(function):
+                release(function, self._calls[function])
+                self._released[function] = None
+        return plain(*args, **kwargs)
+
+
+_owners: dict[Any, Interceptions] = {}
+"""By function: those that may call a handler in its place."""
+
+
 def is_intercepted(function: Any) -> bool:
     """Return whether a handler is called for ``function``."""
-    op = _declaration(function)
-    return function in _usual if op is None else op.interceptor is not None
+    owner = _owners.get(function)
+    return len(_held.get(function, ())) > (owner is not None and owner.rests(function))
 
 
 @cache

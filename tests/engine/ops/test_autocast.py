@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
+from nbautograd._engine.compiler.interception import Handler, intercept, is_intercepted, release
 from nbautograd.amp import policies, state
 from tests import oracle
 
@@ -42,7 +43,7 @@ def test_the_lists_are_pytorchs(device: str, key: str) -> None:
 def test_cuda_rounds_and_widens(monkeypatch: pytest.MonkeyPatch) -> None:
     """CUDA's list, of which there is no oracle without CUDA: applied to the CPU's tensors."""
     monkeypatch.setitem(policies.POLICIES, "cpu", policies.POLICIES["cuda"])
-    state._handlers.cache_clear()
+    state._interceptions.cache_clear()
     try:
         x = nb.ones(2, 2)
         half = x.half()
@@ -59,19 +60,60 @@ def test_cuda_rounds_and_widens(monkeypatch: pytest.MonkeyPatch) -> None:
             with pytest.raises(RuntimeError, match="BCELoss are unsafe to autocast"):
                 nb.nn.functional.binary_cross_entropy(x, x)
     finally:
-        state._handlers.cache_clear()
+        state._interceptions.cache_clear()
     assert {kind: {t.dtype for t in tensors} for kind, tensors in results.items()} == {kind: {kind} for kind in results}
     assert {t.dtype for t in asked} == {nb.float16}
 
 
 def test_nothing_is_intercepted_outside() -> None:
-    functions = (nb.mm, nb.matmul, nb.nn.functional.linear, nb.Tensor.addmm_, nb.linalg.svd)
-    for function in functions:  # which compile themselves at the first call
-        codes = function.__code__
-        with nb.autocast("cpu"):
-            nb.ones(2, 2) @ nb.ones(2, 2)
-            assert function.__code__ is not codes or function in (nb.mm,)
-    before = [function.__code__ for function in functions]
-    with nb.autocast("cpu"), nb.autocast("cpu", enabled=False), nb.autocast("cpu"):
+    x = nb.ones(2, 2)
+    calls: dict[Any, tuple[Any, ...]] = {
+        nb.mm: (x, x), nb.matmul: (x, x), nb.nn.functional.linear: (x, x), nb.Tensor.addmm_: (x.clone(), x, x),
+        nb.linalg.svd: (x,),
+    }  # fmt: skip
+    for function, arguments in calls.items():  # the first call compiles it, or ends an earlier interception
+        function(*arguments)
+        code = function.__code__
+        for _ in range(2):
+            with nb.autocast("cpu"), nb.autocast("cpu", enabled=False), nb.autocast("cpu"):
+                assert is_intercepted(function) and function.__code__ is not code
+            assert not is_intercepted(function)
+            function(*arguments)
+            assert function.__code__ is code
+
+
+def test_a_second_region_exchanges_what_was_called_in_between() -> None:
+    x = nb.ones(2, 2)
+    with nb.autocast("cpu"):
         pass
-    assert [function.__code__ for function in functions] == before
+    nb.matmul(x, x)
+    kept, called = nb.linalg.svd.__code__, nb.matmul.__code__
+    with nb.autocast("cpu"):
+        assert nb.linalg.svd.__code__ is kept and nb.matmul.__code__ is not called
+        assert nb.matmul(x, x).dtype == nb.bfloat16
+    assert nb.matmul(x, x).dtype == nb.float32 and nb.matmul.__code__ is called
+
+
+def test_handlers_of_one_function_end_in_any_order() -> None:
+    def add(number: float) -> Handler:
+        return lambda plain, args, kwargs: plain(*args, **kwargs) + number
+
+    function, x = nb.quantile, nb.tensor([1.0, 3.0])
+    one, other = add(10.0), add(100.0)
+    with nb.autocast("cpu"):
+        intercept(function, one)
+        intercept(function, other)
+    assert function(x, 0.5) == 112.0  # autocast's handler, below them, has ended
+    release(function, one)
+    assert function(x, 0.5) == 102.0 and is_intercepted(function)
+    release(function, other)
+    assert function(x, 0.5) == 2.0 and not is_intercepted(function)
+
+
+def test_a_trace_in_a_region_leaves_both_whole() -> None:
+    x = nb.tensor([1.0, 3.0])
+    with nb.autocast("cpu"):
+        traced = nb.jit.trace(lambda x: x.exp() * 2, (x,), check_trace=False)
+        assert nb.matmul(x, x).dtype == nb.bfloat16
+    assert nb.matmul(x, x).dtype == nb.float32 and nb.quantile(x, 0.5) == 2.0
+    assert traced(x).dtype == nb.float32
