@@ -30,7 +30,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from nbautograd import protocol
 from nbautograd._engine.arrays import dtypes
@@ -146,8 +146,11 @@ class CompiledOp(OpSchema):
     def divert(self, on: bool) -> None:
         """Call ``dispatch`` for the function and its variants; or, unless there is an interceptor, their own code."""
         is_diverted = on or self.interceptor is not None
-        for function, plain in self._in_use:  # modes change by the thousand, and all operations with them
+        _DIRECT[self] = None  # until it is diverted wholly: an interrupt must not leave it forgotten
+        for function, plain in self._in_use:
             function.__code__ = _DIVERTED if is_diverted else plain.__code__
+        if is_diverted:
+            _DIRECT.pop(self, None)
 
     def _code(self, traced: bool, variant: str) -> types.CodeType:
         code = self._codes.get((traced, variant))
@@ -196,9 +199,7 @@ class CompiledOp(OpSchema):
         return is_one_step(expression_of(self.body), self.option_defaults())
 
     def code(self, kind: str) -> types.CodeType | None:
-        """Return the code of a variant of the function or the node, see ``library.source``; None if it does not
-        exist.
-        """
+        """Return the code of a variant, as ``library.source`` names it; None if it does not exist."""
         if kind in ("forward", "traced"):
             return self._code(kind == "traced", "")
         if kind == "operator":
@@ -210,16 +211,12 @@ class CompiledOp(OpSchema):
             return inplace_code(getattr(Tensor, self.name + "_", None), self)
         if not self.formulas:
             return None
-        variant, name = {
-            "backward": ("real", "vjp"),
-            "double_backward": ("real", "vjp_graph"),
-            "tiled": (TILED, "vjp"),
-        }[kind]
+        variants = {"backward": ("real", "vjp"), "double_backward": ("real", "vjp_graph"), "tiled": (TILED, "vjp")}
+        variant, name = variants[kind]
         if variant == TILED and self.kind != POINTWISE:
             return None
         vjp = getattr(self.node(variant), name)
-        code = getattr(vjp, "compile", lambda: vjp)().__code__
-        return code
+        return cast(types.CodeType, getattr(vjp, "compile", lambda: vjp)().__code__)
 
     def _set_defaults(self, function: Any) -> None:
         defaults = self.body.__defaults__ or ()
@@ -483,6 +480,9 @@ def _stub(declaration: CompiledOp) -> Any:
 
 _COMPILED: list[CompiledOp] = []
 """The operations that were called so far: any other takes the code for the present modes at its first call."""
+_DIRECT: dict[CompiledOp, None] = {}
+"""Those whose own code runs. The first mode diverts them; after the last one, each returns at its next call, so that a
+mode costs as much as the operations that are called around it, not as all that were ever called."""
 
 
 def _switch_tracing(on: bool) -> None:
@@ -491,9 +491,9 @@ def _switch_tracing(on: bool) -> None:
 
 
 def _switch_modes() -> None:
-    on = dispatch_mode.is_on_anywhere()
-    for declaration in _COMPILED:
-        declaration.divert(on)
+    if dispatch_mode.is_on_anywhere():
+        for declaration in [*_DIRECT]:
+            declaration.divert(True)
 
 
 tracing.on_switch(_switch_tracing)

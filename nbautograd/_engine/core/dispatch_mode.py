@@ -212,6 +212,8 @@ def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) 
     """Run an operation in the modes that act in this context."""
     modes = (*_process.modes, *_here.get())
     if not modes:
+        if op.interceptor is None and not is_on_anywhere():
+            _return_to_own_code(op)
         return plain(*args, **kwargs)
     call = plain
     for mode, around in dict.fromkeys(modes):
@@ -226,6 +228,13 @@ def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) 
             if isinstance(node, Node) and node._seq > begin:  # not that of an argument, returned unchanged
                 node_created(node, Call(op, args, kwargs, results))
     return result
+
+
+def _return_to_own_code(op: Any) -> None:
+    """End the detour of an operation that is called after the last mode has ended."""
+    with _lock:
+        if not is_on_anywhere():  # no other thread has begun a mode meanwhile
+            op.divert(False)
 
 
 def node_created(node: Node, call: Call | None = None) -> None:

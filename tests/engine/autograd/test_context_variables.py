@@ -115,7 +115,8 @@ def test_a_thread_that_did_not_ask_is_not_diverted() -> None:
         assert seen == ["mul"]
     finally:
         dispatch_mode.pop(watch)
-    assert not dispatch_mode.is_on_anywhere() and OPS["mul"].function.__code__ is code
+    assert not dispatch_mode.is_on_anywhere() and nb.mul(x, 2).tolist() == [2, 2]  # the next call ends the detour
+    assert OPS["mul"].function.__code__ is code
 
 
 def test_a_mode_that_acts_everywhere() -> None:

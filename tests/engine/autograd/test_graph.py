@@ -391,7 +391,23 @@ def test_modes_leave_the_operations_as_they_were():
         y = x * x
         assert op.OPS["mul"].function.__code__ is not code
         assert type(y.grad_fn).__name__ == "MulBackward0" and isinstance(y.grad_fn, op.OPS["mul"].node("real"))
+    _ = x * x  # the next call ends the detour
     assert op.OPS["mul"].function.__code__ is code
+
+
+def test_a_mode_changes_the_operations_that_are_called_around_it(monkeypatch):
+    x = nb.ones(2)
+    _ = x * x, x + x, x - x
+    changed = []
+    divert = op.CompiledOp.divert
+    monkeypatch.setattr(op.CompiledOp, "divert", lambda self, on: (changed.append((self.name, on)), divert(self, on)))
+    for _ in range(2):
+        with nb.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            _ = x * x
+        _ = x * x, x + x
+        changed.append("again")
+    second = changed[changed.index("again") + 1 : -1]
+    assert sorted(second) == [("add", False), ("add", True), ("mul", False), ("mul", True)]
 
 
 def test_hooks_that_hold_their_tensor_are_collected():
