@@ -305,9 +305,9 @@ def score(file: str | os.PathLike[str] | None = None) -> Score:
     solved = sum(state == "right" for state in states.values())
     reached = sum(points for state, points in _results.values() if state == "right")
     most = sum(points for _, points in _results.values())
-    print(say("exercise_score", solved=solved, of=len(states)))
+    print(say("exercise_score", solved=solved, n=len(states)))
     if most != len(states):
-        print(say("exercise_points", points=f"{reached:g}", of=f"{most:g}"))
+        print(say("exercise_points", points=f"{reached:g}", of=f"{most:g}", n=most))
     for number, state in states.items():
         print(f"  {number}  {say('exercise_is_' + state)}")
     found = Score(solved=solved, of=len(states), points=reached, most=most, exercises=states)

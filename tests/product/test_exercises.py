@@ -85,7 +85,7 @@ def test_dots_are_not_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     @exercise(1, 3, ...)
     def partly(*answers: Any) -> None: ...
 
-    assert "1 of 2 answers are still dots" in said_by(capsys)
+    assert "Answers that are still dots: 1 of 2." in said_by(capsys)
 
 
 def test_dots_in_an_index_are_code(capsys: pytest.CaptureFixture[str]) -> None:

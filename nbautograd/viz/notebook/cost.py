@@ -213,7 +213,8 @@ def _answer(
     total = summed(steps.values())
     name = one_line(name_in(names, root) or "out", 40)
     label = say(
-        "cost_label", name=name, n=total.count, parameters=count_text(total.parameters),
+        "cost_label", name=name, n=total.count,
+        parameters=say("cost_weights", n=total.parameters, count=count_text(total.parameters)),
         forward=count_text(total.flops), backward=count_text(total.backward_flops),
     )  # fmt: skip
     lines.append(say("memory_kept", name=name, size=bytes_text(total.nbytes), n=total.count))

@@ -150,8 +150,8 @@ def _told(kept: GraphMemory) -> list[str]:
     if kept.freed:
         lines.append(say("memory_freed", n=kept.freed, of=kept.operations))
     if kept.storages:
-        count = len(kept.storages)
-        lines.append(say("memory_count", n=kept.savings, storages=count, size=bytes_text(kept.shared)))
+        pieces = say("memory_pieces", n=len(kept.storages))
+        lines.append(say("memory_count", n=kept.savings, pieces=pieces, size=bytes_text(kept.shared)))
     if kept.backward and kept.total:
         at = node_name(kept.peak_at)
         forward, backward = bytes_text(max(kept.forward)), bytes_text(max(kept.backward))

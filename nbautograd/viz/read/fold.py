@@ -257,7 +257,7 @@ def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphMod
     drawn_for = {key: stand if (stand := stands.get(key, key)) in nodes else "" for key in model.by_id}
     inner = {one.id: segment.id for segment in closed for _, one in segment.inner() if one is not segment}
     ops = sum(node.kind == "op" for node in nodes.values())
-    said = say("folded", ops=len(model.order), drawn=ops, groups=say("in_groups", n=len(closed)))
+    said = say("folded", ops=len(model.order), n=ops, groups=say("in_groups", n=len(closed)))
     return GraphModel(
         tuple(nodes.values()),
         edges,

@@ -37,9 +37,10 @@ function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A text with numbers and names put into its places. */
-function fill(text, places) {
-  return String(text ?? "").replace(/\{(\w+)\}/g, (whole, name) => (name in places ? String(places[name]) : whole));
+/** The text of a key with numbers and names put into its places; for `n: 1`, the text of `key_1` if it exists. */
+function fill(texts, key, places = {}) {
+  const text = (places.n === 1 && texts[`${key}_1`]) || (texts[key] ?? key);
+  return String(text).replace(/\{(\w+)\}/g, (whole, name) => (name in places ? String(places[name]) : whole));
 }
 
 function s(tag, attributes = {}, ...children) {

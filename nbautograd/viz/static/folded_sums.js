@@ -88,7 +88,7 @@ function paintSums(stage, state, travelling) {
     const said = isSign ? number : `Σ ${number}`;
     const [center, middle] = middleOf(box), place = tile
       ? { x: center, y: box.y - 4, "text-anchor": "middle" } : { x: box.x - 4, y: middle + 4, "text-anchor": "end" };
-    const parts = [s("title", {}, fill(stage.texts.sum_of, { count })), s("text", place, said)];
+    const parts = [s("title", {}, fill(stage.texts, "sum_of", { count })), s("text", place, said)];
     const after = box.x + box.width + 4;
     if (count >= CURVE.least) parts.push(...curveOf(sizes, after, middle));
     stage.covers.append(s("g", { class: "nb-sum-of" }, ...parts));

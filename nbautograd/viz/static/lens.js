@@ -158,7 +158,7 @@ class Lens {
     if (!hooks.onpass) data.recorded = data.recorded.filter((step) => data.passes[step]); // a page has room for some
     const prefix = commonPrefix(data.leaves.map(({ name }) => name));
     for (const leaf of data.leaves) leaf.short = leaf.name.slice(prefix.length);
-    this.t = (key, places) => fill(texts[key] ?? key, places || {});
+    this.t = (key, places) => fill(texts, key, places);
     if (data.theme === "light" || data.theme === "dark") place.dataset.nbTheme = data.theme;
     this.build(place, texts);
     if (!data.steps.length) return;

@@ -171,7 +171,7 @@ class Panel {
 
   facts(id, node) {
     const { t, tiles } = this.player, result = !["op", "group", "pile"].includes(node.kind);
-    const members = () => [t(node.kind === "pile" ? "members_leaves" : "members_count", { count: node.members }),
+    const members = () => [t(node.kind === "pile" ? "members_leaves" : "members_count", { n: node.members }),
       node.times ? ` · ×${node.times}` : ""];
     return [
       ...rowIf(node.value, t(node.failed ? "shapes_given" : "value"), () => tiles.largeValue(id)

@@ -21,7 +21,7 @@ class Player {
     const texts = data.texts || {};
     this.data = data;
     this.hooks = hooks;
-    this.t = (key, places) => (places ? fill(texts[key] ?? key, places) : texts[key] ?? key);
+    this.t = (key, places) => fill(texts, key, places);
     this.history = new History(data.timeline);
     this.last = this.history.frames.length;
     this.plays = this.last > 0;

@@ -146,7 +146,7 @@ class Stage extends Camera {
     const text = `▸ ${inside.size}`, wide = 16 + 7 * text.length;
     const transform = `translate(${Math.max(box.x - 6, 2)} ${Math.max(box.y - 10, 2)})`;
     this.covers.append(s("g", { class: "nb-fold", "data-fold": id, transform },
-      s("title", {}, fill(this.texts.unfold, { count: inside.size })),
+      s("title", {}, fill(this.texts, "unfold", { count: inside.size })),
       s("rect", { width: wide, height: 18, rx: 9 }), s("text", { x: wide / 2, y: 13, "text-anchor": "middle" }, text)));
   }
 

@@ -12,7 +12,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "练习 {number}：还没有做。把省略号换成你的答案，再运行这两个单元格。",
     ),
     "exercise_dots": (
-        "{open} of {of} answers are still dots.",
+        "Answers that are still dots: {open} of {of}.",
         "{of} 个答案中还有 {open} 个是省略号。",
     ),
     "exercise_untouched": (
@@ -32,8 +32,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "无法检查这个答案。{kind}：{text}",
     ),
     "exercise_raised": ("{kind}: {text} (in: {line})", "{kind}：{text}（出错的一行：{line}）"),
-    "exercise_score": ("{solved} of {of} exercises solved.", "{of} 道练习中完成了 {solved} 道。"),
+    "exercise_score": ("{solved} of {n} exercises solved.", "{n} 道练习中完成了 {solved} 道。"),
+    "exercise_score_1": ("{solved} of {n} exercise solved.", "{n} 道练习中完成了 {solved} 道。"),
     "exercise_points": ("{points} of {of} points.", "得分 {points}，满分 {of}。"),
+    "exercise_points_1": ("{points} of {of} point.", "得分 {points}，满分 {of}。"),
     "exercise_file": ("The score is in the file {name}: hand it in.", "得分已写入文件 {name}，请提交该文件。"),
     "exercise_is_right": ("right", "正确"),
     "exercise_is_wrong": ("not yet", "还不对"),

@@ -158,6 +158,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{root} has {n} elements: the pass computes vᵀJ",
         "{root} 有 {n} 个元素：反向传播计算 vᵀJ",
     ),
+    "vjp_note_1": (
+        "{root} has {n} element: the pass computes vᵀJ",
+        "{root} 有 {n} 个元素：反向传播计算 vᵀJ",
+    ),
     "vjp_seed": (", with v = {name}", "，其中 v = {name}"),
     "vjp_title": ("vᵀJ for {name}, J = ∂{root}/∂{name}", "{name} 的 vᵀJ，J = ∂{root}/∂{name}"),
     "nothing_recorded": (
@@ -165,6 +169,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "没有可显示的内容：没有反向传播，最后的值也没有计算图。",
     ),
     "left_out": ("{n} steps are not shown", "有 {n} 步未显示"),
+    "left_out_1": ("{n} step is not shown", "有 {n} 步未显示"),
     # pictures
     "ledger_pass": ("pass", "次数"),
     "leaf_got": ("what each leaf got", "每个叶子节点得到什么"),
@@ -192,8 +197,12 @@ TEXTS: dict[str, tuple[str, str]] = {
     "rail_before": ("before", "之前"),
     "rail_after": ("after", "之后"),
     "folded": (
-        "folded: of {ops:,} operations {drawn:,} are drawn one by one, the others in {groups}",
-        "已折叠：共 {ops:,} 个运算，其中 {drawn:,} 个单独画出，其余归入 {groups}",
+        "folded: of {ops:,} operations {n:,} are drawn one by one, the others in {groups}",
+        "已折叠：共 {ops:,} 个运算，其中 {n:,} 个单独画出，其余归入 {groups}",
+    ),
+    "folded_1": (
+        "folded: of {ops:,} operations {n:,} is drawn by itself, the others in {groups}",
+        "已折叠：共 {ops:,} 个运算，其中 {n:,} 个单独画出，其余归入 {groups}",
     ),
     "in_groups": ("{n} groups", "{n} 个组"),
     "in_groups_1": ("one group", "一个组"),
@@ -234,11 +243,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     "line_of": ("{cell}, line {n}", "{cell}，第 {n} 行"),
     "see_above": ("see above", "见上"),
     "more_lines": ("… {n:,} more lines", "…… 另有 {n:,} 行"),
+    "more_lines_1": ("… {n} more line", "…… 另有 {n} 行"),
     "shortened": (
         'Shortened from {n:,} characters: .text has all of it, .save("pass.txt") writes it.',
         '由 {n:,} 个字符缩短而来：.text 是全文，.save("pass.txt") 可写入文件。',
     ),
     "more_nodes": ("… and {n:,} more nodes", "…… 另有 {n:,} 个节点"),
+    "more_nodes_1": ("… and {n} more node", "…… 另有 {n} 个节点"),
     "version_n": ("version {n}", "版本 {n}"),
     "version_written": ("version {n}, now {now}", "版本 {n}，现为 {now}"),
     "view_of_n": ("view of {name}", "{name} 的视图"),
@@ -291,6 +302,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "… and {n} more leaves: name some, as in %grads w, b, or a result, to see its leaves",
         "……还有 {n} 个叶子节点：可指定名称，如 %grads w, b，或指定某个结果以查看它的叶子节点",
     ),
+    "more_leaves_1": (
+        "… and {n} more leaf: name some, as in %grads w, b, or a result, to see its leaves",
+        "……还有 {n} 个叶子节点：可指定名称，如 %grads w, b，或指定某个结果以查看它的叶子节点",
+    ),
     "yes": ("yes", "是"),
     "no": ("no", "否"),
     "zeroed_now": ("zeroed now", "现已清零"),
@@ -318,8 +333,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{n} steps: {name} from {first} to {x}, height {y}, slope {slope}",
         "{n} 步：{name} 从 {first} 到 {x}，高度 {y}，斜率 {slope}",
     ),
+    "tangent_steps_1": (
+        "{n} step: {name} from {first} to {x}, height {y}, slope {slope}",
+        "{n} 步：{name} 从 {first} 到 {x}，高度 {y}，斜率 {slope}",
+    ),
     "tangent_row": ("height {y}, slope {slope}", "高度 {y}，斜率 {slope}"),
     "scatter": ("{n} points: {each}", "{n} 个点：{each}"),
+    "scatter_1": ("{n} point: {each}", "{n} 个点：{each}"),
     "scatter_of": ("{n} of {name}", "{name} {n} 个"),
     "scatter_and": (", ", "，"),
     "scatter_now": ("{words}; {said}", "{words}；{said}"),

@@ -48,6 +48,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{given!r} 不是数、数的列表或 None。",
     ),
     "practice_length": ("{name} has {n} elements, and its gradient, too.", "{name} 有 {n} 个元素，它的梯度也一样。"),
+    "practice_length_1": ("{name} has {n} element, and its gradient, too.", "{name} 有 {n} 个元素，它的梯度也一样。"),
     "practice_none": (
         "{name} is a leaf, but no gradient arrives: no recorded path leads from y to it.",
         "{name} 是叶子节点，但没有梯度到达：从 y 到它没有被记录的路径。",

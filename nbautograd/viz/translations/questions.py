@@ -54,15 +54,17 @@ TEXTS: dict[str, tuple[str, str]] = {
     "memory_backward": ("backward pass", "反向传播"),
     "memory_place": ("{cell}, line {n}: {text}", "{cell}，第 {n} 行：{text}"),
     "memory_count": (
-        "{n:,} saved tensors in {storages:,} pieces of memory; {size} of it are parameters and data, which stay",
-        "保存了 {n:,} 个张量，共 {storages:,} 块内存；其中 {size} 是参数和数据，不随计算图释放",
+        "{n:,} saved tensors in {pieces}; {size} of it are parameters and data, which stay",
+        "保存了 {n:,} 个张量，共 {pieces}；其中 {size} 是参数和数据，不随计算图释放",
     ),
+    "memory_pieces": ("{n:,} pieces of memory", "{n:,} 块内存"),
+    "memory_pieces_1": ("{n} piece of memory", "{n} 块内存"),
     "memory_count_1": (
         "one saved tensor; {size} of it are parameters and data, which stay",
         "保存了一个张量；其中 {size} 是参数和数据，不随计算图释放",
     ),
     "memory_freed": (
-        "a backward pass has already freed what {n:,} of {of:,} operations saved",
+        "a backward pass has already freed what operations saved: {n:,} of {of:,}",
         "{of:,} 个运算中有 {n:,} 个保存的值已被反向传播释放",
     ),
     "memory_peak": (
@@ -95,13 +97,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     "mark_time": ("the area of a mark is the time of its box, of both passes", "圆点的面积表示该框两个方向的总时间"),
     "mark_flops": ("the area of a mark is the FLOP of its box, of both passes", "圆点的面积表示该框两个方向的 FLOP"),
     "cost_label": (
-        "{name}: {n:,} operations, {parameters} parameters, {forward} FLOP forward, {backward} FLOP backward",
-        "{name}：{n:,} 个运算，{parameters} 个参数，前向 {forward} FLOP，反向 {backward} FLOP",
+        "{name}: {n:,} operations, {parameters}, {forward} FLOP forward, {backward} FLOP backward",
+        "{name}：{n:,} 个运算，{parameters}，前向 {forward} FLOP，反向 {backward} FLOP",
     ),
     "cost_label_1": (
-        "{name}: one operation, {parameters} parameters, {forward} FLOP forward, {backward} FLOP backward",
-        "{name}：一个运算，{parameters} 个参数，前向 {forward} FLOP，反向 {backward} FLOP",
+        "{name}: one operation, {parameters}, {forward} FLOP forward, {backward} FLOP backward",
+        "{name}：一个运算，{parameters}，前向 {forward} FLOP，反向 {backward} FLOP",
     ),
+    "cost_weights": ("{count} parameters", "{count} 个参数"),
+    "cost_weights_1": ("{count} parameter", "{count} 个参数"),
     "cost_whole": (
         "forward: {whole} ms, of which {inside} ms in operations with a gradient; the rest is Python and watching",
         "前向：{whole} 毫秒，其中 {inside} 毫秒在有梯度的运算中；其余是 Python 和观察",
@@ -208,6 +212,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "why_norm": ("norm {value}", "范数 {value}"),
     "why_more_paths": ("… and {n:,} more paths", "…… 另有 {n:,} 条路径"),
+    "why_more_paths_1": ("… and {n} more path", "…… 另有 {n} 条路径"),
     "why_left_out": ("… {n:,} operations …", "…… {n:,} 个运算 ……"),
     "why_freed": (
         "the graph of {root} is freed, and not every value was noted: ask before the pass, or keep it with "
@@ -253,6 +258,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "dead ReLU: {n:,} of {of:,} units are 0 for every sample{line}",
         "死亡的 ReLU：{of:,} 个单元中有 {n:,} 个对每个样本都是 0{line}",
     ),
+    "why_dead_1": (
+        "dead ReLU: its {of} unit is 0 for every sample{line}",
+        "死亡的 ReLU：仅有的 {of} 个单元对每个样本都是 0{line}",
+    ),
     "why_ends": ("{share} of the results of {name} are saturated{line}", "{name} 的结果有 {share} 已饱和{line}"),
     "diff_label": (
         "{a} and {b}: {n:,} operations match, {one:,} only in {a}, {other:,} only in {b}",
@@ -263,6 +272,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{a} 与 {b}：{n} 个运算相同，{one:,} 个只在 {a} 中，{other:,} 个只在 {b} 中",
     ),
     "diff_none": ("{a} and {b} are alike: {n:,} operations", "{a} 与 {b} 相同：{n:,} 个运算"),
+    "diff_none_1": ("{a} and {b} are alike: {n} operation", "{a} 与 {b} 相同：{n} 个运算"),
     "diff_only": ("only in {name}: {what}", "只在 {name} 中：{what}"),
     "diff_shape": ("another shape, {one} and {other}: {what}", "形状不同，{one} 与 {other}：{what}"),
     "diff_value": (

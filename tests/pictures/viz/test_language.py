@@ -13,6 +13,7 @@ from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz import language, translations
 
+ENGLISH = translations.ENGLISH
 VIZ = Path(language.__file__).parent
 assert translations.ENGLISH["bad_at"]  # which loads the texts that are loaded late
 
@@ -76,6 +77,28 @@ def test_one_of_something_is_said_as_one() -> None:
     assert (language.say("op_count", n=1), language.say("op_count", n=2)) == ("1 operation", "2 operations")
     ones = {key.removesuffix("_1") for key in translations.ENGLISH if key.endswith("_1")}
     assert ones and ones <= set(translations.ENGLISH)
+
+
+COUNTS = "n|count|of|size|storages|open|solved|points|rows|columns|ops|drawn|limit|budget|parameters|wrong|left"
+SEVERAL = {  # which is said of two or more only
+    "bad_count", "bead", "block_means", "card_every", "cut", "memory_checkpoint_steps", "memory_runs",
+    "n_passes", "n_products", "n_terms", "not_shown", "not_zeroed", "one_way", "paths_sum",
+    "rest_paths", "rest_sum", "several_edges", "shortened", "smaller", "sum_of", "terms", "torch_partly",
+    "vector_which", "why_accumulated", "why_left_out", "why_line", "why_zero",
+}  # fmt: skip
+
+
+def test_every_text_with_a_count_has_one_for_a_count_of_one() -> None:
+    """``say`` and the player's ``fill`` take ``key_1`` where ``n`` is 1: "1 operation runs"."""
+    counted = {
+        key: text
+        for key, text in ENGLISH.items()
+        if not key.endswith("_1")
+        if re.search(rf"{{({COUNTS})(?::,)?}} (?:more |saved )?(?!is\b|mixes\b|pass\b)[a-z]+s\b", text)
+    }
+    assert len(counted) > 40 and counted.keys() >= SEVERAL
+    assert {key: told for key, told in counted.items() if key not in SEVERAL and f"{key}_1" not in ENGLISH} == {}
+    assert language.say("group_step", name="f", what="neg", n=1) == "f (neg): 1 operation runs."
 
 
 def chinese_only(text: str, names: set[str]) -> set[str]:

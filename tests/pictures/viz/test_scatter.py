@@ -98,7 +98,7 @@ def test_looking_changes_nothing() -> None:
 
 
 def test_the_plainest_pictures() -> None:
-    assert repr(viz.scatter(np.zeros((1, 2)))) == "1 points: 1 of 0"
+    assert repr(viz.scatter(np.zeros((1, 2)))) == "1 point: 1 of 0"
     assert "<use" not in drawing(viz.scatter([[0, 0], [0, 1]], [True, False], lambda p: p @ torch.ones(2)))
 
 
