@@ -319,8 +319,10 @@ def op(
         public = declaration.name
         OPS[public] = declaration
         namesake = (node or "").lower().startswith(public.removesuffix("_over").replace("_", ""))
-        if node and formulas and (namesake or node not in protocol.declared):
-            protocol.declared[node] = functools.partial(declaration.node, "real")
+        if node and formulas:  # PyTorch's node may stand for several operations
+            made = protocol.declared[f"{node}.{public}"] = functools.partial(declaration.node, "real")
+            if namesake or node not in protocol.declared:
+                protocol.declared[node] = made
         function = declaration.function = _stub(declaration)
         docstrings.describe_operation(
             function, body, pointwise, declaration.accepts, declaration.floating, declaration.has_out

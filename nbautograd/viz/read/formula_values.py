@@ -86,7 +86,7 @@ def kept_operands(node: Any) -> dict[str, Any]:
             value = _copied(attribute(node, attribute_name))
             operands[name] = _signed(value) if name.startswith("dim") or name == "ignore_index" else value
     if not hasattr(node, "formula_slots"):
-        from nbautograd.viz.read import pytorch_operands  # only of use under PyTorch
+        from nbautograd.viz.read import pytorch_operands
 
         pytorch_operands.add_to(operands, node, node_name(node))
     if operands.get("reduction") in _REDUCTIONS:

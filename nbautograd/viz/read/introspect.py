@@ -30,8 +30,6 @@ __all__ = [
     "window_of",
 ]
 
-_SCALAR_FORMS = {"MulBackward1": "MulBackward0", "DivBackward1": "DivBackward0"}
-"""Nodes of PyTorch's for an argument that is a Python number, which need no declaration of their own."""
 _KINDS = ("tensor", "pre", "post", "accumulated")
 
 
@@ -84,11 +82,13 @@ def sequence(node: Any) -> int | None:
 
 
 def declared(node: Any, name: str) -> Any:
-    """Return the class with symbol, inputs and formulas of a node: its own, or nbautograd's of the same name."""
+    """Return the class with symbol, inputs and formulas of a node: its own, or ours of the same name."""
     cls = type(node)
     if hasattr(cls, "formulas"):
         return cls
-    declaration = protocol.declaration(_SCALAR_FORMS.get(name, name))
+    from nbautograd.viz.read import pytorch_operands
+
+    declaration = protocol.declaration(pytorch_operands.declared_as(node, name))
     return cls if declaration is None else declaration()
 
 

@@ -11,18 +11,47 @@ import numpy as np
 
 from nbautograd.viz.read import introspect, values
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "declared_as"]
+
+_OTHER_NAMES = {
+    "MulBackward1": "MulBackward0", "DivBackward1": "DivBackward0", "AddBackward1": "AddBackward0",
+    "SubBackward1": "SubBackward0", "LerpBackward1": "LerpBackward0", "TransposeBackward1": "TransposeBackward0",
+    "NormBackward1": "LinalgVectorNormBackward0", "SqueezeBackward4": "SqueezeBackward0",
+    "ReshapeAliasBackward0": "ViewBackward0",
+    "SafeSoftmaxBackward0": "SoftmaxBackward0", "CtcLossBackward1": "CtcLossBackward0",
+    "ConstantPadNdBackward0": "ConstantPadNdBackward0.constant_pad", "IndexAddBackward0": "IndexAddBackward0.index_add",
+    "RenormBackward0": "",
+}  # fmt: skip
+"""Nodes of PyTorch's that have no declaration of their own, and those of which another operation shares the name."""
+_FORMS: dict[str, tuple[str, dict[Any, str]]] = {
+    "ConvolutionBackward0": ("transposed", {True: "conv_input"}),
+    "NativeBatchNormBackward0": ("training", {False: "_batch_norm_eval"}),
+    "EmbeddingBagBackward0": ("mode", {2: "_bag_max"}),
+    "RreluWithNoiseBackward0": ("training", {False: "_rrelu_mean"}),
+    "GeluBackward0": ("approximate", {"tanh": "_gelu_tanh"}),
+    "ScatterReduceBackward0": ("reduce", {kind: f"scatter_{kind}" for kind in ("mean", "prod", "amax", "amin")}),
+    "IndexReduceBackward0": ("reduce", {kind: f"index_{kind}" for kind in ("mean", "amax", "amin")}),
+}
+"""Nodes of PyTorch's that stand for several operations: by which option, and the operation's name."""
 
 _NAMES = {
     "ignored": "ignore_index", "padding": "padding_idx", "by_frequency": "scale_grad_by_freq", "stop": "end",
     "index": "indices", "kernel": "kernel_size", "mask": "attn_mask", "low": "min", "high": "max",
-    "result": "inverse", "factor": "upscale_factor",
+    "result": "inverse", "factor": "upscale_factor", "limit": "threshold",
 }  # fmt: skip
 
 
 _NUMBERS = ("other", "weight", "base")  # operands that may be Python numbers instead of tensors
 _UNBOUNDED = {"low": -math.inf, "high": math.inf}
+_BOUNDS = {"low": "min_val", "high": "max_val"}
 _PADS = {"ReflectionPad": "reflect", "ReplicationPad": "replicate"}
+
+
+def declared_as(node: Any, name: str) -> str:
+    """Return the name under which the operation of a node is declared, or nothing."""
+    option, forms = _FORMS.get(name, ("", {}))
+    form = forms.get(introspect.attribute(node, f"_saved_{option}")) if option else None
+    return f"{name}.{form}" if form else _OTHER_NAMES.get(name, name)
 
 
 def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
@@ -33,6 +62,13 @@ def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
     for own, bound in _UNBOUNDED.items():
         if operands.get(own, 0) is None:
             operands[own] = bound
+    for own, theirs in _BOUNDS.items():
+        if theirs in operands:
+            operands[own] = operands[theirs]
+    if isinstance(operands.get("index"), int) and operands["index"] >= 2**63:  # kept without its sign
+        operands["index"] -= 2**64
+    if "downscale_factor" in operands:
+        operands["factor"] = operands["downscale_factor"]
     if name.startswith("Pow") and isinstance(operands.get("input"), (int, float)):
         operands["base"] = operands["input"]
     for own in _NUMBERS:
@@ -48,6 +84,9 @@ def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
         operands["correction"] = 1
     if name.startswith("Cumsum"):
         operands["reverse"] = False
+    for start, add in _ADDERS.items():
+        if name.startswith(start):
+            add(operands, node)
     for start, mode in _PADS.items():
         if name.startswith(start):
             sides = operands["padding"]
@@ -58,6 +97,7 @@ def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
     elif "split_sizes" in operands:
         operands["sections"] = list(operands["split_sizes"])
     if name.startswith("Index") and isinstance(operands.get("indices"), (tuple, list)):
+        operands.pop("index")  # in formulas, the function of this name
         operands["key"] = tuple(slice(None) if part is None else values.host(part) for part in operands["indices"])
     if name.startswith("NativeBatchNorm") and operands.get("training") is False:  # the means are not of this batch
         operands["result1"] = operands["running_mean"]
@@ -104,6 +144,7 @@ def _add_windows(operands: dict[str, Any]) -> None:
     operands["options"] = *sides, operands["count_include_pad"], operands["divisor_override"]
 
 
+_Array = np.ndarray[Any, Any]
 _Shape = tuple[int, ...]
 _Norm = tuple[_Shape, _Shape, _Shape, _Shape]
 """The input as rows, the dimensions of these over which the mean is taken, and the shapes of the weight."""
@@ -126,6 +167,149 @@ def _group(operands: dict[str, Any], shape: _Shape) -> _Norm:
     return (shape[0], groups, math.prod(shape[1:]) // groups), (2,), wide, (channels,)
 
 
+def _add_pads(operands: dict[str, Any], node: Any) -> None:
+    """Add the sizes of a padding by a number, in the order of the dimensions."""
+    sides = operands["pad"]
+    operands["pads"] = tuple(zip(sides[::2], sides[1::2], strict=True))[::-1]
+
+
+def _add_tables(operands: dict[str, Any], node: Any) -> None:
+    """Add the weights of an interpolation: for each dimension a matrix from old elements to new ones."""
+    name, old, new = introspect.node_name(node), operands["self_sym_sizes"], operands["output_size"]
+    given = [operands.get(f"scales_{letter}") for letter in "dhw"[3 - len(new) :]]
+    scales = [operands.get("scales")] if len(new) == 1 else given
+    tables = []
+    for dim, (m, scale) in enumerate(zip(new, scales, strict=True), len(old) - len(new)):
+        n = old[dim]
+        weights = _interpolated(name, n, m, 1 / scale if scale else n / m, bool(operands.get("align_corners")))
+        tables.append((dim, np.broadcast_to(np.arange(n), (m, n)), weights))
+    operands["tables"] = tuple(tables)
+    operands["input"] = SimpleNamespace(shape=tuple(old))
+
+
+def _cubic(distance: _Array, a: float) -> _Array:
+    """Keys's kernel of convolution (1981)."""
+    x = np.abs(distance)
+    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.asarray(np.where(x <= 1, near, np.where(x < 2, far, 0)))
+
+
+def _interpolated(name: str, n: int, m: int, scale: float, align: bool) -> _Array:
+    """The weights of ``n`` elements in ``m`` interpolated ones."""
+    i, old = np.arange(m), np.arange(n)
+    if "Nearest" in name:
+        return np.asarray(np.eye(n)[np.minimum(((i + 0.5 * ("Exact" in name)) * scale).astype(int), n - 1)])
+    step = (n - 1) / max(m - 1, 1) if align else scale
+    at = i * step if align else (i + 0.5) * scale - 0.5
+    if name.endswith("AaBackward0"):  # a kernel that is wider for a smaller image
+        center = (i + 0.5) * step - 0.5
+        distance = (old - center[:, None]) / max(step, 1.0)
+        weights = _cubic(distance, -0.5) if "Bicubic" in name else np.maximum(1 - np.abs(distance), 0)
+        return np.asarray(weights / weights.sum(1, keepdims=True))
+    if "Bicubic" not in name:
+        return np.asarray(np.maximum(1 - np.abs(np.clip(at, 0, n - 1)[:, None] - old), 0))
+    low, weights = np.floor(at).astype(int), np.zeros((m, n))
+    for k in range(-1, 3):
+        np.add.at(weights, (i, np.clip(low + k, 0, n - 1)), _cubic(at - low - k, -0.75))
+    return weights
+
+
+def _add_grid(operands: dict[str, Any], node: Any) -> None:
+    """Add the options of ``grid_sample``, by their names."""
+    mode = ("bilinear", "nearest", "bicubic")[operands["interpolation_mode"]]
+    outside = ("zeros", "border", "reflection")[operands["padding_mode"]]
+    operands["options"] = mode, outside, operands["align_corners"]
+    operands["orders"] = (0,) * operands["grid"].shape[-1]
+
+
+def _add_base(operands: dict[str, Any], node: Any) -> None:
+    """Add the points that an affine map moves: (x, y, 1) of each."""
+    n, _, *size = operands["size"]
+    ends = [1.0 if operands["align_corners"] else 1 - 1 / max(m, 1) for m in size]
+    axes = [np.linspace(-end, end, m) if m > 1 else np.zeros(1) for end, m in zip(ends, size, strict=True)]
+    points = [axis.reshape(-1) for axis in np.meshgrid(*axes, indexing="ij")[::-1]]
+    dtype = introspect.attribute(node, "_input_metadata")[0].dtype
+    operands["base"] = np.stack([*points, np.ones_like(points[0])], 1).astype(str(dtype).rpartition(".")[2])
+    operands["theta"] = SimpleNamespace(shape=(n, len(size), len(size) + 1))
+
+
+def _add_bags(operands: dict[str, Any], node: Any) -> None:
+    """Add the bag of each row, and its weight."""
+    index, offsets, padding = operands["indices"], operands["offsets"], operands["padding_idx"]
+    rows, columns = operands["weight_sym_argsize_0"], (introspect.result_shape(node, 0) or (0, 0))[-1]
+    bag = np.searchsorted(offsets, np.arange(index.size), "right") - 1
+    counted = (index != padding).astype(np.float32)
+    given, sizes = operands["per_sample_weights"], np.bincount(bag, counted)
+    weights = counted if given is None else counted * given
+    count = np.bincount(index, minlength=rows)[:, None]
+    if operands["weight"] is None:
+        operands["weight"] = SimpleNamespace(shape=(rows, columns))
+    operands |= {
+        "index": index,
+        "bag": bag,
+        "weights": weights / np.maximum(sizes, 1)[bag] if operands["mode"] == 1 else weights,
+        "frequency": 1 / np.maximum(count, 1) if operands["scale_grad_by_freq"] else None,
+    }
+    if operands["mode"] == 2:
+        operands |= {"rows": operands["result3"], "filled": (operands["result2"] > 0)[:, None].astype(np.float32)}
+
+
+def _add_slopes(operands: dict[str, Any], node: Any) -> None:
+    """Add the slopes, which are drawn while the operation runs."""
+    operands["noise"] = values.host(introspect.attribute(node, "_saved_noise"))
+    operands["slope"] = (operands["lower"] + operands["upper"]) / 2
+
+
+def _add_home(operands: dict[str, Any], node: Any) -> None:
+    """Add the layout of a viewed tensor, if its elements lie in order."""
+    shape = introspect.result_shape(*node.next_functions[0]) or ()
+    strides = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+    layout = introspect.declared(node, introspect.node_name(node)).formula_value
+    operands["home"] = layout("Geometry(shape, strides, 0)", {"shape": shape, "strides": strides})
+    operands["storage_offset"] = operands["storage_offset"] or 0
+
+
+def _add_shape(name: str, slot: int) -> Callable[[dict[str, Any], Any], None]:
+    """Add the shape of an input that is not kept, as the operation before it knows it."""
+
+    def add(operands: dict[str, Any], node: Any) -> None:
+        shape = introspect.result_shape(*node.next_functions[slot])
+        if name not in operands and shape is not None:
+            operands[name] = SimpleNamespace(shape=shape, dtype=np.dtype("float32"))
+
+    return add
+
+
+def _add_blocks(operands: dict[str, Any], node: Any) -> None:
+    operands["tensors"] = SimpleNamespace(shape=[introspect.result_shape(*edge) for edge in node.next_functions])
+
+
+def _add_results(*names: str) -> Callable[[dict[str, Any], Any], None]:
+    """Add results by their numbers."""
+
+    def add(operands: dict[str, Any], node: Any) -> None:
+        operands |= {f"result{i}": operands[name] for i, name in enumerate(names)}
+        operands.setdefault("A", operands.get("input"))
+
+    return add
+
+
+_ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
+    "ConstantPadNd": _add_pads,
+    "Upsample": _add_tables,
+    "GridSampler": _add_grid,
+    "AffineGridGenerator": _add_base,
+    "EmbeddingBag": _add_bags,
+    "RreluWithNoise": _add_slopes,
+    "AsStrided": _add_home,
+    "IndexPut": _add_shape("values", 1),
+    "BlockDiag": _add_blocks,
+    "LinalgSvd": _add_results("U", "S", "Vh"),
+    "LinalgEigh": _add_results("eigenvalues", "eigenvectors"),
+    "LinalgQr": _add_results("Q", "R"),
+    "LinalgCholeskyEx": _add_results("L"),
+    "LinalgMatrixExp": _add_results(),
+}
 _NORMS: dict[str, Callable[[dict[str, Any], _Shape], _Norm]] = {
     "NativeBatchNorm": _batch, "NativeLayerNorm": _layer, "NativeGroupNorm": _group,
 }  # fmt: skip

@@ -1,6 +1,6 @@
-"""Choose the sentence about an operation's effect on the elements of a gradient: one for each family of operations.
+"""Choose the sentence about an operation's effect on the elements of a gradient: one for each family.
 
-The numbers of an element come from the formula itself (see ``terms``); the sentence explains them.
+The numbers come from the formula itself (see ``terms``); the sentence explains them.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ def story_of(name: str, parameter: str, kind: str, permutes: bool, pair: str, sh
     if own == "Mv" and kind == MATRIX:
         return f"story_{_VECTOR}"
     story = _BY_NAME.get(f"{own}.{parameter}") or _BY_NAME.get(own)
+    if story == "norm" and kind == DIAGONAL:  # not of this batch
+        story = None
     if story is None and kind == MOVE:
         story = "places" if permutes else "places_some"
     if story is None:

@@ -149,21 +149,27 @@ class Camera extends Viewport {
     this.show();
   }
 
-  /** The place for a text beside a node where it covers least of other boxes and of the texts on edges. */
+  /** The place for a text beside a node: over no box, and least of edges and their texts. */
   freePlace(id, { width, height }, labels) {
     const box = this.box(id), [x, y] = middleOf(box), [, , fw, fh] = this.full;
     const above = box.y - height / 2 - 4, below = box.y + box.height + height / 2 + 6;
     const left = box.x + box.width / 2 - width / 2, right = box.x + box.width / 2 + width / 2;
     const taken = [...this.find.keys()].filter((key) => key.startsWith("node ")).map((key) => this.box(key.slice(5)));
+    const nodes = taken.length;
     taken.push(...[...labels].map(([edge, text]) => this.labelBox(edge, text)));
+    const paths = [...this.find].filter(([key]) => key.startsWith("flow ")).map(([, path]) => path);
+    const points = paths.flatMap((path) => Array.from({ length: 9 }, (_, i) =>
+      path.getPointAtLength(path.getTotalLength() * i / 8)));
+    const inside = (own, at) => at.x > own.x && at.x < own.x + width && at.y > own.y && at.y < own.y + height;
     const cost = ([cx, cy]) => {
       const own = { x: cx - width / 2, y: cy - height / 2, width, height };
       const whole = { x: 0, y: 0, width: fw, height: fh };
       return width * height - shared(own, whole) + Math.hypot(cx - x, cy - y) / 10
-        + taken.filter(Boolean).reduce((sum, other) => sum + shared(own, other), 0);
+        + taken.reduce((sum, other, i) => sum + (other ? shared(own, other) * (i < nodes ? 12 : 1) : 0), 0)
+        + 100 * points.filter((at) => inside(own, at)).length;
     };
     const spots = [[x, above], [x, below], [left, above], [right, above], [left, below], [right, below],
-      [x, above - 26], [x, below + 26]];
+      [x, above - 26], [x, below + 26], [box.x + box.width + width / 2 + 8, y], [box.x - width / 2 - 8, y]];
     return spots.reduce((best, spot) => (cost(spot) < cost(best) ? spot : best));
   }
 }

@@ -42,15 +42,16 @@ class History {
 
   /**
    * The closed group in whose step a frame is shown, if there is one. What is added to the `.grad` of a leaf beside the
-   * group, while the group runs, belongs to the same step.
+   * group, or of a pile of them, while the group runs, belongs to the same step; else a pile has steps of its own.
    */
   groupAt(k, view) {
     const { backward, kind, node, scene } = this.frames[k - 1] || {}, own = see(view, node);
     if (!view || node === undefined || !OF_GROUPS.includes(kind)) return "";
     const name = (group) => `${scene} ${backward} ${group}`;
-    if (isGroup(view.nodes[own])) return name(own);
+    const is = (id, what) => view.nodes[id]?.kind === what;
+    if (is(own, "group")) return name(own);
     if (kind === "op") return "";
-    const isLeaf = (frame) => frame?.kind === "accumulate" && !isGroup(view.nodes[see(view, frame.node)]);
+    const isLeaf = (frame) => frame?.kind === "accumulate" && !is(see(view, frame.node), "group");
     const near = (by) => {
       let at = k + by;
       while (isLeaf(this.frames[at - 1])) at += by;
@@ -58,7 +59,8 @@ class History {
       return same && OF_GROUPS.includes(frame.kind) && see(view, frame.node);
     };
     const before = near(-1);
-    return before && isGroup(view.nodes[before]) && before === near(1) ? name(before) : "";
+    if (before && is(before, "group") && before === near(1)) return name(before);
+    return is(own, "pile") ? name(own) : "";
   }
 
   /** The first frame of the step that ends with, or holds, a frame. */
@@ -149,8 +151,8 @@ class History {
     let joins = false;
     this.frames.slice(0, index).forEach((frame, i) => {
       if (frame.scene !== scene) return;
-      const aside = view && frame.kind === "accumulate" && see(view, frame.node) === frame.node
-        && this.groupAt(i + 1, view) !== "" && !isGroup(view.nodes[frame.node]);
+      const group = view && frame.kind === "accumulate" ? this.groupAt(i + 1, view) : "";
+      const aside = group !== "" && !group.endsWith(` ${see(view, frame.node)}`);
       this.advance(state, frame, view, joins, aside);
       joins = this.together(i + 1, view);
       state.frame = frame;

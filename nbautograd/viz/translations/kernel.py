@@ -158,18 +158,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{root} has {n} elements: the pass computes vᵀJ",
         "{root} 有 {n} 个元素：反向传播计算 vᵀJ",
     ),
-    "vjp_note_1": (
-        "{root} has {n} element: the pass computes vᵀJ",
-        "{root} 有 {n} 个元素：反向传播计算 vᵀJ",
-    ),
     "vjp_seed": (", with v = {name}", "，其中 v = {name}"),
     "vjp_title": ("vᵀJ for {name}, J = ∂{root}/∂{name}", "{name} 的 vᵀJ，J = ∂{root}/∂{name}"),
     "nothing_recorded": (
         "Nothing to show: no backward pass ran, and the last value has no graph.",
         "没有可显示的内容：没有反向传播，最后的值也没有计算图。",
     ),
-    "left_out": ("{n} steps are not shown", "有 {n} 步未显示"),
-    "left_out_1": ("{n} step is not shown", "有 {n} 步未显示"),
+    "left_out": ("steps not shown: {n}", "有 {n} 步未显示"),
     # pictures
     "ledger_pass": ("pass", "次数"),
     "leaf_got": ("what each leaf got", "每个叶子节点得到什么"),
@@ -299,12 +294,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "col_grad_now": (".grad now", "现在的 .grad"),
     "added_all": ("all of it", "全部"),
     "more_leaves": (
-        "… and {n} more leaves: name some, as in %grads w, b, or a result, to see its leaves",
-        "……还有 {n} 个叶子节点：可指定名称，如 %grads w, b，或指定某个结果以查看它的叶子节点",
-    ),
-    "more_leaves_1": (
-        "… and {n} more leaf: name some, as in %grads w, b, or a result, to see its leaves",
-        "……还有 {n} 个叶子节点：可指定名称，如 %grads w, b，或指定某个结果以查看它的叶子节点",
+        "… and {n} more: name some, as in %grads w, b, or a result, to see its leaves",
+        "……还有 {n} 个：可指定名称，如 %grads w, b，或指定某个结果以查看它的叶子节点",
     ),
     "yes": ("yes", "是"),
     "no": ("no", "否"),

@@ -84,7 +84,7 @@ SEVERAL = {  # which is said of two or more only
     "bad_count", "bead", "block_means", "card_every", "cut", "memory_checkpoint_steps", "memory_runs",
     "n_passes", "n_products", "n_terms", "not_shown", "not_zeroed", "one_way", "paths_sum",
     "rest_paths", "rest_sum", "several_edges", "shortened", "smaller", "sum_of", "terms", "torch_partly",
-    "vector_which", "why_accumulated", "why_left_out", "why_line", "why_zero",
+    "vector_which", "vjp_note", "why_accumulated", "why_left_out", "why_line", "why_zero",
 }  # fmt: skip
 
 

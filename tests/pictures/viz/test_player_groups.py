@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 
 import nbautograd as nb
 from nbautograd import viz
+from nbautograd._engine.core import tracing
 from nbautograd.viz.notebook import export
 from nbautograd.viz.notebook.api import Picture
 from nbautograd.viz.read import fold
@@ -36,6 +37,26 @@ def test_groups_fold_and_open_without_a_kernel(open_page: Any) -> None:
     page.click(".nb-closer")
     expect(page.locator(".nb-node.nb-group")).to_have_count(1)
     assert page.troubles == []
+
+
+def test_a_pile_of_leaves_beside_a_group_does_not_cut_its_step(open_page: Any) -> None:
+    """While the group runs, its leaves get their ``.grad`` one after the other."""
+    with tracing.traced():
+        weights = [nb.tensor(1.0 + i / 100, requires_grad=True) for i in range(48)]
+        x = nb.tensor(1.0, requires_grad=True)
+        y = x
+        for w in weights:
+            y = nb.tanh(y * w)
+    page = open_page(viz.animate(y, namespace={"x": x, "y": y}), viewport={"width": 1280, "height": 700})
+    expect(page.locator(".nb-leaf.nb-group")).to_have_count(1)
+    assert int(page.locator(".nb-slider").get_attribute("max")) <= 12  # not 99
+    page.press(".nb-player", "End")
+    merged = []
+    while step_of(page) > 1:
+        page.keyboard.press("ArrowLeft")
+        merged.append(page.locator(".nb-caption").text_content())
+    several = [said for said in merged if "operations that run: " in said]
+    assert len(several) == 1 and re.search(r"run: 9\d; leaves that get their \.grad: 4\d\.", several[0]), merged
 
 
 def test_a_group_of_a_pass_is_one_step_and_opens(open_page: Any) -> None:

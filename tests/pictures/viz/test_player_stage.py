@@ -159,14 +159,18 @@ def test_the_controls_are_in_one_row(pages: dict[str, Path], window: Any, width:
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
 
 
-def test_a_hook_covers_no_number_and_the_edge_shows_what_passed_it(pages: dict[str, Path], window: Any) -> None:
-    page = show(window, pages["hooked"])
+@pytest.mark.parametrize("width", [400, 1280])
+def test_a_hook_covers_nothing_and_the_edge_shows_what_passed_it(
+    pages: dict[str, Path], window: Any, width: int
+) -> None:
+    page = show(window, pages["hooked"], width)
     page.locator(".nb-slider").fill("4")
     expect(page.locator(".nb-hook")).to_have_text("⚓ [ 4., −8., 12.]→ [ 1., −1.,  1.]".replace(" ", "\u00a0"))
     covered = page.evaluate("""() => {
         const hook = document.querySelector('.nb-hook').getBoundingClientRect();
         const labels = [...document.querySelectorAll('.nb-label')].filter(e => e.textContent);
-        return labels.map(e => e.getBoundingClientRect())
+        const drawn = document.querySelectorAll('.nb-node > .nb-shape, .nb-stage [data-cells]');
+        return [...labels, ...drawn].map(e => e.getBoundingClientRect())
             .filter(b => b.x < hook.right && hook.x < b.right && b.y < hook.bottom && hook.y < b.bottom).length;
     }""")
     assert covered == 0

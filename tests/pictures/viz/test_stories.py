@@ -202,6 +202,57 @@ def test_pytorchs_programs_write_out_their_elements(program: Callable[[Any], Any
     assert told <= ({"", "numbers_complex"} if program.__name__ == "complex_numbers" else {""})
 
 
+_IMAGE, _VECTOR, _ROWS = (1, 2, 3, 3), (5,), (5, 3)
+_PYTORCHS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
+    "pad": (lambda F, x: F.pad(x, (1, 1, 0, 2)), (_IMAGE,)),
+    "nearest": (lambda F, x: F.interpolate(x, scale_factor=2), (_IMAGE,)),
+    "nearest-exact": (lambda F, x: F.interpolate(x, size=(5, 4), mode="nearest-exact"), (_IMAGE,)),
+    "linear": (lambda F, x: F.interpolate(x, size=5, mode="linear"), ((1, 2, 3),)),
+    "bilinear": (lambda F, x: F.interpolate(x, scale_factor=2, mode="bilinear"), (_IMAGE,)),
+    "corners": (lambda F, x: F.interpolate(x, size=(4, 5), mode="bilinear", align_corners=True), (_IMAGE,)),
+    "antialias": (lambda F, x: F.interpolate(x, size=(2, 2), mode="bilinear", antialias=True), (_IMAGE,)),
+    "bicubic": (lambda F, x: F.interpolate(x, size=(5, 5), mode="bicubic"), (_IMAGE,)),
+    "trilinear": (lambda F, x: F.interpolate(x, scale_factor=2, mode="trilinear"), ((1, 1, 2, 2, 2),)),
+    "grid": (lambda F, x, at: F.grid_sample(x, at.tanh(), align_corners=False), (_IMAGE, (1, 2, 2, 2))),
+    "affine": (lambda F, x: F.affine_grid(x, (1, 1, 2, 2), align_corners=False), ((1, 2, 3),)),
+    "bag of means": (lambda F, w: F.embedding_bag(w.new_tensor([[1, 2], [4, 1]]).long(), w), (_ROWS,)),
+    "bag of maxima": (lambda F, w: F.embedding_bag(w.new_tensor([[1, 2]]).long(), w, mode="max"), (_ROWS,)),
+    "bag of sums": (
+        lambda F, w, s: F.embedding_bag(w.new_tensor([[1, 2]]).long(), w, mode="sum", per_sample_weights=s),
+        (_ROWS, (1, 2)),
+    ),
+    "transposed": (lambda F, x, w: F.conv_transpose2d(x, w, stride=2), (_IMAGE, (2, 3, 2, 2))),
+    "evaluation": (lambda F, x: F.batch_norm(x, x.new_zeros(2), x.new_ones(2) * 2), (_IMAGE,)),
+    "slopes": (lambda F, x: F.rrelu(x, training=True), (_VECTOR,)),
+    "one slope": (lambda F, x: F.rrelu(x), (_VECTOR,)),
+    "limits": (lambda F, x: F.hardtanh(x) + F.relu6(x) + F.threshold(x, 0.1, 2.0), (_VECTOR,)),
+    "from the end": (lambda F, x: x.select(0, -1), (_VECTOR,)),
+    "strided": (lambda F, x: x.as_strided((2, 2), (2, 1)), (_VECTOR,)),
+    "largest": (lambda F, x: x.new_zeros(4).scatter_reduce(0, x.new_tensor([1] * 5).long(), x, "amax"), (_VECTOR,)),
+    "written": (lambda F, x: x.new_zeros(9).index_put((x.new_tensor(range(5)).long(),), x), (_VECTOR,)),
+    "unshuffled": (lambda F, x: F.pixel_unshuffle(x, 3), (_IMAGE,)),
+    "joined": (lambda F, x: F.cosine_embedding_loss(x, x * 2, x.new_ones(5)), (_ROWS,)),
+    "distances": (lambda F, x: F.triplet_margin_loss(x, x + 1, x * 2), (_ROWS,)),
+    "singular values": (lambda F, x: x.svd()[1], (_ROWS,)),
+}
+"""Operations of PyTorch's whose nodes keep other things than ours, or stand for several of ours."""
+
+
+@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize("name", _PYTORCHS)
+def test_pytorchs_nodes_that_keep_other_things_write_out_their_elements(name: str, watched: bool) -> None:
+    torch = needs.package("torch")
+    torch.manual_seed(0)
+    call, shapes = _PYTORCHS[name]
+    leaves = [torch.randn(shape, requires_grad=True) for shape in shapes]
+    with viz.watch() if watched else nullcontext():
+        root = call(torch.nn.functional, *leaves)
+    seed = torch.cos(torch.arange(float(root.numel()))).reshape(root.shape)
+    frames = [frame for frame in viz.animate(root, seed).timeline.frames if frame.kind == "op"]
+    assert frames and all(frame.chain for frame in frames)
+    assert {step.told for frame in frames for step in frame.chain} == {""}
+
+
 # -- names -------------------------------------------------------------------------------------------------------------
 
 

@@ -143,7 +143,7 @@ def test_many_leaves_are_cut_with_a_note_and_those_with_a_gradient_come_first() 
     names["w77"].sum().backward()
     table = viz.grads(namespace=names)
     assert len(table) == 40 and table.rows[0][0] == "w77" and table.rows[1][0] == "w0"
-    assert repr(table).splitlines()[-1].startswith("… and 60 more leaves") and "… and 60 more" in table._repr_html_()
+    assert repr(table).splitlines()[-1].startswith("… and 60 more: name") and "… and 60 more" in table._repr_html_()
     assert "… and 60 more" in repr(viz.zero_grads(namespace=names)) and names["w77"].grad is None
 
 
