@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import types
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import cache, partial, update_wrapper
 from typing import Any
 
 from nbautograd._engine.compiler.inplace import inplace_code
@@ -24,18 +24,23 @@ Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 """A function called with the original function, and the arguments of the call."""
 
 _held: dict[Any, list[Handler]] = {}
-"""For each intercepted function its handlers; each is called in place of the one before it."""
+"""For each intercepted function its handlers: each is called in place of the one before it, the last one first."""
 _usual: dict[Any, tuple[types.CodeType, Any, Any]] = {}
 """For each function with exchanged code: its code, its keyword defaults, and its wrapped function."""
 _ABSENT = object()
 
 
-def intercept(function: Any, handler: Handler) -> None:
-    """Call ``handler(plain, args, kwargs)`` instead of ``function`` until ``release``."""
+def intercept(function: Any, handler: Handler, outside: bool = False) -> None:
+    """Call ``handler(plain, args, kwargs)`` instead of ``function`` until ``release``.
+
+    :param outside: if True, ``plain`` calls the handlers that the function has; otherwise they call this one.
+    """
+    if function in _owners:
+        _owners[function].restore(function)  # so that ``plain`` is the function itself, also for who keeps it
     handlers = _held.setdefault(function, [])
     if not handlers and _declaration(function) is None:
         _exchange(function)
-    handlers.append(handler)
+    handlers.insert(len(handlers) if outside else 0, handler)
     _call_handlers(function, handlers)
 
 
@@ -89,7 +94,7 @@ def _call_all(
     handlers: tuple[Handler, ...], plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     for handler in handlers[:-1]:
-        plain = partial(_call_one, handler, plain)
+        plain = update_wrapper(partial(_call_one, handler, plain), plain)
     return handlers[-1](plain, args, kwargs)
 
 
@@ -117,7 +122,7 @@ class Interceptions:
             self.is_on = on
             for function in list(self._released) if on else ():
                 if self._calls[function] not in _held.get(function, ()):  # else an interrupt ended this loop before
-                    intercept(function, self._calls[function])
+                    intercept(function, self._calls[function], outside=True)
                 del self._released[function]
 
     def rests(self, function: Any) -> bool:
@@ -127,11 +132,15 @@ class Interceptions:
     def _call(self, function: Any, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.is_on:
             return self.handlers[function](plain, args, kwargs)
+        self.restore(function)
+        return plain(*args, **kwargs)
+
+    def restore(self, function: Any) -> None:
+        """Return a function to its own code, if its handler is switched off."""
         with self._lock:
             if self.rests(function):
                 release(function, self._calls[function])
                 self._released[function] = None
-        return plain(*args, **kwargs)
 
 
 _owners: dict[Any, Interceptions] = {}

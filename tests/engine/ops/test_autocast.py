@@ -117,3 +117,20 @@ def test_a_trace_in_a_region_leaves_both_whole() -> None:
         assert nb.matmul(x, x).dtype == nb.bfloat16
     assert nb.matmul(x, x).dtype == nb.float32 and nb.quantile(x, 0.5) == 2.0
     assert traced(x).dtype == nb.float32
+
+
+def test_a_trace_records_the_casts_of_a_region_around_it_or_inside() -> None:
+    """Of functions, too, that a trace calls as a whole, as ``quantile``."""
+
+    def program(T: Any) -> Any:
+        x = T.arange(9.0).reshape(3, 3) / 8
+
+        def inside(x: Any) -> Any:
+            with T.autocast("cpu"):
+                return T.quantile(x.bfloat16(), 0.5), (x @ x).dtype == T.bfloat16
+
+        with T.autocast("cpu"):
+            around = T.jit.trace(lambda x: T.quantile(x.bfloat16(), 0.5), (x,))
+        return around(x), inside(x)[0], T.jit.trace(lambda x: inside(x)[0], (x,))(x), inside(x)[1]
+
+    oracle.close(program(nb), oracle.answer(program))
