@@ -194,7 +194,7 @@ def _group_size(node: Node) -> tuple[float, float]:
 def _rows_width(state: LeafState, grid: Grid | None = None) -> float:
     """Return the width of a leaf's row in a state: a tile, or else a text."""
     tiled = LEAD + grid.size[0] if grid is not None else 0.0
-    arriving, grad = (width(cut_lines(text), 11.5, mono=True) for text in (state.arriving, state.held))
+    arriving, grad = [width(cut_lines(text), 11.5, mono=True) for text in (state.arriving, state.held)]
     came = tiled if grid is not None and state.arriving_tile >= 0 else arriving + 2 * 7.1
     held = tiled if grid is not None and state.grad != "None" else grad + LEAD
     return max(came + width(state.count, SMALLEST) + 14, held)

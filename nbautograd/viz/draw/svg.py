@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
 from nbautograd.viz.draw.boxes import (
@@ -373,9 +374,10 @@ class _Picture:
         state = self.state.leaves.get(node.id, LeafState(count=say("count_of", n=0, of=node.arrivals), grad=node.grad))
         high = box.height - head_height(node, self.tiles.grids.get(f"{node.id}:value"))
         top, left, right = box.y + box.height - high, box.x + 0.75, box.x + box.width
-        fill = LIGHT["grad-bg" if state.waits else "leaf-bg"]
+        waits = state.waits
+        fill = LIGHT["grad-bg" if waits else "leaf-bg"]
         self.out.append(
-            f'<rect class="nb-arriving{" nb-some" * state.waits}" data-slot="{node.id}:row" x="{_n(left)}" '
+            f'<rect class="nb-arriving{" nb-some" * waits}" data-slot="{node.id}:row" x="{_n(left)}" '
             f'y="{_n(top)}" width="{_n(box.width - 1.5)}" height="{_n(high - 0.75)}" rx="7" fill="{fill}"/>'
         )
         self.out.append(
@@ -384,11 +386,11 @@ class _Picture:
         )
         came, held = self.tiles.in_rows(node, state)
         y, x, at = top + 15, box.x + PAD, box.x + PAD + LEAD
-        if state.waits or not self.tiles.painted:
+        if waits or not self.tiles.painted:
             self.arriving(node, state, came, (x, y, right - PAD, at, top, high))
-        if state.waits and self.tiles.painted:
+        if waits and self.tiles.painted:
             return
-        self.out.append(f'<g class="nb-holds"{HIDDEN * state.waits}>')
+        self.out.append(f'<g class="nb-holds"{HIDDEN * waits}>')
         color = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
         grad = ".grad" if is_tiled(held) else f".grad {state.held}"
         self.put(x, y, grad, "nb-grad", color, 11.5, mono=True, slot=f"{node.id}:grad", indent=6)
@@ -472,14 +474,18 @@ class _Picture:
 
 def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
     """The inside of a text element with as many lines as the text has; spaces keep their width."""
-    rows = [row.replace(" ", "\u00a0") for row in drawn(cut_lines(text)).split("\n")]
-    if len(rows) == 1:
-        return escape(rows[0])
-    first = -DOWN / 2 * (len(rows) - 1) if middle else 0.0
-    rows = [rows[0], *(NBSP * indent + row for row in rows[1:])]
-    lead = [first, *[DOWN] * (len(rows) - 1)]
-    parts = (f'<tspan x="{_n(x)}" dy="{_n(d)}">{escape(row)}</tspan>' for d, row in zip(lead, rows, strict=True))
-    return "".join(parts)
+    first, *rest = _rows(text)
+    if not rest:
+        return first
+    lead = -DOWN / 2 * len(rest) if middle else 0.0
+    rows = [(lead, first), *[(DOWN, NBSP * indent + row) for row in rest]]
+    return "".join([f'<tspan x="{_n(x)}" dy="{_n(down)}">{row}</tspan>' for down, row in rows])
+
+
+@lru_cache(maxsize=2048)  # a number is in each drawing of a pass
+def _rows(text: str) -> tuple[str, ...]:
+    """Return the lines of a text, escaped."""
+    return tuple([escape(row.replace(" ", NBSP)) for row in drawn(cut_lines(text)).split("\n")])
 
 
 def _tip(node: Node) -> str:
