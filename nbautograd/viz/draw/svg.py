@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
 from nbautograd.viz.draw.boxes import (
@@ -30,6 +29,7 @@ from nbautograd.viz.draw.boxes import (
     is_alarming,
     is_beside,
     label_size,
+    markup_lines,
     measure,
     name_text,
     name_width,
@@ -43,7 +43,6 @@ from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP, SANS_MARKUP, SMALLEST
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
-from nbautograd.viz.read.numbers import drawn
 from nbautograd.viz.read.tiles import Tile, is_tiled
 
 __all__ = ["draw"]
@@ -374,8 +373,7 @@ class _Picture:
         state = self.state.leaves.get(node.id, LeafState(count=say("count_of", n=0, of=node.arrivals), grad=node.grad))
         high = box.height - head_height(node, self.tiles.grids.get(f"{node.id}:value"))
         top, left, right = box.y + box.height - high, box.x + 0.75, box.x + box.width
-        waits = state.waits
-        fill = LIGHT["grad-bg" if waits else "leaf-bg"]
+        fill = LIGHT["grad-bg" if (waits := state.waits) else "leaf-bg"]
         self.out.append(
             f'<rect class="nb-arriving{" nb-some" * waits}" data-slot="{node.id}:row" x="{_n(left)}" '
             f'y="{_n(top)}" width="{_n(box.width - 1.5)}" height="{_n(high - 0.75)}" rx="7" fill="{fill}"/>'
@@ -474,18 +472,12 @@ class _Picture:
 
 def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
     """The inside of a text element with as many lines as the text has; spaces keep their width."""
-    first, *rest = _rows(text)
+    first, *rest = markup_lines(text)
     if not rest:
         return first
     lead = -DOWN / 2 * len(rest) if middle else 0.0
     rows = [(lead, first), *[(DOWN, NBSP * indent + row) for row in rest]]
     return "".join([f'<tspan x="{_n(x)}" dy="{_n(down)}">{row}</tspan>' for down, row in rows])
-
-
-@lru_cache(maxsize=2048)  # a number is in each drawing of a pass
-def _rows(text: str) -> tuple[str, ...]:
-    """Return the lines of a text, escaped."""
-    return tuple([escape(row.replace(" ", NBSP)) for row in drawn(cut_lines(text)).split("\n")])
 
 
 def _tip(node: Node) -> str:
