@@ -376,8 +376,9 @@ class Timeline:
         frames = [{k: v for k, v in plain(frame).items() if v not in ("", (), {})} for frame in self.frames]
         for frame in frames:
             for part in (*frame.get("leaves", {}).values(), *frame.get("ledger", {}).values(), *frame.get("chain", ())):
-                for key in [key for key, value in part.items() if value == -1 or (key in OPTIONAL and not value)]:
-                    del part[key]
+                for key, value in list(part.items()):
+                    if value == -1 or (key in OPTIONAL and not value):
+                        del part[key]
             if frame["count"] == 1:
                 del frame["count"]
         shorten(frames)

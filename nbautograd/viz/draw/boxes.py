@@ -10,9 +10,10 @@ from functools import lru_cache
 from nbautograd.viz.capture.timeline import LeafState
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, Grid, grid_of
 from nbautograd.viz.draw.theme import SMALLEST
-from nbautograd.viz.escape import fit, fit_path, width
+from nbautograd.viz.escape import escape, fit, fit_path, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.numbers import drawn
 from nbautograd.viz.read.tiles import Tile
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "is_alarming",
     "is_beside",
     "label_size",
+    "markup_lines",
     "measure",
     "name_text",
     "name_width",
@@ -194,10 +196,16 @@ def _group_size(node: Node) -> tuple[float, float]:
 def _rows_width(state: LeafState, grid: Grid | None = None) -> float:
     """Return the width of a leaf's row in a state: a tile, or else a text."""
     tiled = LEAD + grid.size[0] if grid is not None else 0.0
-    arriving, grad = (width(cut_lines(text), 11.5, mono=True) for text in (state.arriving, state.held))
+    arriving, grad = [width(cut_lines(text), 11.5, mono=True) for text in (state.arriving, state.held)]
     came = tiled if grid is not None and state.arriving_tile >= 0 else arriving + 2 * 7.1
     held = tiled if grid is not None and state.grad != "None" else grad + LEAD
     return max(came + width(state.count, SMALLEST) + 14, held)
+
+
+@lru_cache(maxsize=2048)  # a number is in each drawing of a pass
+def markup_lines(text: str) -> tuple[str, ...]:
+    """Return the lines of a text as an SVG has them."""
+    return tuple([escape(row.replace(" ", "\u00a0")) for row in drawn(cut_lines(text)).split("\n")])
 
 
 def label_size(text: str) -> tuple[float, float]:

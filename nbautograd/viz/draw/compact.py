@@ -72,7 +72,8 @@ def compact(svg: str, *, follows: bool) -> str:
     body = first + "".join([written[look] + text for look, text in zip(parts[::2], parts[1::2], strict=True)])
     declared: dict[str, list[str]] = {}
     for rule, names in rules.items():
-        declared.setdefault(",".join(names), []).append(_declared(*rule))
+        what, value = rule
+        declared.setdefault(",".join(names), []).append(f"{what}:{value}{'px' * (what == 'font-size')}")
     light = [f"{names}{{{';'.join(each)}}}" for names, each in declared.items()]
     if follows:
         for paint in dict.fromkeys(PAINT.findall(body)):
@@ -122,8 +123,3 @@ def _name(number: int) -> str:
     """
     rest, last = divmod(number, 26)
     return (_name(rest) if rest else "") + chr(ord("a") + last)
-
-
-def _declared(name: str, value: str) -> str:
-    """Return an attribute as a declaration of CSS, where sizes have a unit."""
-    return f"{name}:{value}{'px' * (name == 'font-size')}"

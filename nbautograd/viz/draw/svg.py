@@ -29,6 +29,7 @@ from nbautograd.viz.draw.boxes import (
     is_alarming,
     is_beside,
     label_size,
+    markup_lines,
     measure,
     name_text,
     name_width,
@@ -42,7 +43,6 @@ from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP, SANS_MARKUP, SMALLEST
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
-from nbautograd.viz.read.numbers import drawn
 from nbautograd.viz.read.tiles import Tile, is_tiled
 
 __all__ = ["draw"]
@@ -373,9 +373,9 @@ class _Picture:
         state = self.state.leaves.get(node.id, LeafState(count=say("count_of", n=0, of=node.arrivals), grad=node.grad))
         high = box.height - head_height(node, self.tiles.grids.get(f"{node.id}:value"))
         top, left, right = box.y + box.height - high, box.x + 0.75, box.x + box.width
-        fill = LIGHT["grad-bg" if state.waits else "leaf-bg"]
+        fill = LIGHT["grad-bg" if (waits := state.waits) else "leaf-bg"]
         self.out.append(
-            f'<rect class="nb-arriving{" nb-some" * state.waits}" data-slot="{node.id}:row" x="{_n(left)}" '
+            f'<rect class="nb-arriving{" nb-some" * waits}" data-slot="{node.id}:row" x="{_n(left)}" '
             f'y="{_n(top)}" width="{_n(box.width - 1.5)}" height="{_n(high - 0.75)}" rx="7" fill="{fill}"/>'
         )
         self.out.append(
@@ -384,11 +384,11 @@ class _Picture:
         )
         came, held = self.tiles.in_rows(node, state)
         y, x, at = top + 15, box.x + PAD, box.x + PAD + LEAD
-        if state.waits or not self.tiles.painted:
+        if waits or not self.tiles.painted:
             self.arriving(node, state, came, (x, y, right - PAD, at, top, high))
-        if state.waits and self.tiles.painted:
+        if waits and self.tiles.painted:
             return
-        self.out.append(f'<g class="nb-holds"{HIDDEN * state.waits}>')
+        self.out.append(f'<g class="nb-holds"{HIDDEN * waits}>')
         color = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
         grad = ".grad" if is_tiled(held) else f".grad {state.held}"
         self.put(x, y, grad, "nb-grad", color, 11.5, mono=True, slot=f"{node.id}:grad", indent=6)
@@ -472,14 +472,12 @@ class _Picture:
 
 def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
     """The inside of a text element with as many lines as the text has; spaces keep their width."""
-    rows = [row.replace(" ", "\u00a0") for row in drawn(cut_lines(text)).split("\n")]
-    if len(rows) == 1:
-        return escape(rows[0])
-    first = -DOWN / 2 * (len(rows) - 1) if middle else 0.0
-    rows = [rows[0], *(NBSP * indent + row for row in rows[1:])]
-    lead = [first, *[DOWN] * (len(rows) - 1)]
-    parts = (f'<tspan x="{_n(x)}" dy="{_n(d)}">{escape(row)}</tspan>' for d, row in zip(lead, rows, strict=True))
-    return "".join(parts)
+    first, *rest = markup_lines(text)
+    if not rest:
+        return first
+    lead = -DOWN / 2 * len(rest) if middle else 0.0
+    rows = [(lead, first), *[(DOWN, NBSP * indent + row) for row in rest]]
+    return "".join([f'<tspan x="{_n(x)}" dy="{_n(down)}">{row}</tspan>' for down, row in rows])
 
 
 def _tip(node: Node) -> str:

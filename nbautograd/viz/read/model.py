@@ -232,7 +232,7 @@ class GraphModel:
     @property
     def short_label(self) -> str:
         """The label without the operations."""
-        roots = ", ".join(self.by_id[r].name for r in self.roots[:4]) + (", …" if len(self.roots) > 4 else "")
+        roots = ", ".join([self.by_id[r].name for r in self.roots[:4]]) + (", …" if len(self.roots) > 4 else "")
         return f"{roots} → {say('leaf_count', n=self._counted[0])}"
 
     @cached_property

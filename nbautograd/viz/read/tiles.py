@@ -161,4 +161,6 @@ def _means(matrix: np.ndarray[Any, Any]) -> tuple[float | str, ...]:
 
 def _cells(matrix: np.ndarray[Any, Any]) -> tuple[float | str, ...]:
     numbers = matrix.reshape(-1).tolist()
+    if all(map(math.isfinite, numbers)):
+        return tuple(numbers)
     return tuple([v if math.isfinite(v) else str(v) for v in numbers])

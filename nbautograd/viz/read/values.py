@@ -62,8 +62,6 @@ def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
     """Return the text, and whether it has each element instead of a summary."""
     if not isinstance(value, PLAIN):
         value = memory(value)
-    if many and (alone := _alone(value)):
-        return alone, True
     written = many and _few(value, many, True) or ""
     whole = bool(written)
 
@@ -87,7 +85,7 @@ def inline(value: Any, many: int = MANY) -> str:
     """
     if not isinstance(value, PLAIN):
         value = memory(value)
-    known = many and (_alone(value) or _few(value, many, False))
+    known = many and _few(value, many, False)
     return known or _safely(lambda: _text(value, many, rows=False))
 
 
@@ -238,7 +236,10 @@ def _alone(value: Any) -> str:
 
 def _few(value: Any, many: int, rows: bool) -> str:
     """The numbers of a small array, which are the same in each step that it appears in; empty for anything else."""
-    if not isinstance(value, PLAIN) or value.dtype.kind not in "biuf" or not _is_written_out(value, many):
+    kind = value.dtype.kind if isinstance(value, PLAIN) else ""
+    if kind == "f" and value.shape in ((), (1,)):
+        return printed(value.item())
+    if not kind or kind not in "biuf" or not _is_written_out(value, many):
         return ""
     return _few_written(value.tobytes(), value.dtype, value.shape, rows)
 
