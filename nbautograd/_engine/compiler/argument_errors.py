@@ -23,7 +23,9 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import is_pytorchs, kind_of
 
 __all__ = [
+    "CALL_ERRORS",
     "USUAL",
+    "answer_error",
     "check_option",
     "check_options",
     "name_operation",
@@ -66,19 +68,33 @@ def with_argument_errors(function: F) -> F:
             check_options(function, options, args, kwargs)
         try:
             return function(*args, **kwargs)
-        except (AttributeError, TypeError) as error:
-            if (answer := offer(public, args, kwargs)) is not UNHANDLED:
+        except CALL_ERRORS as error:
+            if (answer := answer_error(error, public, function, args, kwargs)) is not UNHANDLED:
                 return answer
-            if isinstance(error, AttributeError):
-                from nbautograd._engine.compiler.argument_kinds import check_arguments  # after an error only
-
-                check_arguments(function, args, kwargs)
-            raise
-        except errors.INPUT_ERRORS as error:
-            errors.name_operation(error, function.__name__)
             raise
 
     return public  # type: ignore[return-value]
+
+
+CALL_ERRORS = (AttributeError, TypeError, *errors.INPUT_ERRORS)
+
+
+def answer_error(error: Exception, public: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Offer a failed call to the classes of its arguments, or name the function in the error.
+
+    :returns: an argument's answer, or UNHANDLED.
+    :raises TypeError: an argument does not match its annotation, which PyTorch's operations see before all else.
+    """
+    is_call = isinstance(error, (AttributeError, TypeError))
+    if is_call and (answer := offer(public, args, kwargs)) is not UNHANDLED:
+        return answer
+    if isinstance(error, AttributeError) or not is_call and function.__module__.startswith("nbautograd._engine.ops"):
+        from nbautograd._engine.compiler.argument_kinds import check_arguments  # after an error only
+
+        check_arguments(function, args, kwargs)
+    if not is_call:
+        errors.name_operation(error, function.__name__)
+    return UNHANDLED
 
 
 def _is_int(value: Any) -> bool:
@@ -154,7 +170,7 @@ def options_of(function: Callable[..., Any]) -> Options:
 
 _READ_BY_PYTHON = {
     "bool": ("get_infos", "recompute_scale_factor", "reduce", "return_indices", "size_average"),
-    "str": ("reduction",),
+    "str": ("mode", "padding_mode", "reduction"),
 }
 """By annotation, options that PyTorch's Python code reads: it takes any value as true or false, or compares texts."""
 

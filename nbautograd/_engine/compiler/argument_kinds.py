@@ -28,7 +28,7 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "dtype": ("torch.dtype", (type(dtypes.float32),)),
     "Sequence": ("tuple", (tuple, list)),
     "tuple": ("tuple", (tuple, list)),
-    "Dims": ("int or tuple of ints", (tuple, list, *INTS)),
+    "Dims": ("int or tuple of ints", (type(None), tuple, list, *INTS)),
     "None": ("None", (type(None),)),
 }
 """For a word of an annotation: its name in messages, and the accepted types."""
@@ -64,7 +64,7 @@ def _unlike(annotation: str, value: Any) -> str | None:
     outer = re.sub(r"\[.*?\]+", "", annotation)  # Sequence[Tensor] is a sequence
     kinds = [_KINDS.get(word.rpartition(".")[2]) for word in outer.split(" | ")]
     if None in kinds or isinstance(value, tuple(t for kind in kinds if kind for t in kind[1])):
-        if "Sequence[Tensor]" in annotation and isinstance(value, (tuple, list)):
+        if "Sequence[Tensor]" in annotation and "Sequence[int]" not in annotation and isinstance(value, (tuple, list)):
             return None if all(isinstance(item, Tensor) for item in value) else "tuple of Tensors"
         return None
     return " or ".join(kind[0] for kind in kinds if kind and kind[0] != "None")

@@ -12,14 +12,17 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.elementwise import write_into
 from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.runtime import INPLACE
 from nbautograd._engine.compiler.schema import OpSchema, array_name
 from nbautograd._engine.compiler.source import compiled, expression_of
+from nbautograd._engine.core import out_dtypes
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd.errors import DtypeError
 
-__all__ = ["inplace_code", "make_inplace_method"]
+__all__ = ["inplace_code", "make_inplace_method", "scan_in_place"]
 
 
 def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema | None = None) -> Any:
@@ -37,6 +40,21 @@ def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema
     if op is not None:
         method.__wrapped__ = op.body  # for help() and inspect.signature(), before and after the first call
     return method
+
+
+def scan_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a scan that computes in the dtype of its tensor, for its in-place method.
+
+    It raises a RuntimeError for ``dtype=`` of another dtype.
+    """
+
+    def scanned(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        dtype = dtypes.as_dtype(kwargs.pop("dtype", None)) or input.dtype
+        if dtype is not input.dtype:
+            raise DtypeError(f"Bad in-place call: {input.dtype!r} of the tensor and dtype={dtype!r} should match")
+        return function(input, *args, dtype=out_dtypes.of_result(function.__name__, dtype, input))
+
+    return scanned
 
 
 def _out_of_place(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:

@@ -34,7 +34,14 @@ from typing import Any, TypeVar, cast
 
 from nbautograd import protocol
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.compiler.argument_errors import check_options, options_of, refuse_complex, with_argument_errors
+from nbautograd._engine.compiler.argument_errors import (
+    CALL_ERRORS,
+    answer_error,
+    check_options,
+    options_of,
+    refuse_complex,
+    with_argument_errors,
+)
 from nbautograd._engine.compiler.backward import make_node
 from nbautograd._engine.compiler.elementwise import is_one_step
 from nbautograd._engine.compiler.forward import OPERATOR, TEMPORARY_VIEW, ForwardWriter
@@ -60,7 +67,6 @@ from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._names import docstrings
-from nbautograd.errors import INPUT_ERRORS, name_operation
 
 __all__ = [
     "NATIVE",
@@ -399,36 +405,30 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
     def public(*args: Any, **kwargs: Any) -> Any:
         if subclasses and (answer := offer(public, args, kwargs)) is not UNHANDLED:
             return answer
-        if len(args) > first_option or kwargs and options:
-            check_options(function, options, args, kwargs)
-        target = None
-        if kwargs:
-            target = kwargs.pop("out", None) if out else None
-            for tensor in target if isinstance(target, (tuple, list)) else () if target is None else (target,):
-                overlap.check_operands(tensor, (*args, *kwargs.values()), function.__name__)
-            for numpy, name in others.items():
-                if numpy in kwargs and name not in kwargs:
-                    kwargs[name] = kwargs.pop(numpy)
-            if target is not None and function.__name__ in out_dtypes.IN_DTYPE_OF_OUT:
-                kwargs.setdefault("dtype", target.dtype)
-            if takes_dtype and "dtype" in kwargs:
-                kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
-                if target is not None and kwargs["dtype"] not in (None, target.dtype):
-                    inplace.refuse_dtype(function.__name__, kwargs["dtype"], target)
         try:
-            result = function(*args, **kwargs)
-        except (AttributeError, TypeError) as error:
-            if (answer := offer(public, args, kwargs)) is not UNHANDLED:
+            if kwargs:
+                if options:
+                    check_options(function, options, args, kwargs)
+                if not others.keys().isdisjoint(kwargs):
+                    for numpy, name in others.items():
+                        if numpy in kwargs and name not in kwargs:
+                            kwargs[name] = kwargs.pop(numpy)
+                if takes_dtype and "dtype" in kwargs:
+                    kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
+                if out and (target := kwargs.pop("out", None)) is not None:
+                    out_dtypes.check_kind(function.__name__, target)
+                    for tensor in target if isinstance(target, (tuple, list)) else (target,):
+                        overlap.check_operands(tensor, (*args, *kwargs.values()), function.__name__)
+                    if takes_dtype:
+                        kwargs["dtype"] = out_dtypes.of_result(function.__name__, kwargs.get("dtype"), target)
+                    return inplace.resize_into(target, public(*args, **kwargs), function.__name__)
+            elif len(args) > first_option:
+                check_options(function, options, args, kwargs)
+            return function(*args, **kwargs)
+        except CALL_ERRORS as error:
+            if (answer := answer_error(error, public, function, args, kwargs)) is not UNHANDLED:
                 return answer
-            if isinstance(error, AttributeError):
-                from nbautograd._engine.compiler.argument_kinds import check_arguments  # after an error only
-
-                check_arguments(function, args, kwargs)
             raise
-        except INPUT_ERRORS as error:
-            name_operation(error, function.__name__)
-            raise
-        return result if target is None else inplace.resize_into(target, result, function.__name__)
 
     return public
 

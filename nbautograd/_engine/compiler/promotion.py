@@ -279,12 +279,13 @@ def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
     )
     if op.floating and result.rank < 2:
         result = dtypes.get_default_dtype()
-    values = tuple(  # integers, beside a tensor or a default dtype of half precision
-        wrap_known(value._a.astype(result.numpy), value._fn)
-        if isinstance(value, Tensor) and value.dtype.rank < 2 and name not in op.masks
-        else value
-        for name, value in zip(op.tensors, values, strict=True)
-    )
+    with backend.quiet():
+        values = tuple(  # integers, beside a tensor or a default dtype of half precision
+            wrap_known(value._a.astype(result.numpy), value._fn)
+            if isinstance(value, Tensor) and value.dtype.rank < 2 and name not in op.masks
+            else value
+            for name, value in zip(op.tensors, values, strict=True)
+        )
     wide = tuple(wrap_known(upcast_half(value._a)) if isinstance(value, Tensor) else value for value in values)
     *cast, _, _ = promote(op, wide)
     saved = [

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes, strides, version_counter
-from nbautograd._engine.core import dispatch_mode, tracing
+from nbautograd._engine.core import dispatch_mode, out_dtypes, tracing
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled, no_grad
 from nbautograd._engine.core.node import LEAF, Node
@@ -264,10 +264,10 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
     if result.__class__ is BatchedTensor:
         raise InplaceError(f"vmap: out= is not possible for {name}() with batched tensors. Omit it")
-    from nbautograd._engine.core import out_dtypes  # few programs need it
-
-    if is_grad_enabled() and (result._fn is not None or out._fn is not None and result._a.dtype.kind != "b"):
+    is_unrecorded = result._a.dtype.kind == "b" or out_dtypes.UNRECORDED.match(name) is not None
+    if is_grad_enabled() and (result._fn is not None or out._fn is not None and not is_unrecorded):
         if name in out_dtypes.COPIED:
+            _check_dtype(out, result, name)
             return _record_copy(out, result)
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -280,9 +280,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {result.device} "
             f"and {out.device} of the argument 'out'"
         )
-    if not out_dtypes.is_accepted(name, result.dtype.name, out.dtype.name):
-        cure = f": this operation casts no result. Give it out= of {result.dtype!r}, or cast with to() afterwards"
-        refuse_dtype(name, result.dtype, out, cure)
+    _check_dtype(out, result, name)
     try:
         check_cast(result._a.dtype, out._a.dtype)
     except DtypeError as error:
@@ -291,14 +289,14 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             raise TypeError(str(error)) from None
         raise
     if out._a.shape != result._a.shape:
-        if out.numel():
+        if out.numel() and name not in out_dtypes.RESIZED_SILENTLY:
             _warn_resized(out, result)
         fresh = strides.empty_as(result._a, out._a.dtype)
         fresh[...] = result._a
         version_counter.record_write(fresh)
         out._a = fresh
         return out
-    if result._a.dtype.kind == "b":  # of a comparison, which has no derivative: also into leaves
+    if is_unrecorded:  # it has no derivative: also into leaves
         check_overlap(out, name)
         with no_grad():
             return copy_into(out, wrap(result._a))
@@ -306,11 +304,14 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     return copy_into(out, wrap(result._a))
 
 
-def refuse_dtype(name: str, dtype: dtypes.dtype, out: Tensor, cure: str = "") -> None:
-    """Raise for ``out=`` of another dtype than the result's."""
-    raise DtypeError(
-        f"{name.lstrip('_')}(): Expected out tensor to have dtype {dtype.name}, but got {out.dtype.name} instead{cure}"
-    )
+def _check_dtype(out: Tensor, result: Tensor, name: str) -> None:
+    """Check that an operation may write its result into ``out=`` of another dtype.
+
+    :raises RuntimeError: its kernel casts no result.
+    """
+    if not out_dtypes.is_accepted(name, result.dtype.name, out.dtype.name):
+        cure = f": this operation casts no result. Give it out= of {result.dtype!r}, or cast with to() afterwards"
+        out_dtypes.refuse(name, result.dtype, out, cure)
 
 
 def _record_copy(out: Tensor, result: Tensor) -> Tensor:
@@ -318,8 +319,7 @@ def _record_copy(out: Tensor, result: Tensor) -> Tensor:
     if out._a.shape != result._a.shape:
         if out.numel():
             _warn_resized(out, result)
-        with no_grad():
-            out.resize_(result._a.shape)
+        out._a = strides.empty_as(result._a, out._a.dtype)
     return out.copy_(result)
 
 

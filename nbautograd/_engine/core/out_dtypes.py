@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-__all__ = ["COPIED", "EXACT", "IN_DTYPE_OF_OUT", "JOINING", "is_accepted"]
+import re
+from typing import Any, NoReturn
+
+from nbautograd._engine.arrays.dtypes import bool_
+from nbautograd._engine.core.return_types import FIELDS
+from nbautograd._engine.core.tensor import Tensor
+from nbautograd.errors import DtypeError, kind_of
+
+__all__ = [
+    "COPIED",
+    "EXACT",
+    "JOINING",
+    "RESIZED_SILENTLY",
+    "UNRECORDED",
+    "check_kind",
+    "is_accepted",
+    "of_result",
+    "refuse",
+]
 
 _NAMES = """
-    addbmm addmm addmv alias_copy amax amin aminmax arange argmax argmin as_strided_copy avg_pool2d avg_pool3d
+    abs addbmm addmm addmv alias_copy amax amin aminmax arange argmax argmin as_strided_copy avg_pool2d avg_pool3d
     baddbmm bitwise_not bmm bucketize ceil clamp clamp_max clamp_min complex conj_physical cross cummax cummin diag
-    diagonal_copy diff dot expand_copy fft_ihfft float_power floor frac frexp gather gelu hardshrink heaviside histc
-    histogram index_add index_copy index_reduce index_select inner isin isneginf isposinf kthvalue linalg_cholesky
+    diagonal_copy dot expand_copy fft_ihfft float_power floor frac frexp gather gelu hardshrink heaviside histc
+    histogram index_add index_copy index_reduce index_select isin isneginf isposinf kthvalue linalg_cholesky
     linalg_cholesky_ex linalg_cross linalg_det linalg_eigh linalg_eigvalsh linalg_inv linalg_inv_ex
     linalg_ldl_factor linalg_ldl_factor_ex linalg_ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex
     linalg_lu_solve linalg_matrix_norm linalg_matrix_power linalg_multi_dot linalg_norm linalg_qr linalg_slogdet
@@ -21,16 +39,61 @@ _NAMES = """
 """
 EXACT = frozenset(_NAMES.split())
 """The operations whose kernels write their own dtype in PyTorch. Others cast, within the limits of in-place writes."""
+RESIZED_SILENTLY = ("addbmm", "linspace", "logsigmoid", "logspace", "narrow_copy", "range")
+"""The operations that resize ``out=`` without a warning."""
 BOOL_OR_BYTE = ("all", "any")
 JOINING = ("cat", "concat", "concatenate", "stack")
 """The operations that raise a TypeError for a dtype that cannot hold the result."""
-IN_DTYPE_OF_OUT = ("cumprod", "cumsum", "prod")
+OF_ONE_OR_SEVERAL = ("max", "median", "min", "nanmedian")
+"""The operations that return one tensor of all elements, and several along a dimension."""
+IN_DTYPE_OF_OUT = ("cumprod", "cumsum", "prod", "sum")
 """The operations that compute in the dtype of ``out=``."""
+UNRECORDED = re.compile(
+    r"histc$|special_(airy|bessel|chebyshev|hermite|laguerre|legendre|modified|scaled|shifted|spherical)_"
+)
+"""The operations without a derivative: they write into any ``out=``, which keeps its history."""
 _COPIED = """
-    inner linalg_cond linalg_matrix_norm linalg_norm linalg_tensorinv linalg_tensorsolve nanquantile quantile tensordot
+    diff inner linalg_cond linalg_matrix_norm linalg_norm linalg_tensorinv linalg_tensorsolve
+    nanquantile quantile special_ndtr tensordot
 """
 COPIED = frozenset(_COPIED.split())
 """The operations whose result is copied into ``out=``, also where it is recorded."""
+
+
+def check_kind(name: str, out: Any) -> None:
+    """Check that ``out=`` is a tensor, or several for an operation with several results.
+
+    :raises TypeError: it is not.
+    """
+    several = name in FIELDS and name not in OF_ONE_OR_SEVERAL
+    if not isinstance(out, (tuple, list) if several else (Tensor, tuple, list)):
+        raise TypeError(
+            f"{name.lstrip('_')}(): argument 'out' must be {'tuple of Tensors' if several else 'Tensor'}, not "
+            f"{kind_of(out)}"
+        )
+
+
+def of_result(name: str, dtype: Any, out: Any) -> Any:
+    """Return the dtype in which to compute: ``dtype``, or that of ``out=`` for some operations.
+
+    :raises RuntimeError: ``dtype`` is not that of ``out=``.
+    """
+    if dtype is None:
+        dtype = getattr(out, "dtype", None) if name in IN_DTYPE_OF_OUT else None
+    if dtype is bool_ and name.startswith("cum"):
+        raise NotImplementedError(f"{name}(): \"{name}_out_cpu\" not implemented for 'Bool'")
+    if dtype is None:
+        return None
+    if dtype is not getattr(out, "dtype", dtype):
+        refuse(name, dtype, out)
+    return dtype
+
+
+def refuse(name: str, dtype: Any, out: Any, cure: str = "") -> NoReturn:
+    """Raise for ``out=`` of another dtype than the result's."""
+    raise DtypeError(
+        f"{name.lstrip('_')}(): Expected out tensor to have dtype {dtype.name}, but got {out.dtype.name} instead{cure}"
+    )
 
 
 def is_accepted(name: str, result: str, out: str) -> bool:

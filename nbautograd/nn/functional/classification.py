@@ -144,6 +144,8 @@ def _check_target(name: str, input: Tensor, target: Tensor) -> None:
             f"Expected input batch_size ({first}) to match target batch_size ({t.shape[0] if t.ndim else 0})."
         )
     expected = (first, *a.shape[2:]) if a.ndim > 1 else ()
+    if a.ndim == 1 and t.ndim == 1 and t.shape != (1,):
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {t.shape[0]}")
     if t.shape != expected and not (a.ndim == 1 and t.shape == (1,)):
         raise ShapeError(f"{name}(): Expected target size {list(expected)}, got {list(t.shape)}")
     if t.dtype is not INT64 and t.dtype not in (INT64, UINT8):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd._engine.arrays import backend, precise
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -230,6 +231,7 @@ def ctc_loss(
     name = "ctc_loss"
     check_tensors(name, log_probs=log_probs, targets=targets)
     check_reduction(reduction)
+    check_option(name, "zero_infinity", zero_infinity, "bool")
     floating_only(name, log_probs)
     if targets._a.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): targets must be of an integral dtype (Int or Long), got {targets.dtype!r}")

@@ -34,9 +34,9 @@ def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:
         raise RuntimeError(
             f"dropout(): result type Float can't be cast to the desired output type {dtypes.scalar_type(input.dtype)}"
         )
-    kind = np.dtype(
-        np.float64 if a.dtype.char in "dD" else np.float32
-    )  # the factors of half types are computed in single precision
+    if a.dtype.kind == "c":
+        raise NotImplementedError(f'dropout(): "bernoulli_scalar_cpu_" not implemented for {input.dtype!r}')
+    kind = np.dtype(np.float64 if a.dtype.char == "d" else np.float32)  # that of the factors of half types, too
     if whole_channels:
         if a.ndim < 2:
             raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, got {a.ndim}")

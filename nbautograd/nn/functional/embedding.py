@@ -333,9 +333,9 @@ def embedding_bag(
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight._a.ndim}")
     if scale_grad_by_freq and mode == "max":
         raise RuntimeError("embedding_bag: scaling the gradient by frequency is not supported for mode='max'")
+    index, bag, bags = _bags(input, offsets, include_last_offset)
     _check_index(name, input, weight._a.shape[0])
     padding = _padding_index(padding_idx, weight._a.shape[0])
-    index, bag, bags = _bags(input, offsets, include_last_offset)
     if max_norm is not None:
         _shrink(weight, input, max_norm, norm_type)
     module, kind = backend.module(weight.device), weight._a.dtype

@@ -262,8 +262,6 @@ def kl_div(
     is_named = size_average is None and reduce is None
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("kl_div", input=input, target=target)
-    if input._a.dtype.kind in "biu" or target._a.dtype.kind in "biu":
-        raise RuntimeError("kl_div: Integral inputs not supported. Convert them with .float().")
     if reduction == "mean" and is_named:
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
@@ -271,6 +269,10 @@ def kl_div(
             UserWarning,
             stacklevel=2,
         )
+    if input._a.dtype.kind == "c" or target._a.dtype.kind == "c":
+        raise DtypeError("kl_div: Complex inputs not supported.")
+    if input._a.dtype.kind in "biu" or target._a.dtype.kind in "biu":
+        raise RuntimeError("kl_div: Integral inputs not supported. Convert them with .float().")
     losses = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
         return losses.sum() / input._a.shape[0] if input._a.ndim else losses.sum()

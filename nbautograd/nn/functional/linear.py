@@ -12,7 +12,7 @@ from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.addmm import addmm
 from nbautograd._engine.ops.linalg.einsum import einsum
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, result_type
 from nbautograd._engine.ops.reduction.distances import pdist, vector_norm
 from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
 
@@ -127,11 +127,11 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor([0.7071])
     """
     check_tensors("cosine_similarity", x1=x1, x2=x2)
-    kind = (x1[..., :0].sum() + x2[..., :0].sum()).dtype if x1.dtype != x2.dtype and x1._a.ndim and x2._a.ndim else None
-    if kind is not None:
+    kind = result_type(x1, x2)
+    if kind.rank != 2:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {kind!r}")
+    if x1.dtype is not x2.dtype:
         x1, x2 = x1.to(kind), x2.to(kind)
-    if x1.dtype.rank < 2:
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype!r}")
     shape = broadcast_shapes(x1._a.shape, x2._a.shape)
     x1, x2 = x1.expand(*shape), x2.expand(*shape)
     lengths = [vector_norm(x, 2.0, dim, True) for x in (x1, x2)]

@@ -19,7 +19,7 @@ from nbautograd._engine.ops.elementwise.arithmetic import abs, sgn
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.variance import squared_difference
-from nbautograd.errors import kind_of
+from nbautograd.errors import DtypeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, floating_only, legacy_reduction, reduced
 
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
@@ -153,6 +153,9 @@ def l1_loss(
     tensor(1.5000)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
+    check_tensors("l1_loss", input=input, target=target)
+    if input.dtype.rank == 0 or target.dtype.rank == 0:
+        raise DtypeError("l1_loss(): Subtraction, the `-` operator, with a bool tensor is not supported.")
     input, target = broadcast_pair("l1_loss", input, target)
     return _weighted_difference((input - target).abs(), weight, reduction, True)
 

@@ -208,7 +208,7 @@ def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> Non
         if t is not None:
             if not isinstance(t, Tensor):
                 check_tensors(name, **{label: t})
-            if t._a.shape != (channels,):
+            if t._a.size != channels or t._a.ndim != 1 and (name == "group_norm" or label.startswith("running")):
                 raise RuntimeError(f"{name}(): {label} should contain {channels} elements not {list(t._a.shape)}")
 
 
@@ -282,7 +282,8 @@ def batch_norm(
         "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
     without_derivative("batch_norm", running_mean=running_mean, running_var=running_var)
-    if input._a.dtype.itemsize == 2 and _is_mixed("batch_norm", input, running_mean, running_var, weight, bias):
+    weight, bias = (t if t is None or t._a.ndim == 1 else t.reshape(-1) for t in (weight, bias))
+    if _is_mixed("batch_norm", input, running_mean, running_var, weight, bias):
         result = batch_norm(input.to(dtypes.float32), running_mean, running_var, weight, bias, training, momentum, eps)
         return result.to(input.dtype)
     wide = (1, shape[1]) + (1,) * (len(shape) - 2)

@@ -219,6 +219,122 @@ FURTHER: dict[str, tuple[str, ...]] = {
     ),
 }
 
+MADE = ("zeros(2", "ones(2", "full((2,), 1.0", "eye(2", "arange(2", "linspace(0, 1, 2", "logspace(0, 1, 2", "rand(2",
+        "randint(3, (2,)", "randperm(2", "fft.fftfreq(2", "fft.rfftfreq(2")  # fmt: skip
+SUMS = ("sum", "prod", "mean", "cumsum", "cumprod")
+SWEPT: dict[str, tuple[str, ...]] = {
+    "creation into out=: requires_grad= is set": tuple(
+        f"T.{call}, out={out}{flag})"
+        for call in MADE
+        for out in ("o", "x.data.requires_grad_()", "i")
+        for flag in ("", ", requires_grad=True", ", requires_grad=False")
+    ),
+    "sums into out=": tuple(
+        f"T.{name}({operand}, 0, out={out}{dtype})"
+        for name in SUMS
+        for operand in ("x", "i")
+        for out in ("o", "i.clone()", "o.double()", "o.cfloat()", "'x'")
+        for dtype in ("", ", dtype=None", ", dtype=T.float32", ", dtype=T.int64")
+        if (name, operand, out) != ("mean", "x", "i.clone()")
+    ),
+    "arguments of another type come first": (
+        *("T.linalg.solve_ex(x[0, 0], 'x')", "T.cov(x > 2, aweights=True)", "T.linalg.pinv(x[0, 0], rtol=(0, 1))"),
+        "T.cumsum(2.5, 1, dtype=T.float32, out=o.double())",
+        *("T.qr(i, out=o)", "T.triangular_solve(x[0, 0], x, out=o)", "T.remainder(x, x[:, :2], out='x')"),
+        *("T.sum(x, 0, out='x')", "T.max(x, 0, out=o)", "T.kthvalue(x, 9, out=o)"),
+        *("T.linalg.matrix_rank(x[0], 'x')", "T.nn.functional.embedding_bag(i, x, mode=1j)"),
+        "T.nn.functional.ctc_loss(x > 2, x, i[0], i[0], zero_infinity=None)",
+    ),
+    "out= of a dtype": tuple(
+        f"T.{call}, out=o.{dtype}())"
+        for call in (
+            "abs(x",
+            "abs(c",
+            "tensordot(x, x, 2",
+            "linalg.norm(x",
+            "quantile(x, 0.5",
+            "cumsum(x, 0",
+            "cumprod(i, 0",
+        )
+        for dtype in ("double", "float", "half", "cfloat", "bool")
+    ),
+    "out= that requires grad": tuple(
+        f"T.enable_grad()(lambda: T.{call}, out={out}))()"
+        for call in (
+            "special.bessel_j0(x",
+            "special.airy_ai(g",
+            "histc(x, 3",
+            "linalg.pinv(g",
+            "special.ndtr(g",
+            "exp(x",
+        )
+        for out in ("o", "o.requires_grad_()", "o.double()")
+    ),
+    "out= of another size": tuple(
+        f"T.{call}, out=s)"
+        for call in (
+            "linspace(0, 1, 3",
+            "logspace(0, 1, 3",
+            "arange(3",
+            "nn.functional.logsigmoid(x",
+            "narrow_copy(x, 0, 0, 1",
+        )
+    ),
+    "scans in place": tuple(
+        f"{operand}.clone().{name}(0{dtype})"
+        for operand in ("x", "i", "u", "c", "(x > 2)", "x.half()")
+        for name in ("cumsum_", "cumprod_")
+        for dtype in ("", ", dtype=None", ", dtype=T.bool", ", dtype=T.float32", ", dtype=T.int64")
+    ),
+    "memory formats": tuple(
+        f"x.t().{name}(memory_format=T.{order}).stride()"
+        for name in ("float", "cpu", "contiguous", "clone")
+        for order in ("contiguous_format", "preserve_format")
+    ),
+    "empty dimensions": (
+        *(
+            "T.index_select(e, 1, i[0])",
+            "T.index_copy(e, 1, i[0], T.ones(2, 3))",
+            "T.index_add(e, 1, i[0], T.ones(2, 3))",
+        ),
+        *("T.index_add(x[0], 0, i[0] + 9, x[0])", "T.mv(x[0, 0], x[0])"),
+        *(
+            f"T.nn.{kind}Pad1d(1)({operand})"
+            for kind in ("Reflection", "Replication")
+            for operand in ("e", "e.t()", "e[None]")
+        ),
+        *("T.nn.ReflectionPad1d(1)(e.t()[..., None].expand(0, 2, 3))", "T.lu_unpack(s, i[0, :2].int() + 7)"),
+        "T.lu_unpack(s, i[0, :2].int())",
+    ),
+    "losses of other dtypes": tuple(
+        f"T.nn.functional.{name}({pair})"
+        for name in ("l1_loss", "mse_loss", "kl_div", "cosine_similarity")
+        for pair in ("x, x > 2", "x > 2, x", "c, x", "x, c", "c, c", "x, i[:, :1].expand(2, 3) + 1", "x, i[0, 0] + 1")
+    ),
+    "complex dropout": tuple(
+        f"T.nn.functional.{name}(c[None], 0.5, {training})"
+        for name in ("dropout", "dropout1d", "alpha_dropout", "feature_alpha_dropout")
+        for training in (True, False)
+    ),
+    "batch_norm": tuple(
+        f"T.nn.functional.batch_norm({call}, training=True)"
+        for call in (
+            *(
+                "x.double(), None, None, x[0]",
+                "x, x[0].double(), x[0]",
+                "x, None, None, x[0], x[0].half()",
+                "x.half(), x[0], x[0]",
+            ),
+            *(
+                "T.ones(2, 1), None, None, x[0, :1], x[0, 0]",
+                "T.ones(2, 1), None, None, x[:1, :1]",
+                "x[:, :1], x[:1, :1], x[0, :1]",
+            ),
+        )
+    ),
+}
+"""Each call is a product of a function and of arguments."""
+
 
 def outcomes(torch: Any, calls: Iterable[str]) -> list[str]:
     """Return what is known of the result of each call, or the kind of its error, and the number of its warnings."""
@@ -255,6 +371,12 @@ def test_single_calls(torch: Any) -> Any:
 @agrees(exact=True)
 def test_further_calls(torch: Any) -> Any:
     return outcomes(torch, itertools.chain(*FURTHER.values()))
+
+
+@agrees(exact=True)
+def test_swept_calls(torch: Any) -> Any:
+    with torch.no_grad():
+        return outcomes(torch, itertools.chain(*SWEPT.values()))
 
 
 @agrees

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device, device
-from nbautograd._engine.arrays.memory_format import memory_format as memory_formats, preserve_format
+from nbautograd._engine.arrays.memory_format import contiguous_format, memory_format as memory_formats, preserve_format
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.inplace import make_inplace_method
 from nbautograd._engine.compiler.op import NATIVE, composite, op
@@ -127,6 +127,8 @@ def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bo
 
 def _converter(name: str, kind: dtypes.dtype) -> Any:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        if memory_format is contiguous_format and kind is self.dtype:
+            return self  # in its own order, as in PyTorch
         return to(self, kind, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
@@ -159,7 +161,9 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
     >>> torch.ones(2).cpu().device
     device(type='cpu')
     """
-    return to(input, "cpu", memory_format=memory_format)
+    return (
+        input if input.is_cpu and memory_format is contiguous_format else to(input, "cpu", memory_format=memory_format)
+    )
 
 
 @composite()

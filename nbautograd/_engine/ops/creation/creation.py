@@ -20,6 +20,7 @@ from nbautograd._engine.core.overrides import offer, overloaded, subclasses
 from nbautograd._engine.core.sparse import SparseTensor, wrapped
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap_known
 from nbautograd._engine.ops.creation.from_data import Device, check_options, finish, number_in, one_value, tensor
+from nbautograd._engine.ops.creation.ranges import written
 from nbautograd._engine.ops.queries import Number
 from nbautograd._names.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
@@ -76,7 +77,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
             dtype = check_options(name, dtype, layout, pin_memory)
         shape = new_shape(size, name)
         if out is not None:
-            return _fill_out(name, out, shape, fill, dtype).requires_grad_(requires_grad)
+            return written(_fill_out(name, out, shape, fill, dtype), requires_grad)
         kind = (dtype or dtypes.get_default_dtype()).numpy
         xp = backend.module(as_device(device))
         return finish(fill(xp, shape, kind), requires_grad)
@@ -433,7 +434,7 @@ def eye(
         return xp.eye(shape[0], shape[1], 0, kind)
 
     if out is not None:
-        return _fill_out("eye", out, shape, fill, dtype).requires_grad_(requires_grad)
+        return written(_fill_out("eye", out, shape, fill, dtype), requires_grad)
     kind = (dtype or dtypes.get_default_dtype()).numpy
     return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
 

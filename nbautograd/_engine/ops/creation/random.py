@@ -33,6 +33,7 @@ from nbautograd._engine.ops.creation.random_inplace import (
     source,
     uniform_numbers,
 )
+from nbautograd._engine.ops.creation.ranges import written
 from nbautograd._engine.rng import generator
 from nbautograd._engine.rng.dtype_range import largest_integer
 from nbautograd._engine.rng.generator import Generator
@@ -81,7 +82,7 @@ def _new(
                 f"({dtypes.scalar_type(out.dtype)})"
             )
         copy_into(out, wrap_known(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
-    return out.requires_grad_() if requires_grad else out
+    return written(out, requires_grad)
 
 
 @contextmanager

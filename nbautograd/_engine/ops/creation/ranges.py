@@ -12,7 +12,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.core.inplace import into
+from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import Device, check_options, finish
 from nbautograd._engine.ops.queries import check_tensors
@@ -95,14 +95,19 @@ def arange(
     xp = backend.module(as_device(device))
     with backend.quiet():
         values = (xp.arange(length, dtype=wide) * wide(by) + wide(first)).astype(kind.numpy)
-    return _ranged("arange", values, out, requires_grad)
+    return ranged("arange", values, out, requires_grad)
 
 
-def _ranged(name: str, values: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
+def written(out: Tensor, requires_grad: bool) -> Tensor:
+    """Return ``out=`` after a creation function has written it: its flag is set, unless an operation computed it."""
+    return out.requires_grad_(requires_grad or False) if out.is_leaf else out
+
+
+def ranged(name: str, values: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
+    """Return the tensor of an array of numbers, or ``out=`` with them."""
     if out is None:
         return finish(values, requires_grad)
-    result: Tensor = into(out, finish(values), name)
-    return result.requires_grad_() if requires_grad else result
+    return written(resize_into(out, finish(values), name), requires_grad)
 
 
 def _steps(name: str, steps: Any) -> int:
@@ -177,7 +182,7 @@ def linspace(
     dtype = _dtype_of(check_options("linspace", dtype, layout, pin_memory), out)
     first, last, kind = _ends("linspace", start, end, dtype)
     values = _even(first, last, _steps("linspace", steps), kind, backend.module(as_device(device)))
-    return _ranged("linspace", values, out, requires_grad)
+    return ranged("linspace", values, out, requires_grad)
 
 
 @described
@@ -209,7 +214,7 @@ def logspace(
     if kind.kind in "iu":
         first, last = int(first), int(last)
     exponents = _even(first, last, _steps("logspace", steps), wide, xp)
-    return _ranged("logspace", (float(base) ** exponents).astype(kind), out, requires_grad)
+    return ranged("logspace", (float(base) ** exponents).astype(kind), out, requires_grad)
 
 
 def range(
@@ -238,4 +243,4 @@ def range(
     kind = (dtype or dtypes.get_default_dtype()).numpy
     xp = backend.module(as_device(device))
     values = (xp.arange(int((last - first) / by + 1)) * by + first).astype(kind)
-    return _ranged("range", values, out, requires_grad)
+    return ranged("range", values, out, requires_grad)

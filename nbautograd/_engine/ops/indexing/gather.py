@@ -132,9 +132,9 @@ def check_vector(name: str, a: Any, dim: int, index: Any, error: type[Exception]
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, got {dtypes.of(index.dtype).name}")
     d = dimension(dim, a.ndim)
     n = a.shape[d] if a.ndim else 1
-    if index.size and (index.min() < 0 or index.max() >= n):
+    if index.size and (a.size or a.ndim < 2 or name != "index_add_") and (index.min() < 0 or index.max() >= n):
         bad = int(index.min() if index.min() < 0 else index.max())
-        raise error(
+        raise (error if n or a.ndim < 2 else RuntimeError)(
             f"{name}(): index out of range in self: index {bad} is out of bounds for dimension {d} with size {n}"
         )
     return d

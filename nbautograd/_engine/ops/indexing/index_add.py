@@ -85,14 +85,15 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     tensor([[0., 0.],
             [2., 2.]])
     """
-    d = _check_slices("index_add_", input, dim, index, source)
+    d = _check_slices("index_add_", input, dim, index, source, IndexError if input.ndim < 2 else RuntimeError)
     if isinstance(alpha, float) and input.dtype.kind in "iub":
         raise RuntimeError(
             f"index_add_(): For integral input tensors, argument alpha must not be a floating point number, got {alpha}"
         )
     output = own(input)
     values = source if alpha == 1 else source * source.dtype.type(number_in(alpha, dtypes.of(source.dtype)))
-    backend.add_at(_lines(output), at_slices(d, index), _lines(values))
+    if output.size:
+        backend.add_at(_lines(output), at_slices(d, index), _lines(values))
     return output
 
 

@@ -17,6 +17,7 @@ from nbautograd._engine.core.tensor import Tensor, array_of, wrap
 from nbautograd._engine.ops.linalg._common import check_float, check_same, checked, mH, together
 from nbautograd._engine.ops.linalg.eig import linalg_eigvalsh
 from nbautograd._engine.ops.linalg.svd import converging, linalg_svdvals
+from nbautograd._engine.ops.queries import Number
 from nbautograd._engine.ops.shape.broadcasting import joint_shape
 from nbautograd.errors import ShapeError
 
@@ -81,7 +82,14 @@ def pinv_same(A: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
 
 
 @composite(method=False, out=True)
-def linalg_pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+def linalg_pinv(
+    A: Tensor,
+    rcond: Number | Tensor | None = None,
+    hermitian: bool = False,
+    *,
+    atol: Number | Tensor | None = None,
+    rtol: Number | Tensor | None = None,
+) -> Tensor:
     """Return the pseudoinverse (Moore-Penrose inverse) of each matrix.
 
     :param atol: the absolute tolerance: singular values up to this count as 0; a number, or a tensor with one per
@@ -127,7 +135,12 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 @composite(method=False, out=True)
 @looks_at_elements
 def linalg_matrix_rank(
-    A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+    A: Tensor,
+    tol: Number | Tensor | None = None,
+    hermitian: bool = False,
+    *,
+    atol: Number | Tensor | None = None,
+    rtol: Number | Tensor | None = None,
 ) -> Tensor:
     """Return the numerical rank of each matrix: the number of singular values above the tolerance.
 

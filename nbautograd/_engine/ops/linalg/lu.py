@@ -276,6 +276,18 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
             f"torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, got "
             f"{LU_pivots.dtype}. Pass the pivots of linalg.lu_factor"
         )
+    if LU_data._a.ndim < 2:
+        raise (IndexError if LU_pivots._a.ndim else RuntimeError)(
+            f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data._a.shape)} instead"
+        )
+    pivots = LU_pivots._a
+    if (
+        unpack_pivots
+        and pivots.size
+        and not backend.is_bare(pivots)
+        and not 1 <= pivots.min() <= pivots.max() <= LU_data._a.shape[-2]
+    ):
+        raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.")
     parts = unpack_triple(LU_data, LU_pivots)
     empty = LU_data.detach().new_empty(0)
     p = parts[2] if unpack_pivots else empty

@@ -139,6 +139,8 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 
 def check_mv(mat: Any, vec: Any) -> Any:
+    if mat.ndim == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if mat.ndim != 2 or vec.ndim != 1:
         raise ShapeError(f"vector + matrix @ vector expected, got {vec.ndim}, {mat.ndim}, {vec.ndim}")
     if mat.shape[1] != vec.shape[0]:

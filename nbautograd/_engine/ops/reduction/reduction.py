@@ -10,7 +10,6 @@ from nbautograd._engine.arrays import dtypes, precise
 from nbautograd._engine.arrays.size import dimension, dimensions, sizes
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, op
-from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import (
     axes,
@@ -56,16 +55,8 @@ def sum_over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     return pairwise_sum(input, axes(dim, input.ndim), keepdim)
 
 
-@composite()
-def sum(
-    input: Tensor,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
-    dtype: dtypes.dtype | None = None,
-    out: Any = None,
-    **numpy: Any,
-) -> Tensor:
+@composite(out=True)
+def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the sum of all elements or over ``dim``; int64 for integers and bools.
 
     :param dim: one dimension or several; None for all.
@@ -76,27 +67,12 @@ def sum(
     >>> torch.sum(torch.tensor([[1., 2.], [3., 4.]]), dim=0)
     tensor([4., 6.])
     """
-    if dim is None and dtype is None and out is None and not keepdim and not numpy:
+    if dim is None and dtype is None and not keepdim:
         return sum_all(input)
-    if numpy:
-        dim, keepdim = numpy_names("sum", dim, keepdim, numpy)
-    if dtype is None and isinstance(out, Tensor) and out.dtype is not input.dtype:
-        dtype = out.dtype  # in which it is computed
     if dtype is not None:
-        dtype = dtypes.as_dtype(dtype)
         input = input.to(dtype)
     result = sum_all(input) if dim is None and not keepdim else sum_over(input, dim, keepdim)
-    if dtype is not None and dtype.rank < 2:
-        result = result.to(dtype)
-    return into(out, result, "sum")
-
-
-def numpy_names(name: str, dim: Any, keepdim: bool, keywords: dict[str, Any]) -> tuple[Any, bool]:
-    """Return ``dim`` and ``keepdim``, which may be given by NumPy's names ``axis`` and ``keepdims``, as in PyTorch."""
-    for key in keywords:
-        if key not in ("axis", "keepdims"):
-            raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-    return keywords.get("axis", dim), keywords.get("keepdims", keepdim)
+    return result if dtype is None or dtype.rank == 2 else result.to(dtype)
 
 
 @op(
@@ -168,16 +144,8 @@ def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     return pairwise_mean(input, axes(dim, input.ndim), keepdim)
 
 
-@composite()
-def mean(
-    input: Tensor,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
-    dtype: dtypes.dtype | None = None,
-    out: Any = None,
-    **numpy: Any,
-) -> Tensor:
+@composite(out=True)
+def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the mean of all elements or over ``dim``.
 
     :raises RuntimeError: the dtype is an integer dtype or bool, and ``dtype`` is not given.
@@ -186,19 +154,15 @@ def mean(
     >>> torch.mean(torch.tensor([[1., 2.], [3., 4.]]))
     tensor(2.5000)
     """
-    if dim is None and dtype is None and out is None and not keepdim and not numpy and input._a.dtype.kind == "f":
+    if dim is None and dtype is None and not keepdim and input._a.dtype.kind == "f":
         return mean_all(input)
-    if numpy:
-        dim, keepdim = numpy_names("mean", dim, keepdim, numpy)
-    dtype = dtypes.as_dtype(dtype)
     if isinstance(input, Tensor):
         _floating("mean", input._a, dtype)
     if dtype is not None:
         input = input.to(dtype)
     if dim is None:
         dim = tuple(range(input._a.ndim)) if keepdim else None
-    result = mean_all(input) if dim is None else mean_over(input, dim, keepdim)
-    return into(out, result, "mean")
+    return mean_all(input) if dim is None else mean_over(input, dim, keepdim)
 
 
 @composite(out=True)

@@ -13,6 +13,7 @@ from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.arrays.summation import cumulative_sums
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.inplace import make_inplace_method, scan_in_place
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
@@ -124,7 +125,7 @@ def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
     return np.flip(summed, d).copy() if reverse else summed
 
 
-@composite(inplace_method=True, out=True)
+@composite(out=True)
 def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the cumulative sum along ``dim``; int64 for integers and bools.
 
@@ -135,6 +136,9 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
     if dtype is not None:
         return cumsum_over(input.to(dtype), dim).to(dtype)
     return cumsum_over(input, dim)
+
+
+Tensor.cumsum_ = make_inplace_method("cumsum_", scan_in_place(cumsum))
 
 
 @op(
@@ -166,7 +170,7 @@ def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
     return moved(_products(input, d), d, 1, 1)
 
 
-@composite(inplace_method=True, out=True)
+@composite(out=True)
 def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the cumulative product along ``dim``; int64 for integers and bools.
 
@@ -180,6 +184,9 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Te
         input = input.to(dtypes.int64)
     result = cumprod_over(input, dim)
     return result if dtype is None else result.to(dtype)
+
+
+Tensor.cumprod_ = make_inplace_method("cumprod_", scan_in_place(cumprod))
 
 
 def _running_extreme(name: str, a: Any, dim: int) -> tuple[Any, Any]:

@@ -63,7 +63,7 @@ def _searched(name: str, sequence: Tensor, values: Any, out_int32: bool, right: 
             f"{name}(): sorter must be a tensor of long dtype but got dtype {dtypes.scalar_type(sorter.dtype)}"
         )
     if a.dtype.kind == "c" or b.dtype.kind == "c":
-        raise RuntimeError(f"{name}(): does not support complex input, which has no order")
+        raise NotImplementedError(f"{name}(): does not support complex input, which has no order")
     result = search(sequence.detach(), values.detach(), right, sorter)
     return result.to(dtypes.int32) if out_int32 else result
 

@@ -11,9 +11,9 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.compiler.op import composite
-from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.creation.from_data import Device, check_options, finish
+from nbautograd._engine.ops.creation.from_data import Device, check_options
+from nbautograd._engine.ops.creation.ranges import ranged
 from nbautograd._engine.ops.shape.rearrange import roll
 from nbautograd._engine.ops.signal.fourier import Dims
 from nbautograd._names.docstrings import described
@@ -66,7 +66,7 @@ def fft_fftfreq(
     """
     length = _length("fft_fftfreq", n)
     values = _frequencies("fft_fftfreq", (-(length // 2), (length + 1) // 2), length, d, dtype, layout, device)
-    return into(out, finish(np.roll(values, -(length // 2)), requires_grad), "fft_fftfreq")
+    return ranged("fft_fftfreq", np.roll(values, -(length // 2)), out, requires_grad)
 
 
 @described
@@ -91,7 +91,7 @@ def fft_rfftfreq(
     """
     length = _length("fft_rfftfreq", n)
     values = _frequencies("fft_rfftfreq", (length // 2 + 1,), length, d, dtype, layout, device)
-    return into(out, finish(values, requires_grad), "fft_rfftfreq")
+    return ranged("fft_rfftfreq", values, out, requires_grad)
 
 
 def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
