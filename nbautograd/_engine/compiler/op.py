@@ -322,13 +322,11 @@ def op(
 
     def declare(body: F) -> F:
         declaration = CompiledOp(body, options, formulas)
-        public = declaration.name
-        OPS[public] = declaration
-        namesake = (node or "").lower().startswith(public.removesuffix("_over").replace("_", ""))
+        OPS[public := declaration.name] = declaration
         if node and formulas:  # PyTorch's node may stand for several operations
+            namesake = node.lower().startswith(public.removesuffix("_over").replace("_", ""))
             made = protocol.declared[f"{node}.{public}"] = functools.partial(declaration.node, "real")
-            if namesake or node not in protocol.declared:
-                protocol.declared[node] = made
+            protocol.declared[node] = made if namesake else protocol.declared.get(node, made)
         function = declaration.function = _stub(declaration)
         docstrings.describe_operation(
             function, body, pointwise, declaration.accepts, declaration.floating, declaration.has_out
