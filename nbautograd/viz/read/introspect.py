@@ -86,9 +86,9 @@ def declared(node: Any, name: str) -> Any:
     cls = type(node)
     if hasattr(cls, "formulas"):
         return cls
-    from nbautograd.viz.read import pytorch_operands
+    from nbautograd.viz.read import pytorch_names
 
-    declaration = protocol.declaration(pytorch_operands.declared_as(node, name))
+    declaration = protocol.declaration(pytorch_names.declared_as(node, name))
     return cls if declaration is None else declaration()
 
 

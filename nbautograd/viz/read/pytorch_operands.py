@@ -11,28 +11,7 @@ import numpy as np
 
 from nbautograd.viz.read import introspect, values
 
-__all__ = ["add_to", "declared_as"]
-
-_OTHER_NAMES = {
-    "MulBackward1": "MulBackward0", "DivBackward1": "DivBackward0", "AddBackward1": "AddBackward0",
-    "SubBackward1": "SubBackward0", "LerpBackward1": "LerpBackward0", "TransposeBackward1": "TransposeBackward0",
-    "NormBackward1": "LinalgVectorNormBackward0", "SqueezeBackward4": "SqueezeBackward0",
-    "ReshapeAliasBackward0": "ViewBackward0",
-    "SafeSoftmaxBackward0": "SoftmaxBackward0", "CtcLossBackward1": "CtcLossBackward0",
-    "ConstantPadNdBackward0": "ConstantPadNdBackward0.constant_pad", "IndexAddBackward0": "IndexAddBackward0.index_add",
-    "RenormBackward0": "",
-}  # fmt: skip
-"""Nodes of PyTorch's that have no declaration of their own, and those of which another operation shares the name."""
-_FORMS: dict[str, tuple[str, dict[Any, str]]] = {
-    "ConvolutionBackward0": ("transposed", {True: "conv_input"}),
-    "NativeBatchNormBackward0": ("training", {False: "_batch_norm_eval"}),
-    "EmbeddingBagBackward0": ("mode", {2: "_bag_max"}),
-    "RreluWithNoiseBackward0": ("training", {False: "_rrelu_mean"}),
-    "GeluBackward0": ("approximate", {"tanh": "_gelu_tanh"}),
-    "ScatterReduceBackward0": ("reduce", {kind: f"scatter_{kind}" for kind in ("mean", "prod", "amax", "amin")}),
-    "IndexReduceBackward0": ("reduce", {kind: f"index_{kind}" for kind in ("mean", "amax", "amin")}),
-}
-"""Nodes of PyTorch's that stand for several operations: by which option, and the operation's name."""
+__all__ = ["add_to"]
 
 _NAMES = {
     "ignored": "ignore_index", "padding": "padding_idx", "by_frequency": "scale_grad_by_freq", "stop": "end",
@@ -45,13 +24,6 @@ _NUMBERS = ("other", "weight", "base")  # operands that may be Python numbers in
 _UNBOUNDED = {"low": -math.inf, "high": math.inf}
 _BOUNDS = {"low": "min_val", "high": "max_val"}
 _PADS = {"ReflectionPad": "reflect", "ReplicationPad": "replicate"}
-
-
-def declared_as(node: Any, name: str) -> str:
-    """Return the name under which the operation of a node is declared, or nothing."""
-    option, forms = _FORMS.get(name, ("", {}))
-    form = forms.get(introspect.attribute(node, f"_saved_{option}")) if option else None
-    return f"{name}.{form}" if form else _OTHER_NAMES.get(name, name)
 
 
 def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
