@@ -22,9 +22,12 @@ __all__ = ["closure", "normalized", "repack", "repack_own"]
 ENVIRONMENT = {"sys_platform": "emscripten", "platform_system": "Emscripten", "platform_machine": "wasm32", "extra": ""}
 """The environment markers of requirements, in a browser."""
 COMPILED = (".so", ".pyd", ".dylib")
-STUB = ".pyi"
-LEFT_OUT = "course", "cli", "__main__.py", "viz/sphinx.py"
-"""Parts that a browser does not need: the notebooks are files of the site, and there are no commands and no Sphinx."""
+NOT_RUN = (".md", ".pyi")
+LEFT_OUT = (
+    "course", "cli", "__main__.py", "viz/nbval.py", "viz/sphinx.py", "viz/static/lab.js", "viz/static/lab_entry.js",
+)  # fmt: skip
+"""Parts that a browser does not need: notebooks and JupyterLab's extension are files of the site; it has no commands,
+no pytest and no Sphinx."""
 WHEEL = "Wheel-Version: 1.0\nGenerator: nbautograd\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -95,7 +98,7 @@ def repack_own(folder: Path) -> Path:
 def _own_files(package: Path) -> Iterator[Path]:
     for path in sorted(package.rglob("*")):
         relative = path.relative_to(package)
-        left_out = relative.parts[0] in LEFT_OUT or relative.as_posix() in LEFT_OUT or path.suffix == STUB
+        left_out = relative.parts[0] in LEFT_OUT or relative.as_posix() in LEFT_OUT or path.suffix in NOT_RUN
         if path.is_file() and "__pycache__" not in relative.parts and not left_out:
             yield path
 

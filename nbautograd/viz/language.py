@@ -91,7 +91,7 @@ def tag() -> str:
 
 def player_texts() -> dict[str, str]:
     """The texts that the player itself puts together, for its data."""
-    return {key: LANGUAGES[_current][key] for key in translations.PLAYER} | {"lang": tag()}
+    return {key: LANGUAGES[_current][key] for key in translations.player_keys()} | {"lang": tag()}
 
 
 def places(text: str) -> set[str]:

@@ -59,7 +59,7 @@ print(len(files), sum(map(os.path.getsize, files)))
 
 @pytest.mark.parametrize(
     ("code", "files", "kilobytes"),
-    [("", 144, 1269), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 245, 2109)],
+    [("", 143, 1265), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 243, 2106)],
     ids=["import nbautograd", "and the magics"],
 )
 def test_little_is_loaded_at_first(code: str, files: int, kilobytes: int) -> None:

@@ -18,7 +18,7 @@ from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.runtime import INPLACE
 from nbautograd._engine.compiler.schema import OpSchema, array_name
 from nbautograd._engine.compiler.source import compiled, expression_of
-from nbautograd._engine.core import out_dtypes
+from nbautograd._engine.core.inplace import out_rules
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import DtypeError
 
@@ -52,7 +52,8 @@ def scan_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         dtype = dtypes.as_dtype(kwargs.pop("dtype", None)) or input.dtype
         if dtype is not input.dtype:
             raise DtypeError(f"Bad in-place call: {input.dtype!r} of the tensor and dtype={dtype!r} should match")
-        return function(input, *args, dtype=out_dtypes.of_result(function.__name__, dtype, input))
+        dtype = out_rules().of_result(function.__name__, dtype, input)
+        return function(input, *args, **kwargs, dtype=dtype)
 
     return scanned
 

@@ -36,7 +36,7 @@ from nbautograd._engine.compiler.promotion import (
     widen_all,
 )
 from nbautograd._engine.compiler.schema import POINTWISE, OpSchema, array_name
-from nbautograd._engine.core import inplace, out_dtypes, overlap, tracing, views
+from nbautograd._engine.core import inplace, overlap, tracing, views
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.node import LEAF, OutputEdge
 from nbautograd._engine.core.tensor import Tensor, new
@@ -52,7 +52,7 @@ def _edge_of(t: Any) -> Any:
 
 
 def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
-    out_dtypes.check_kind(op.name, out)
+    inplace.out_rules().check_kind(op.name, out)
     for target in out if isinstance(out, (tuple, list)) else (out,):
         overlap.check_operands(target, (*args, *kwargs.values()), op.name)
     result = op.function(*args, **kwargs)

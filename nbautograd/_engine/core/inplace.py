@@ -8,12 +8,13 @@ history of views and their base follows is in ``core/views.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes, strides, version_counter
-from nbautograd._engine.core import dispatch_mode, out_dtypes, tracing
+from nbautograd._engine.core import dispatch_mode, tracing
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled, no_grad
 from nbautograd._engine.core.node import LEAF, Node
@@ -36,6 +37,7 @@ __all__ = [
     "check_writable",
     "copy_into",
     "into",
+    "out_rules",
     "resize_into",
     "watched",
 ]
@@ -245,6 +247,13 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
         )
 
 
+def out_rules() -> ModuleType:
+    """Return the module of the rules of ``out=``, which is imported with the first call that has one."""
+    from nbautograd._engine.core import out_dtypes
+
+    return out_dtypes
+
+
 def into(out: Any, result: Any, name: str) -> Any:
     """Return the result, written into the tensor ``out`` unless that is None."""
     return result if out is None else resize_into(out, result, name)
@@ -264,9 +273,9 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
     if result.__class__ is BatchedTensor:
         raise InplaceError(f"vmap: out= is not possible for {name}() with batched tensors. Omit it")
-    is_unrecorded = result._a.dtype.kind == "b" or out_dtypes.UNRECORDED.match(name) is not None
+    is_unrecorded = result._a.dtype.kind == "b" or out_rules().UNRECORDED.match(name) is not None
     if is_grad_enabled() and (result._fn is not None or out._fn is not None and not is_unrecorded):
-        if name in out_dtypes.COPIED:
+        if name in out_rules().COPIED:
             _check_dtype(out, result, name)
             return _record_copy(out, result)
         raise InplaceError(
@@ -285,11 +294,11 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         check_cast(result._a.dtype, out._a.dtype)
     except DtypeError as error:
         name_operation(error, name)
-        if name in out_dtypes.JOINING:
+        if name in out_rules().JOINING:
             raise TypeError(str(error)) from None
         raise
     if out._a.shape != result._a.shape:
-        if out.numel() and name not in out_dtypes.RESIZED_SILENTLY:
+        if out.numel() and name not in out_rules().RESIZED_SILENTLY:
             _warn_resized(out, result)
         fresh = strides.empty_as(result._a, out._a.dtype)
         fresh[...] = result._a
@@ -309,9 +318,9 @@ def _check_dtype(out: Tensor, result: Tensor, name: str) -> None:
 
     :raises RuntimeError: its kernel casts no result.
     """
-    if not out_dtypes.is_accepted(name, result.dtype.name, out.dtype.name):
+    if not out_rules().is_accepted(name, result.dtype.name, out.dtype.name):
         cure = f": this operation casts no result. Give it out= of {result.dtype!r}, or cast with to() afterwards"
-        out_dtypes.refuse(name, result.dtype, out, cure)
+        out_rules().refuse(name, result.dtype, out, cure)
 
 
 def _record_copy(out: Tensor, result: Tensor) -> Tensor:

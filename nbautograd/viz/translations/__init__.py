@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from nbautograd.viz.translations import kernel, large, paths, player, prediction, stories
+from nbautograd.viz.translations import kernel, paths, player, stories
 
-__all__ = ["CHINESE", "ENGLISH", "PLAYER"]
+__all__ = ["CHINESE", "ENGLISH", "player_keys"]
 
-_PLAYER = player.TEXTS | prediction.TEXTS | paths.PLAYER | large.PLAYER | stories.PLAYER
-_TABLES = (_PLAYER, kernel.TEXTS, paths.PYTHON, large.PYTHON)
+_PLAYER = player.TEXTS | paths.PLAYER | stories.PLAYER
+_TABLES = (_PLAYER, kernel.TEXTS, paths.PYTHON)
 _ALL = {key: texts for table in _TABLES for key, texts in table.items()}
 
 
 class Texts(dict[str, str]):
-    """The texts of a language; those of questions and exercises are read when the first of them is asked for."""
+    """The texts of a language; those of large graphs, predictions, questions and exercises are read at first use."""
 
     def __missing__(self, key: str) -> str:
-        from nbautograd.viz.translations import exercises, practice, questions
+        from nbautograd.viz.translations import exercises, large, practice, prediction, questions
 
-        late = questions.TEXTS | exercises.TEXTS | practice.TEXTS
+        late = prediction.TEXTS | large.PLAYER | large.PYTHON | questions.TEXTS | exercises.TEXTS | practice.TEXTS
         if key not in late:
             raise KeyError(key)
         for table, which in ((ENGLISH, 0), (CHINESE, 1)):
@@ -27,4 +27,10 @@ class Texts(dict[str, str]):
 
 ENGLISH = Texts({key: english for key, (english, _) in _ALL.items()})
 CHINESE = Texts({key: chinese for key, (_, chinese) in _ALL.items()})
-PLAYER = tuple(_PLAYER)
+
+
+def player_keys() -> tuple[str, ...]:
+    """Return the keys of the texts of a player."""
+    from nbautograd.viz.translations import large, prediction  # not before there is a player
+
+    return (*player.TEXTS, *prediction.TEXTS, *paths.PLAYER, *large.PLAYER, *stories.PLAYER)
