@@ -1,4 +1,4 @@
-"""What a shown pass costs: calls inside of the package, layouts and classes that are made once, numbers read as is."""
+"""Count the cost of a shown pass: calls inside of the package, layouts and classes (each made once), copies of arrays."""
 
 from __future__ import annotations
 
