@@ -233,7 +233,7 @@ def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) 
 def _return_to_own_code(op: Any) -> None:
     """End the detour of an operation that is called after the last mode has ended."""
     with _lock:
-        if not is_on_anywhere():  # no other thread has begun a mode meanwhile
+        if not is_on_anywhere():  # else another thread has begun a mode
             op.divert(False)
 
 

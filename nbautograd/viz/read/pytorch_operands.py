@@ -233,7 +233,7 @@ def _add_slopes(operands: dict[str, Any], node: Any) -> None:
 
 
 def _add_home(operands: dict[str, Any], node: Any) -> None:
-    """Add the layout of a viewed tensor, if its elements lie in order."""
+    """Add the layout of a viewed tensor, if its elements are in order."""
     shape = introspect.result_shape(*node.next_functions[0]) or ()
     strides = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
     layout = introspect.declared(node, introspect.node_name(node)).formula_value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from nbautograd.viz.translations import kernel, paths, player, stories
 
 __all__ = ["CHINESE", "ENGLISH", "player_keys"]
@@ -20,8 +22,7 @@ class Texts(dict[str, str]):
         late = prediction.TEXTS | large.PLAYER | large.PYTHON | questions.TEXTS | exercises.TEXTS | practice.TEXTS
         if key not in late:
             raise KeyError(key)
-        for table, which in ((ENGLISH, 0), (CHINESE, 1)):
-            table.update({key: texts[which] for key, texts in late.items()})
+        _add(late)
         return self[key]
 
 
@@ -29,8 +30,15 @@ ENGLISH = Texts({key: english for key, (english, _) in _ALL.items()})
 CHINESE = Texts({key: chinese for key, (_, chinese) in _ALL.items()})
 
 
+def _add(late: dict[str, tuple[str, str]]) -> None:
+    for table, which in ((ENGLISH, 0), (CHINESE, 1)):
+        table.update({key: texts[which] for key, texts in late.items()})
+
+
+@cache
 def player_keys() -> tuple[str, ...]:
     """Return the keys of the texts of a player."""
     from nbautograd.viz.translations import large, prediction  # not before there is a player
 
+    _add(prediction.TEXTS | large.PLAYER)  # the other late texts are of modules that need NumPy, and a build has none
     return (*player.TEXTS, *prediction.TEXTS, *paths.PLAYER, *large.PLAYER, *stories.PLAYER)

@@ -1,4 +1,4 @@
-"""Count the cost of a shown pass: calls inside of the package, layouts and classes (each made once), copies of arrays."""
+"""Count the cost of a shown pass: calls inside of the package; layouts and classes, made once; copies of arrays."""
 
 from __future__ import annotations
 
