@@ -25,9 +25,8 @@ Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 _held: dict[Any, list[Handler]] = {}
 """For each intercepted function its handlers: each is called in place of the one before it, the last one first."""
-_usual: dict[Any, tuple[types.CodeType, Any, Any]] = {}
-"""For each function with exchanged code: its code, its keyword defaults, and its wrapped function."""
-_ABSENT = object()
+_usual: dict[Any, tuple[types.CodeType, Any, bool]] = {}
+"""For each function with exchanged code: its code, its keyword defaults, and whether it wraps another."""
 
 
 def intercept(function: Any, handler: Handler, outside: bool = False) -> None:
@@ -57,11 +56,9 @@ def release(function: Any, handler: Handler) -> None:
         op.interceptor = None
         op.divert(dispatch_mode.is_on_anywhere())
         return
-    function.__code__, function.__kwdefaults__, wrapped = _usual.pop(function)
-    if wrapped is _ABSENT:
+    function.__code__, function.__kwdefaults__, wraps = _usual.pop(function)
+    if not wraps:
         del function.__wrapped__
-    else:
-        function.__wrapped__ = wrapped
 
 
 def _exchange(function: Any) -> None:
@@ -72,9 +69,9 @@ def _exchange(function: Any) -> None:
     plain = types.FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
-    plain.__kwdefaults__ = function.__kwdefaults__
-    _usual[function] = function.__code__, function.__kwdefaults__, vars(function).get("__wrapped__", _ABSENT)
-    function.__wrapped__ = plain  # whose signature is the true one
+    plain.__kwdefaults__, plain.__annotations__ = function.__kwdefaults__, function.__annotations__
+    _usual[function] = function.__code__, function.__kwdefaults__, "__wrapped__" in vars(function)
+    vars(function).setdefault("__wrapped__", plain)  # whose signature is the true one
     function.__kwdefaults__ = {"_plain": plain}
     function.__code__ = _diverted(len(function.__code__.co_freevars))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -134,3 +135,11 @@ def test_a_trace_records_the_casts_of_a_region_around_it_or_inside() -> None:
         return around(x), inside(x)[0], T.jit.trace(lambda x: inside(x)[0], (x,))(x), inside(x)[1]
 
     oracle.close(program(nb), oracle.answer(program))
+
+
+def test_a_function_keeps_its_signature_after_a_region() -> None:
+    functions = nb.Tensor.acos_, nb.Tensor.addmm_, nb.linalg.svd, nb.quantile, nb.nn.functional.prelu
+    before = [inspect.signature(function) for function in functions]
+    with nb.autocast("cpu"):
+        assert [inspect.signature(function) for function in functions] == before
+    assert [inspect.signature(function) for function in functions] == before

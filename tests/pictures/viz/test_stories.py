@@ -170,8 +170,12 @@ def test_of_large_tensors_the_first_terms_of_one_element_are_told() -> None:
         assert float(factor) == float(f"{met:.6g}")
 
 
-def test_pytorchs_nodes_have_their_stories() -> None:
-    torch = needs.package("torch")
+@pytest.fixture
+def torch() -> Any:
+    return needs.package("torch")
+
+
+def test_pytorchs_nodes_have_their_stories(torch: Any) -> None:
     torch.manual_seed(0)
     x, table = torch.randn(2, 3, requires_grad=True), torch.randn(5, 3, requires_grad=True)
     image = torch.randn(2, 2, 4, 4, requires_grad=True)
@@ -193,8 +197,7 @@ def test_pytorchs_nodes_have_their_stories() -> None:
 
 @pytest.mark.parametrize("watched", [False, True])
 @pytest.mark.parametrize("program", EITHER, ids=lambda program: program.__name__)
-def test_pytorchs_programs_write_out_their_elements(program: Callable[[Any], Any], watched: bool) -> None:
-    torch = needs.package("torch")
+def test_pytorchs_programs_write_out_their_elements(torch: Any, program: Callable[[Any], Any], watched: bool) -> None:
     with viz.watch() if watched else nullcontext():
         names = program(torch)
     y = names["y"]
@@ -240,8 +243,7 @@ _PYTORCHS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
 
 @pytest.mark.parametrize("watched", [False, True])
 @pytest.mark.parametrize("name", _PYTORCHS)
-def test_pytorchs_nodes_that_keep_other_things_write_out_their_elements(name: str, watched: bool) -> None:
-    torch = needs.package("torch")
+def test_pytorchs_nodes_that_keep_other_things_write_out_their_elements(torch: Any, name: str, watched: bool) -> None:
     torch.manual_seed(0)
     call, shapes = _PYTORCHS[name]
     leaves = [torch.randn(shape, requires_grad=True) for shape in shapes]

@@ -10,6 +10,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg._common import (
@@ -284,6 +285,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     if (
         unpack_pivots
         and pivots.size
+        and LU_pivots.__class__ is not BatchedTensor  # whose samples are not looked at
         and not backend.is_bare(pivots)
         and not 1 <= pivots.min() <= pivots.max() <= LU_data._a.shape[-2]
     ):
