@@ -51,6 +51,10 @@ DEVICES = (
 )
 
 
+WARNING = "embedding_bag grid_sample kl_div rms_norm soft_margin_loss stft"
+"""The affected functions that warn: a warning names the line of the call."""
+
+
 class AutocastState(NamedTuple):
     """The state of a context: the devices for which autocast is on, their dtypes, and the casts of parameters."""
 
@@ -119,7 +123,9 @@ def _interceptions() -> Interceptions:
                 for function in functions(name):
                     policies.setdefault(function, {})[device] = policy
                 methods.update(dict.fromkeys(inplace_methods(name), _without))
-    return Interceptions(methods | {function: partial(_cast_and_call, chosen) for function, chosen in policies.items()})
+    handlers = methods | {function: partial(_cast_and_call, chosen) for function, chosen in policies.items()}
+    warning = {function for name in WARNING.split() for function in functions(name)}
+    return Interceptions(handlers, warning & handlers.keys())
 
 
 # -- a call ------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial, update_wrapper
 from typing import Any
 
@@ -70,6 +70,7 @@ def _exchange(function: Any) -> None:
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     plain.__kwdefaults__, plain.__annotations__ = function.__kwdefaults__, function.__annotations__
+    plain.__qualname__ = function.__qualname__  # for messages
     _usual[function] = function.__code__, function.__kwdefaults__, "__wrapped__" in vars(function)
     vars(function).setdefault("__wrapped__", plain)  # whose signature is the true one
     function.__kwdefaults__ = {"_plain": plain}
@@ -104,10 +105,12 @@ class Interceptions:
 
     After they are switched off, a function keeps the code that calls its handler until its next call, which restores
     its own code. So to switch them on again takes no longer than what was called in between.
+
+    :param at_once: the functions that return to their own code at once: those that warn, and name their caller's line.
     """
 
-    def __init__(self, handlers: Mapping[Any, Handler]) -> None:
-        self.handlers, self.is_on = handlers, False
+    def __init__(self, handlers: Mapping[Any, Handler], at_once: Iterable[Any] = ()) -> None:
+        self.handlers, self.is_on, self.at_once = handlers, False, tuple(at_once)
         self._calls: dict[Any, Handler] = {function: partial(self._call, function) for function in handlers}
         self._released = dict.fromkeys(handlers)
         self._lock = threading.RLock()
@@ -121,6 +124,8 @@ class Interceptions:
                 if self._calls[function] not in _held.get(function, ()):  # else an interrupt ended this loop before
                     intercept(function, self._calls[function], outside=True)
                 del self._released[function]
+            for function in () if on else self.at_once:
+                self.restore(function)
 
     def rests(self, function: Any) -> bool:
         """Return whether a function has the code that calls its handler, which is switched off."""

@@ -145,3 +145,13 @@ def test_a_function_keeps_its_signature_in_a_region_and_after_it() -> None:
     with nb.autocast("cpu"):
         during = [inspect.signature(function) for function in intercepted.handlers]
     assert before == during == [inspect.signature(function) for function in intercepted.handlers]
+
+
+def test_a_warning_after_a_region_names_the_line_of_the_call() -> None:
+    with nb.autocast("cpu"):
+        pass
+    with pytest.warns(UserWarning, match="window was not provided") as caught:
+        nb.stft(nb.ones(20), 4, return_complex=True)
+    assert [each.filename for each in caught] == [__file__]
+    with pytest.raises(TypeError, match=r"^addmv_\(\)"):
+        nb.Tensor.addmv_()
