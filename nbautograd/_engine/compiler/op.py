@@ -61,7 +61,7 @@ from nbautograd._engine.compiler.schema import (
     OpSchema,
 )
 from nbautograd._engine.compiler.source import compiled, expression_of
-from nbautograd._engine.core import dispatch_mode, inplace, overlap, tracing
+from nbautograd._engine.core import dispatch_mode, inplace, tracing
 from nbautograd._engine.core.node import Node
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
@@ -414,9 +414,7 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
                 if takes_dtype and "dtype" in kwargs:
                     kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
                 if out and (target := kwargs.pop("out", None)) is not None:
-                    inplace.out_rules().check_kind(function.__name__, target)
-                    for tensor in target if isinstance(target, (tuple, list)) else (target,):
-                        overlap.check_operands(tensor, (*args, *kwargs.values()), function.__name__)
+                    inplace.out_rules().check_out(function.__name__, target, (*args, *kwargs.values()))
                     if takes_dtype:
                         kwargs["dtype"] = inplace.out_rules().of_result(function.__name__, kwargs.get("dtype"), target)
                     return inplace.resize_into(target, public(*args, **kwargs), function.__name__)

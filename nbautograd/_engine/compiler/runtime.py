@@ -52,9 +52,7 @@ def _edge_of(t: Any) -> Any:
 
 
 def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
-    inplace.out_rules().check_kind(op.name, out)
-    for target in out if isinstance(out, (tuple, list)) else (out,):
-        overlap.check_operands(target, (*args, *kwargs.values()), op.name)
+    inplace.out_rules().check_out(op.name, out, (*args, *kwargs.values()))
     result = op.function(*args, **kwargs)
     is_operand = op.kind == POINTWISE and any(value is out for value in args)  # which is not resized
     if is_operand and result._a.shape != out._a.shape:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from nbautograd._engine.arrays.dtypes import bool_
+from nbautograd._engine.core.overlap import check_operands
 from nbautograd._engine.core.return_types import FIELDS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import DtypeError, kind_of
@@ -16,7 +18,7 @@ __all__ = [
     "JOINING",
     "RESIZED_SILENTLY",
     "UNRECORDED",
-    "check_kind",
+    "check_out",
     "is_accepted",
     "of_result",
     "refuse",
@@ -60,10 +62,11 @@ COPIED = frozenset(_COPIED.split())
 """The operations whose result is copied into ``out=``, also where it is recorded."""
 
 
-def check_kind(name: str, out: Any) -> None:
-    """Check that ``out=`` is a tensor, or several for an operation with several results.
+def check_out(name: str, out: Any, operands: Iterable[Any]) -> None:
+    """Check that ``out=`` is a tensor, or several for several results, and that no operand overlaps it in part.
 
     :raises TypeError: it is not.
+    :raises RuntimeError: an operand overlaps it in part.
     """
     several = name in FIELDS and name not in OF_ONE_OR_SEVERAL
     if not isinstance(out, (tuple, list) if several else (Tensor, tuple, list)):
@@ -71,6 +74,8 @@ def check_kind(name: str, out: Any) -> None:
             f"{name.lstrip('_')}(): argument 'out' must be {'tuple of Tensors' if several else 'Tensor'}, not "
             f"{kind_of(out)}"
         )
+    for tensor in out if isinstance(out, (tuple, list)) else (out,):
+        check_operands(tensor, operands, name)
 
 
 def of_result(name: str, dtype: Any, out: Any) -> Any:
