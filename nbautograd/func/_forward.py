@@ -34,9 +34,9 @@ def jvp(
     """
     if not isinstance(primals, tuple):
         raise AutogradError(f"jvp(f, primals, tangents): Expected primals to be a tuple, got {kind_of(primals)}")
-    if not primals:
-        raise AutogradError("jvp(f, primals, tangents): Expected at least one Tensor in primals")
     values, spec = tree_flatten(primals)
+    if not values:
+        raise AutogradError("jvp(f, primals, tangents): Expected primals to contain at least one Tensor.")
     directions, tangent_spec = tree_flatten(tangents)
     if spec != tangent_spec:
         raise AutogradError(

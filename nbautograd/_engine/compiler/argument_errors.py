@@ -113,6 +113,7 @@ _SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "int": ("int", _is_int),
     "float": ("float", lambda value: isinstance(value, NUMBERS) and not isinstance(value, complex)),
     "Number": ("Number", lambda value: isinstance(value, NUMBERS)),
+    "Number | Tensor": ("Number or Tensor", lambda value: isinstance(value, NUMBERS)),
     "Ints": ("tuple of ints", _are_ints),
     "Sequence[int]": ("tuple of ints", lambda value: isinstance(value, (tuple, list)) and _are_ints(value)),
     "Dims": ("tuple of ints", lambda value: value is None or _are_ints(value)),
@@ -127,6 +128,7 @@ AT_SIGHT: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (float, int),
     "Number": (float, int),
+    "Number | Tensor": (float, Tensor),
     "Ints": (int,),
     "Dims": (int, type(None)),
 }

@@ -53,6 +53,8 @@ def _edge_of(t: Any) -> Any:
 
 def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
     inplace.out_rules().check_out(op.name, out, (*args, *kwargs.values()))
+    if op.kind == POINTWISE and isinstance(out, Tensor):  # which write before they resize
+        overlap.check_overlap(out, op.name)
     result = op.function(*args, **kwargs)
     is_operand = op.kind == POINTWISE and any(value is out for value in args)  # which is not resized
     if is_operand and result._a.shape != out._a.shape:

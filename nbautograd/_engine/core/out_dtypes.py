@@ -28,7 +28,7 @@ _NAMES = """
     abs addbmm addmm addmv alias_copy amax amin aminmax arange argmax argmin as_strided_copy avg_pool2d avg_pool3d
     baddbmm bitwise_not bmm bucketize ceil clamp clamp_max clamp_min complex conj_physical cross cummax cummin diag
     diagonal_copy dot expand_copy fft_ihfft float_power floor frac frexp gather gelu hardshrink heaviside histc
-    histogram index_add index_copy index_reduce index_select isin isneginf isposinf kthvalue linalg_cholesky
+    histogram index_add index_copy index_reduce index_select inner isin isneginf isposinf kthvalue linalg_cholesky
     linalg_cholesky_ex linalg_cross linalg_det linalg_eigh linalg_eigvalsh linalg_inv linalg_inv_ex
     linalg_ldl_factor linalg_ldl_factor_ex linalg_ldl_solve linalg_lu linalg_lu_factor linalg_lu_factor_ex
     linalg_lu_solve linalg_matrix_norm linalg_matrix_power linalg_multi_dot linalg_norm linalg_qr linalg_slogdet
@@ -55,7 +55,7 @@ UNRECORDED = re.compile(
 )
 """The operations without a derivative: they write into any ``out=``, which keeps its history."""
 _COPIED = """
-    diff inner linalg_cond linalg_matrix_norm linalg_norm linalg_tensorinv linalg_tensorsolve
+    inner linalg_cond linalg_matrix_norm linalg_norm linalg_tensorinv linalg_tensorsolve
     nanquantile quantile special_ndtr tensordot
 """
 COPIED = frozenset(_COPIED.split())

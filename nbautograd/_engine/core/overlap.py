@@ -23,9 +23,9 @@ REPEATABLE = {"fill_", "zero_"}
 DISCOURAGED = {"index_fill_", "index_put_", "masked_fill_"}
 """Allowed on expanded tensors, with a warning."""
 APART = {
-    "cat", "concat", "concatenate", "gather", "hstack", "index_add_", "index_copy_", "index_put_", "index_reduce_",
-    "index_select", "kthvalue", "masked_select", "outer", "put_", "scatter", "scatter_", "scatter_add_",
-    "scatter_reduce_", "stack", "take", "take_along_dim", "vstack",
+    "cat", "concat", "concatenate", "cross", "gather", "hstack", "index_add_", "index_copy_", "index_put_",
+    "index_reduce_", "index_select", "kthvalue", "linalg_cross", "masked_select", "outer", "put_", "scatter",
+    "scatter_", "scatter_add_", "scatter_reduce_", "stack", "take", "take_along_dim", "vstack",
 }  # fmt: skip
 """These read in another order than they write: no operand may be the target itself."""
 UNCHECKED = {

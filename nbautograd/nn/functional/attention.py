@@ -198,7 +198,8 @@ def multi_head_attention_forward(
     mask = mask if padding is None else _with_padding(mask, padding, (batch, num_heads, k._a.shape[1]))
 
     context, attention = _attend(q, k, v, mask, dropout_p if training else 0.0, num_heads, need_weights)
-    output = linear(context.reshape(length * batch, size), out_proj_weight, out_proj_bias).view(length, batch, -1)
+    output = linear(context.reshape(length * batch, size), out_proj_weight, out_proj_bias)
+    output = output.view(length, batch, out_proj_weight._a.shape[0])
     if attention is not None and average_attn_weights:
         attention = attention.mean(1)
     if batched:
@@ -283,8 +284,10 @@ def _attend(
     batch, sources = heads // num_heads, k._a.shape[1]
     if not need_weights:
         if mask is not None:
-            mask = mask.unsqueeze(0) if mask._a.shape[0] == 1 else mask.view(batch, num_heads, -1, sources)
-        parts = (t.reshape(batch, num_heads, -1, size) for t in (q, k, v))
+            mask = (
+                mask.unsqueeze(0) if mask._a.shape[0] == 1 else mask.view(batch, num_heads, mask._a.shape[1], sources)
+            )
+        parts = (t.reshape(batch, num_heads, t._a.shape[1], size) for t in (q, k, v))
         return scaled_dot_product_attention(*parts, mask, drop).permute(2, 0, 1, 3), None
     scores = (q * math.sqrt(1.0 / size)).bmm(k.transpose(-2, -1))
     weights = softmax(scores if mask is None else scores + mask, -1)

@@ -491,7 +491,6 @@ def multilabel_soft_margin_loss(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("multilabel_soft_margin_loss", input=input, target=target)
-    check_reduction(reduction)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         losses = losses * weight

@@ -64,6 +64,8 @@ def _check(
             f"{name}(): Given groups={groups}, expected weight to be at least {groups} at dimension 0 and divisible "
             f"by it, but got weight of size {list(weight._a.shape)} instead"
         )
+    if 0 in weight._a.shape[2:]:
+        raise RuntimeError(f"{name}(): kernel size should be greater than zero, but got {list(weight._a.shape[2:])}")
     channels = first if transposed else second * groups
     if input._a.shape[-n - 1] != channels:
         raise ShapeError(

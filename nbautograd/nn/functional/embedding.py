@@ -308,6 +308,11 @@ def embedding_bag(
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
     if sparse and mode == "max":
         raise ValueError("max mode does not support sparse weights")
+    if input._a.ndim == 2 and offsets is not None:
+        raise ValueError(
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+            f"sequences. However, found offsets of type {type(offsets).__name__}"
+        )
     if sparse and scale_grad_by_freq:
         raise RuntimeError("embedding_bag(): scale_grad_by_freq not supported with sparse gradients")
     if per_sample_weights is not None:
@@ -331,6 +336,11 @@ def embedding_bag(
         per_sample_weights = per_sample_weights.reshape(-1)
     if weight._a.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight._a.ndim}")
+    if weight._a.dtype.kind not in "fV":
+        raise DtypeError(
+            "embedding_bag(): Expected tensor for argument #1 'weight' to have one of the scalar types: Half, "
+            f"BFloat16, Float, Double; but got {weight.type()} instead"
+        )
     if scale_grad_by_freq and mode == "max":
         raise RuntimeError("embedding_bag: scaling the gradient by frequency is not supported for mode='max'")
     index, bag, bags = _bags(input, offsets, include_last_offset)
@@ -363,11 +373,6 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[An
     a, module = input._a, backend.module(input.device)
     index = a.reshape((-1,)).astype(np.int64)
     if a.ndim == 2:
-        if offsets is not None:
-            raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                f"sequences. However, found offsets of type {type(offsets).__name__}"
-            )
         return index, np.repeat(module.arange(a.shape[0]), a.shape[1]), a.shape[0]
     if a.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {a.ndim}")

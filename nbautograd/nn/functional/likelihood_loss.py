@@ -230,9 +230,9 @@ def soft_margin_loss(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("soft_margin_loss", input=input, target=target)
+    check_reduction(reduction)
     dtype = input.dtype
     input, target = broadcast_pair("soft_margin_loss", input, target, warn=False)
-    check_reduction(reduction)
     floating_only("soft_margin_loss", input)
     check_cast(input.dtype.numpy, dtype.numpy)
     return _soft_margin(input, target, reduction).to(dtype)
@@ -262,6 +262,8 @@ def kl_div(
     is_named = size_average is None and reduce is None
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("kl_div", input=input, target=target)
+    if reduction != "batchmean":
+        check_reduction(reduction)
     if reduction == "mean" and is_named:
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "

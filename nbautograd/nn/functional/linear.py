@@ -88,6 +88,11 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): input batch dimensions do not match: got shapes {list(a)} for input1 and {list(b)} for input2"
         )
+    if len(w) < 3:
+        raise IndexError(
+            f"bilinear(): Dimension out of range (expected to be in range of [-{len(w)}, {len(w) - 1}], but got "
+            f"{len(w)}): weight must have 3 dimensions"
+        )
     for position, (label, shape) in enumerate((("input1", a), ("input2", b)), 1):
         if len(w) != 3 or shape[-1] != w[position]:
             raise RuntimeError(

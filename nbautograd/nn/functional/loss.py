@@ -197,10 +197,10 @@ def smooth_l1_loss(
     tensor([0.1250, 2.5000])
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    input, target = broadcast_pair("smooth_l1_loss", input, target)
-    check_reduction(reduction)
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
+    input, target = broadcast_pair("smooth_l1_loss", input, target)
+    check_reduction(reduction)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, got {beta}")
     floating_only("smooth_l1_loss", input)
@@ -239,12 +239,12 @@ def huber_loss(
     tensor([0.1250, 2.5000])
     """
     check_tensors("huber_loss", input=input, target=target)
-    check_reduction(reduction)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
     check_cast(target._a.dtype, input._a.dtype)
     floating_only("huber_loss", input)
     input, target = broadcast_pair("huber_loss", input, target.to(input.dtype))
+    check_reduction(reduction)
     if weight is not None:
         return _weighted_difference(_huber(input, target, "none", delta), weight, reduction, False)
     return _huber(input, target, reduction, delta)

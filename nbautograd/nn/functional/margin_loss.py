@@ -46,6 +46,7 @@ def hinge_embedding_loss(
     tensor([0.5000, 0.7500])
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
+    check_reduction(reduction)
     check_tensors("hinge_embedding_loss", input=input, target=target)
     floating_only("hinge_embedding_loss", input)
     apart = where(target != 1, (margin - input).clamp_min(0), 0)
@@ -71,6 +72,7 @@ def margin_ranking_loss(
     tensor(2.)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
+    check_reduction(reduction)
     check_tensors("margin_ranking_loss", input1=input1, input2=input2, target=target)
     if not input1._a.ndim == input2._a.ndim == target._a.ndim:
         raise RuntimeError(
@@ -100,6 +102,7 @@ def cosine_embedding_loss(
     tensor(1.)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
+    check_reduction(reduction)
     check_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
     if target._a.ndim > 1:
         raise RuntimeError("cosine_embedding_loss(): 0D or 1D target tensor expected, multi-target not supported")
@@ -141,6 +144,7 @@ def triplet_margin_loss(
     tensor(2.)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
+    check_reduction(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     _check_triplet("triplet_margin_loss", anchor, positive, negative)

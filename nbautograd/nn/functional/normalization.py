@@ -331,6 +331,7 @@ def instance_norm(
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     if len(shape) < 2:
         raise RuntimeError(f"instance_norm(): input must have at least 2 dimensions, got shape {list(shape)}")
+    floating_only("batch_norm", input)
     n, c = shape[:2]
     _check_channels("instance_norm", c, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     _is_mixed("instance_norm", input, weight)
@@ -454,7 +455,7 @@ def rms_norm(
     shape = _shape_of("rms_norm", input, normalized_shape, weight=weight)
     if input.dtype.rank < 2:
         raise UnsupportedDtypeError("rms_norm", input.dtype, "fc")
-    if weight is not None and weight.dtype is not input.dtype:
+    if weight is not None and weight.dtype is not input.dtype and not input.is_complex():
         kinds = f"{SCALAR_TYPES[input.dtype.name]} and {SCALAR_TYPES[weight.dtype.name]}"
         warnings.warn(f"rms_norm(): Mismatch dtype between input and weight: {kinds}", UserWarning, stacklevel=3)
     if weight is not None and input._a.dtype.itemsize == 2 and weight._a.dtype == np.float32:

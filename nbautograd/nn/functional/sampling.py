@@ -323,6 +323,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
              [2, 3]]])
     """
     _check_pixels("pixel_shuffle", input, upscale_factor, "upscale_factor")
+    if upscale_factor**2 >= 2**63:
+        raise ValueError(f"pixel_shuffle(): upscale factor is too large, its square overflowed: {upscale_factor=}")
     if input._a.shape[-3] % upscale_factor**2:
         raise ShapeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "

@@ -36,7 +36,7 @@ def bernoulli(
     if p is None:
         check_dtype("bernoulli", input._a.dtype, "f")
     if out is not None:
-        with resized_out(out, input._a.shape, "bernoulli"):
+        with resized_out(out, input._a.shape, "bernoulli", input):
             return bernoulli_(out, input.detach() if p is None else p, generator=generator)
     return _bernoulli(input, p, source(generator))
 

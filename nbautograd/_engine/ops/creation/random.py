@@ -72,9 +72,10 @@ def _new(
     out: Tensor | None,
 ) -> Tensor:
     """Return a new tensor of random numbers, drawn in row-major order, or ``out`` resized and filled."""
+    device = as_device(place)
     if out is None:
         kind = (dtypes.get_default_dtype() if dtype is None else dtype).numpy
-        return finish(drawn_on(as_device(place), draw, shape, kind), requires_grad)
+        return finish(drawn_on(device, draw, shape, kind), requires_grad)
     with resized_out(out, shape, name):
         if dtype is not None and dtype is not out.dtype:
             raise RuntimeError(
@@ -86,11 +87,11 @@ def _new(
 
 
 @contextmanager
-def resized_out(out: Tensor, shape: tuple[int, ...], name: str) -> Iterator[None]:
+def resized_out(out: Tensor, shape: tuple[int, ...], name: str, operand: Tensor | None = None) -> Iterator[None]:
     """Resize ``out=`` to the shape of the result, without a warning as in PyTorch; restore it if filling it fails."""
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
-    if is_grad_enabled() and out._fn is not None:
+    if is_grad_enabled() and any(t is not None and t._fn is not None for t in (out, operand)):
         raise AutogradError(f"{name}(): functions with out=... arguments don't support automatic differentiation")
     former = out._a
     try:

@@ -63,6 +63,8 @@ def arange(
     dtype = check_options("arange", dtype, layout, pin_memory)
     if end is None:
         start, end = 0, start
+    for label, value in (("start", start), ("end", end), ("step", step)):
+        check_option("arange", label, value, "Number")
     first, last, by = _number(start), _number(end), _number(step)
     for value in (first, last, by):
         if isinstance(value, complex):

@@ -23,7 +23,6 @@ from nbautograd._engine.ops.queries import Number
 from nbautograd._engine.ops.shape.broadcasting import expand, joint_shape
 from nbautograd._engine.ops.shape.shape import reshape
 from nbautograd._names.docstrings import described
-from nbautograd.errors import SCALAR_TYPES
 
 __all__ = [
     "gather",
@@ -121,23 +120,24 @@ def gather_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
     return output
 
 
-def check_vector(name: str, a: Any, dim: int, index: Any, error: type[Exception] = RuntimeError) -> int:
-    """Check a vector of indices of slices along a dimension, and return the non-negative dimension.
-
-    :raises error: an entry is out of range.
-    """
+def check_vector(name: str, a: Any, dim: int, index: Any, long: bool = False) -> int:
+    """Check the shape and dtype of the indices of slices along a dimension, and return the non-negative dimension."""
     if index.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
-    if index.dtype.char not in "ilqp":
-        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index, got {dtypes.of(index.dtype).name}")
-    d = dimension(dim, a.ndim)
+    if index.dtype.char not in ("lqp" if long else "ilqp"):
+        kind = "a long tensor" if long else "dtype int32 or int64"
+        raise RuntimeError(f"{name}(): Expected {kind} for index, but got {dtypes.scalar_type(index.dtype)}")
+    return dimension(dim, a.ndim)
+
+
+def check_range(name: str, a: Any, d: int, index: Any, error: type[Exception] = IndexError) -> None:
+    """Check that the indices of slices along a dimension are within it, or raise ``error``."""
     n = a.shape[d] if a.ndim else 1
     if index.size and (a.size or a.ndim < 2 or name != "index_add_") and (index.min() < 0 or index.max() >= n):
         bad = int(index.min() if index.min() < 0 else index.max())
         raise (error if n or a.ndim < 2 else RuntimeError)(
             f"{name}(): index out of range in self: index {bad} is out of bounds for dimension {d} with size {n}"
         )
-    return d
 
 
 def at_slices(dim: int, index: Any) -> tuple[Any, ...]:
@@ -163,7 +163,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     tensor([[3, 4],
             [3, 4]])
     """
-    d = check_vector("index_select", input, dim, index, IndexError)
+    d = check_vector("index_select", input, dim, index)
+    check_range("index_select", input, d, index)
     if not input.ndim:
         if index.size != 1:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
@@ -192,7 +193,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     >>> torch.take_along_dim(torch.tensor([[10, 30, 20]]), torch.tensor([[1]]), dim=1)
     tensor([[30]])
     """
-    if indices._a.dtype.char not in "lqp":
+    if indices._a.dtype.char not in ("lqp" if dim is not None else "lqpi"):
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type(indices.dtype)}"
         )
@@ -321,7 +322,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """
     check_mask("masked_scatter_", mask)
     if source.dtype != input.dtype:
-        left, right = (SCALAR_TYPES[dtypes.of(a.dtype).name] for a in (input, source))
+        left, right = (dtypes.scalar_type(a.dtype) for a in (input, source))
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {left} and {right}")
     output = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
     chosen = np.broadcast_to(mask, output.shape)
@@ -357,9 +358,7 @@ def _check_places(name: str, a: Any, index: Any) -> None:
     :raises IndexError: an index is out of range.
     """
     if index.dtype.char not in "lqp":
-        raise RuntimeError(
-            f"{name}(): Expected a long tensor for index, but got {SCALAR_TYPES[dtypes.of(index.dtype).name]}"
-        )
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtypes.scalar_type(index.dtype)}")
     if index.size and not a.size:
         raise IndexError(f"{name}(): tried to {name} from an empty tensor")
     if index.size and (index.min() < -a.size or index.max() >= a.size):

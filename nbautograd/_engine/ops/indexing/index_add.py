@@ -16,6 +16,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.gather import (
     at_slices,
+    check_range,
     check_vector,
     numpy_dtype,  # noqa: F401 - formulas name it
 )
@@ -35,17 +36,15 @@ from nbautograd.errors import SCALAR_TYPES, UnsupportedDtypeError
 __all__ = ["index_add", "index_copy", "index_fill", "index_reduce"]
 
 
-def _check_slices(
-    name: str, input: Any, dim: int, index: Any, source: Any, error: type[Exception] = RuntimeError
-) -> int:
+def _check_slices(name: str, input: Any, dim: int, index: Any, source: Any, error: type[Exception] = IndexError) -> int:
     """Check that slices and their indices match, and return the non-negative dimension."""
+    d = check_vector(name, input, dim, index, long=name == "index_copy_")
     if source.dtype != input.dtype:
         left, right = (SCALAR_TYPES[dtypes.of(a.dtype).name] for a in (input, source))
         raise RuntimeError(
             f"{name}(): self and source expected to have the same dtype: self ({left}) and source ({right}) must have "
             "the same scalar type"
         )
-    d = check_vector(name, input, dim, index, error)
     count = source.shape[d] if source.ndim else 1
     if count != index.size:
         kind = IndexError if name == "index_copy_" else RuntimeError
@@ -53,12 +52,13 @@ def _check_slices(
             f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {d}"
         )
     ours, theirs = ((*a.shape[:d], *a.shape[d + 1 :]) for a in (input, source))
-    if ours != theirs and source.ndim:
-        kind = IndexError if name == "index_copy_" and len(ours) != len(theirs) else RuntimeError
+    if ours != theirs or name != "index_copy_" and source.ndim != input.ndim:
+        kind = IndexError if name == "index_copy_" and source.ndim not in (0, input.ndim) else RuntimeError
         raise kind(
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
             f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
         )
+    check_range(name, input, d, index, error)
     return d
 
 
@@ -116,11 +116,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     tensor([[0., 0.],
             [1., 1.]])
     """
-    if index.dtype.char not in "lqp":
-        raise RuntimeError(
-            f"index_copy_(): Expected a long tensor for index, but got {dtypes.scalar_type(index.dtype)}"
-        )
-    d = _check_slices("index_copy_", input, dim, index, source, IndexError)
+    d = _check_slices("index_copy_", input, dim, index, source)
     output = own(input)
     _lines(output)[at_slices(d, index)] = _lines(source)
     return output
@@ -193,7 +189,7 @@ INDEX_REDUCTIONS = {
 
 @looks_at_elements
 def _index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
-    return _check_slices("index_reduce", input._a, dim, index._a, source._a, IndexError)
+    return _check_slices("index_reduce", input._a, dim, index._a, source._a)
 
 
 @composite(inplace_method=True, out=True)

@@ -26,6 +26,7 @@ from nbautograd._engine.ops.shape.triangular import tril, triu
 from nbautograd.errors import SCALAR_TYPES, DtypeError, LinAlgError, ShapeError, kind_of
 
 __all__ = [
+    "check_fit",
     "check_float",
     "check_info",
     "check_same",
@@ -158,6 +159,20 @@ def identity_of(a: Any) -> Any:
 
 
 # -- batches ---------------------------------------------------------------------------------------------------------
+
+
+def check_fit(name: str, a: Tensor, b: Tensor, left: bool = True) -> None:
+    """Check that the shapes of ``a @ X = b``, or ``X @ a = b``, match.
+
+    :raises RuntimeError: they do not.
+    """
+    for x, letter in ((a, "A"), (b, "B")):
+        if x._a.ndim < 2:
+            raise ShapeError(f"{name}: The input tensor {letter} must have at least 2 dimensions.")
+    if a._a.shape[-1] != b._a.shape[-2 if left else -1]:
+        equation = "AX = B" if left else "XA = B"
+        shapes = " and ".join(f"{x._a.shape[-2]}x{x._a.shape[-1]}" for x in (a, b))
+        raise ShapeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({shapes})")
 
 
 def together(name: str, *arrays: Any, labels: str = "A and B") -> list[Any]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.matmul import bmm, check_same_dtype, dot, mm
@@ -59,7 +60,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         if dims > min(n, m):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims} for {n}D and {m}D")
         dims = (list(range(n - dims, n)), list(range(dims)))
-    first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
+    for label, given in zip(("dims_self", "dims_other"), dims, strict=True):
+        check_option("tensordot", label, given, "Sequence[int]")
+    first, second = (list(given) for given in dims)
     if len(first) != len(second):
         raise RuntimeError(f"both dimension lists should have same length, got {first} and {second}")
     check_same_dtype("tensordot", a._a, b._a)

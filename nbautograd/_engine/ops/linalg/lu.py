@@ -14,6 +14,7 @@ from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg._common import (
+    check_fit,
     check_info,
     check_same,
     checked,
@@ -365,12 +366,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
             f"{name}: Number of pivots per batch should be same as the dimension of the matrix: LU has shape "
             f"{list(LU._a.shape)}, pivots {list(pivots._a.shape)}"
         )
-    if LU._a.shape[-1] != B._a.shape[-2 if left else -1]:
-        equation = "AX = B" if left else "XA = B"
-        raise ShapeError(
-            f"{name}: Incompatible shapes of A and B for the equation {equation} "
-            f"({LU._a.shape[-2]}x{LU._a.shape[-1]} and {B._a.shape[-2]}x{B._a.shape[-1]})"
-        )
+    check_fit(name, LU, B, left)
     result: Tensor = lu_solve_same(LU, pivots, B, bool(left), bool(adjoint))
     return result
 
@@ -488,5 +484,6 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool =
     if pivots._a.dtype.kind not in "iu":
         raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype}")
     check_same(name, LD, B, ("LD", "B"))
+    check_fit(name, LD, B)
     result: Tensor = ldl_solution(LD, pivots, B, hermitian)
     return result

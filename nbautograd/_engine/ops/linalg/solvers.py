@@ -18,6 +18,7 @@ from nbautograd._engine.ops._internal import sum_to
 from nbautograd._engine.ops.elementwise.complex import conj, real
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.linalg._common import (  # noqa: F401 - a formula names two of them
+    check_fit,
     check_info,
     check_same,
     checked,
@@ -51,17 +52,6 @@ __all__ = [
 # -- systems ---------------------------------------------------------------------------------------------------------
 
 
-def _fits(name: str, a: Tensor, b: Tensor, left: bool) -> None:
-    """Check that the shapes of ``a @ X = b``, or ``X @ a = b``, match."""
-    for x, letter in ((a, "A"), (b, "B")):
-        if x._a.ndim < 2:
-            raise ShapeError(f"{name}: The input tensor {letter} must have at least 2 dimensions.")
-    if a._a.shape[-1] != b._a.shape[-2 if left else -1]:
-        equation = "AX = B" if left else "XA = B"
-        shapes = " and ".join(f"{x._a.shape[-2]}x{x._a.shape[-1]}" for x in (a, b))
-        raise ShapeError(f"{name}: Incompatible shapes of A and B for the equation {equation} ({shapes})")
-
-
 def _is_vector(a: Tensor, b: Tensor) -> bool:
     """Return whether ``b`` is a batch of vectors, by PyTorch's rule."""
     return b._a.ndim == 1 or (a._a.ndim - 1 == b._a.ndim and b._a.shape == a._a.shape[:-1])
@@ -73,7 +63,7 @@ def _system(name: str, a: Tensor, b: Tensor, left: bool) -> Tensor:
         raise TypeError(f"{name}(): argument 'B' (position 2) must be Tensor, not {kind_of(b)}")
     check_same(name, a, b)
     if not _is_vector(a, b):
-        _fits(name, a, b, left)
+        check_fit(name, a, b, left)
         return solve_same(a, b, left)
     if not left:
         raise ShapeError(
@@ -81,7 +71,7 @@ def _system(name: str, a: Tensor, b: Tensor, left: bool) -> Tensor:
             f"{name} is equivalent to B / A.squeeze(-1)"
         )
     columns = b.unsqueeze(-1)
-    _fits(name, a, columns, left)
+    check_fit(name, a, columns, left)
     return solve_columns(a, b)
 
 
@@ -157,7 +147,7 @@ def linalg_solve_triangular(
     checked(name, A, square=True)
     checked(name, B, label="B")
     check_same(name, A, B)
-    _fits(name, A, B, left)
+    check_fit(name, A, B, left)
     return triangle_solve(A, B, bool(upper), bool(left), bool(unitriangular))
 
 
@@ -180,7 +170,7 @@ def triangular_solve(
             raise ShapeError(f"torch.{name}: Expected {label} to have at least 2 dimensions, but it has {x._a.ndim}")
     checked(name, A, square=True)
     check_same(name, input, A, ("b", "A"))
-    _fits(name, A, input, True)
+    check_fit(name, A, input)
     matrix = A.transpose(-2, -1) if transpose else A
     solution, copy = triangle_and_copy(matrix, input, upper != transpose, bool(unitriangular))
     return return_type("triangular_solve")((solution, copy.transpose(-2, -1) if transpose else copy))
@@ -237,7 +227,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
             raise ShapeError(f"{label} should have at least 2 dimensions, but has {x._a.ndim} dimensions instead")
     checked("cholesky_solve", L, square=True, label="L")
     check_same("cholesky_solve", B, L, ("b", "A"))
-    _fits("cholesky_solve", L, B, True)
+    check_fit("cholesky_solve", L, B)
     result: Tensor = cholesky_solve_same(B, L, upper)
     return result
 

@@ -53,6 +53,7 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     kind=POINTWISE,
     method=False,
     inplace_method=False,
+    accepts="ifc",
     input="linalg_cross_same(conj(other), g, dim)",
     other="linalg_cross_same(g, conj(input), dim)",
 )

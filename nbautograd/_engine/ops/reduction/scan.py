@@ -444,8 +444,8 @@ def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Te
         if x._a.shape[0] != n:
             raise RuntimeError(f"{name}(): There must be one `x` value for each sample point, {n}, got {x._a.shape[0]}")
         return before, after, diff(x).reshape((max(0, n - 1),) + (1,) * (y._a.ndim - 1 - d))
-    along = d if x._a.ndim == y._a.ndim else d - (y._a.ndim - x._a.ndim)
-    if along < 0 or x._a.shape[along] != n:
+    along = d - (y._a.ndim - x._a.ndim)
+    if along < 0 or x._a.ndim > y._a.ndim or x._a.shape[along] != n:
         raise RuntimeError(f"{name}(): There must be one `x` value for each sample point along dim {dim}, {n}")
     return before, after, diff(x, dim=along)
 

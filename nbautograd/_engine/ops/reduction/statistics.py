@@ -15,6 +15,7 @@ from nbautograd._engine.core.batched import elements, looks_at_elements
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - a formula names it
+from nbautograd._engine.ops.elementwise.complex import complex as complex_of
 from nbautograd.errors import DtypeError
 
 __all__ = ["bincount", "corrcoef", "cov", "histc", "histogram", "histogramdd"]
@@ -379,4 +380,6 @@ def corrcoef(input: Tensor) -> Tensor:
         return c / c
     scale = (c.diagonal().real if c._a.dtype.kind == "c" else c.diagonal()).sqrt()
     c = c / scale.unsqueeze(-1) / scale.unsqueeze(0)
-    return c if c._a.dtype.kind == "c" else c.clamp(-1, 1)
+    if c._a.dtype.kind == "c":
+        return complex_of(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
+    return c.clamp(-1, 1)

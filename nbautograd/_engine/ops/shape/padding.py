@@ -82,8 +82,10 @@ def _add_edges(g: Any, d: int, n: int, before: int, after: int, mode: str) -> An
     """Compute the transpose of the padding of one dimension."""
     at, lead = sources(mode, n, before, after), (slice(None),) * d
     low, high = max(before, 0), g.shape[d] - max(after, 0)
+    if min(before, after) < -n:  # no element of the input is left but those that are repeated
+        low = high = g.shape[d]
     output = np.zeros_like(g, shape=(*g.shape[:d], n, *g.shape[d + 1 :]))
-    output[(*lead, slice(max(-before, 0), n + min(after, 0)))] = g[(*lead, slice(low, high))]
+    output[(*lead, slice(max(-before, 0), max(n + min(after, 0), 0)))] = g[(*lead, slice(low, high))]
     for edge in (slice(0, low), slice(high, None)):
         if len(at[edge]):
             where = backend.module(backend.device_of(g)).asarray(at[edge])
@@ -138,7 +140,8 @@ def _check_fit(input: Tensor, pads: Pads, mode: str) -> None:
                 f"Padding value causes wrapping around more than once: padding {ends} at dimension {d} of input "
                 f"{list(input._a.shape)}"
             )
-        if n + sum(ends) < 0 or n == 0 or min(0, ends[0]) + min(0, ends[1]) + n < 0:
+        cut = -min(0, ends[0]) - min(0, ends[1])
+        if n + sum(ends) < 0 or n == 0 or cut > n and mode != "replicate":
             raise RuntimeError(f"pad(): the padding {ends} does not fit dimension {d} of input {list(input._a.shape)}")
 
 

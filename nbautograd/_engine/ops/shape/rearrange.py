@@ -124,10 +124,12 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     along = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if len(along) != len(by):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}")
+    if not input.size:
+        return input.copy()
     if not input.ndim:
         raise IndexError(f"roll(): Dimension specified as {along[0]} but tensor has no dimensions")
     output = tuple(dimension(d, input.ndim) for d in along)
-    return np.roll(in_format(input), tuple(int(n) for n in by), output) if input.size else input.copy()
+    return np.roll(in_format(input), tuple(int(n) for n in by), output)
 
 
 def negated(shifts: Any) -> Any:
