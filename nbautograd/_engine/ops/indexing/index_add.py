@@ -53,7 +53,7 @@ def _check_slices(
             f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {d}"
         )
     ours, theirs = ((*a.shape[:d], *a.shape[d + 1 :]) for a in (input, source))
-    if ours != theirs and source.ndim:
+    if ours != theirs and source.ndim or bool(input.ndim) != bool(source.ndim) and name != "index_copy_":
         kind = IndexError if name == "index_copy_" and len(ours) != len(theirs) else RuntimeError
         raise kind(
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "

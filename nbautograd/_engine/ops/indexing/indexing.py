@@ -155,8 +155,9 @@ def _resolve(x: Tensor, items: list[Any]) -> tuple[Tensor, Any]:
         if item is None:
             x = unsqueeze(x, dim)
         elif isinstance(item, slice):
-            if item != slice(None) or len(items) == 1:
-                x = slice_(x, dim, *_bounds(item, x._a.shape[dim]))
+            bounds = _bounds(item, x._a.shape[dim])
+            if bounds != (0, x._a.shape[dim], 1) or item.start or len(items) == 1:
+                x = slice_(x, dim, *bounds)
         elif _is_integer(item):
             x = _select(x, dim, operator.index(item))
             continue
@@ -309,12 +310,8 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
-        if value._a.ndim or not part._a.ndim:  # else it fills the part
-            more = part._a.ndim - value._a.ndim
-            if more > 0 and part._a.shape[:more] == (1,) * more:  # dimensions that broadcasting adds to the value
-                check_operand(wrap(part._shared_array()[(0,) * more]), value, "index assignment")
-            else:
-                check_operand(part, value, "index assignment")
+        if value._a.size == part._a.size:  # else broadcasting repeats it
+            check_operand(_without_ones(part), _without_ones(value), "index assignment")
         copy_into(part, copied_from_anywhere(part, _fitting(value, part._a.shape)))
         return
     shape = value._a.shape
@@ -333,6 +330,12 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if not part.is_meta:
         _assign(target, chosen, value._a)
     record_unrecorded_write(part)
+
+
+def _without_ones(x: Tensor) -> Tensor:
+    """Return the tensor without leading dimensions of length 1, which broadcasting adds."""
+    ones = next((d for d, n in enumerate(x._a.shape) if n != 1), x._a.ndim)
+    return wrap(x._shared_array()[(0,) * ones]) if ones and x._a.ndim > ones else x
 
 
 def _is_all(key: slice, x: Tensor) -> bool:
