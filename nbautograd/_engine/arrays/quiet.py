@@ -15,8 +15,8 @@ BUFFER_SIZE = 1 << 10
 """Number of elements in NumPy's buffers inside operations. NumPy copies broadcast operands into them, row by row; rows
 longer than a buffer are not copied, and take three fifths of the time."""
 # NumPy warns of overflow, division by zero and invalid values; PyTorch does not, and neither does nbautograd. NumPy's
-# own ``errstate`` costs more than a small operation, so operations use the underlying context variable. They read the
-# state, set it inside of ``try`` and set it back, so that an interrupt at any moment leaves the former state.
+# own ``errstate`` costs more than a small operation, so operations use the underlying context variable, set
+# inside of ``try`` because of interrupts.
 try:
     from numpy._core.umath import _extobj_contextvar, _make_extobj
 

@@ -51,13 +51,8 @@ def _stop() -> None:
         executor.shutdown()
 
 
-def _forget() -> None:
-    """Forget, in a child, the pool that another thread of its parent has made since: it has no threads here."""
-    _Threads.executor = None
-
-
 def process_lock() -> Any:
-    """Return a reentrant lock that a forked child gets anew: the thread that may hold it does not exist there."""
+    """Return a reentrant lock, free in a forked child."""
     lock: Any = threading.RLock()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lock._at_fork_reinit)
@@ -65,7 +60,7 @@ def process_lock() -> Any:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_stop, after_in_child=_forget)
+    os.register_at_fork(before=_stop, after_in_child=lambda: setattr(_Threads, "executor", None))
 _threads = _Threads()
 
 

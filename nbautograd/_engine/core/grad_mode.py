@@ -72,7 +72,7 @@ def boolean(value: Any, function: str, argument: str, position: int = 1) -> bool
 
 
 def unrecorded(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function without recording: an interrupt at any moment leaves the mode as it was."""
+    """Call a function without recording, also if interrupted."""
     before = grad_enabled.get()
     try:
         grad_enabled.set(False)

@@ -115,7 +115,7 @@ def sparse_bag_rows(g: Any, weights: Any, index: Any, bag: Any, shape: Any) -> A
 
 
 def _shrink(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
-    """Shorten looked-up rows longer than ``max_norm`` to that length, in place and unrecorded."""
+    """Shorten looked-up rows longer than ``max_norm`` to that length, in place."""
     used = wrap(np.unique(elements(index)))
     rows = weight.detach()[used]
     length = rows.norm(norm_type, 1, True)

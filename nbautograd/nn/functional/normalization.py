@@ -230,7 +230,7 @@ def _is_mixed(name: str, input: Tensor, *others: Tensor | None) -> bool:
 
 
 def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
-    """Update a running statistic with the batch's, unrecorded."""
+    """Update a running statistic with the batch's."""
     value = running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum
     if batched.tracer is None and isinstance(running._a, np.ndarray) and isinstance(value._a, np.ndarray):
         running._shared_array()[...] = value._a  # this counts as no write, as in PyTorch; a trace records writes

@@ -82,16 +82,6 @@ def test_slices_added_at_an_index(torch: Any) -> Any:
 
 
 @agrees
-def test_float_powers_in_place(torch: Any) -> Any:
-    found = []
-    for dtype in (torch.float32, torch.float64, torch.int64, torch.complex64, torch.complex128):
-        for exponent in (2, 2.5, torch.tensor(2.0), torch.tensor([1j, 2.0]), 1j):
-            x = torch.full((2,), 2, dtype=dtype)
-            found.append(outcome(lambda x=x, e=exponent: x.float_power_(e)))
-    return found
-
-
-@agrees
 def test_numbers_of_numpys(torch: Any) -> Any:
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""A child that is forked while another thread computes gets locks that nobody holds, and computes by itself."""
+"""A child that is forked while another thread computes computes by itself: it holds no other thread's locks."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -185,23 +184,6 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     kind = dtypes.complex128 if result_dtype(*both).is_complex else dtypes.float64
     base, power = (value.to(kind) if isinstance(value, Tensor) else value for value in both)
     return pow(base, power)
-
-
-_into_base = Tensor.float_power_
-
-
-@wraps(_into_base)
-def _float_power_(self: Tensor, exponent: Tensor | Number, **kwargs: Any) -> Tensor:
-    kind = dtypes.complex128 if result_dtype(self, exponent).is_complex else dtypes.float64
-    if self.dtype is not kind:
-        have, wanted = map(dtypes.scalar_type, (self.dtype, kind))
-        raise RuntimeError(
-            f"the base given to float_power_ has dtype {have} but the operation's result requires dtype {wanted}"
-        )
-    return _into_base(self, exponent, **kwargs)
-
-
-Tensor.float_power_ = _float_power_
 
 
 @composite(inplace_method=True)

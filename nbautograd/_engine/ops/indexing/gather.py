@@ -449,7 +449,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     result = as_int64(np.stack(np.nonzero(a if a.ndim else a.reshape((1,)))))
     if as_tuple:
         return tuple(wrap(part) for part in result)
-    return into(out, wrap((result if a.ndim else result[:0]).T), "nonzero")  # PyTorch's is transposed, too
+    return into(out, wrap((result if a.ndim else result[:0]).T), "nonzero")  # as in PyTorch
 
 
 @described

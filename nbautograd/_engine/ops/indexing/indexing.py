@@ -18,8 +18,8 @@ from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.batched import BatchedTensor, checks_values, elements
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.inplace import check_writable, copy_into
-from nbautograd._engine.core.overlap import check_operand
-from nbautograd._engine.core.tensor import Tensor, array_of, wrap
+from nbautograd._engine.core.overlap import check_operand, without_ones
+from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.core.views import record_unrecorded_write
 from nbautograd._engine.ops.creation.conversion import brought, copied_from_anywhere
 from nbautograd._engine.ops.creation.from_data import number_in, tensor
@@ -310,8 +310,8 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
-        if value._a.size == part._a.size:  # else broadcasting repeats it
-            check_operand(_without_ones(part), _without_ones(value), "index assignment")
+        if value._a.size == part._a.size:  # not repeated by broadcasting
+            check_operand(without_ones(part), without_ones(value), "index assignment")
         copy_into(part, copied_from_anywhere(part, _fitting(value, part._a.shape)))
         return
     shape = value._a.shape
@@ -330,12 +330,6 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if not part.is_meta:
         _assign(target, chosen, value._a)
     record_unrecorded_write(part)
-
-
-def _without_ones(x: Tensor) -> Tensor:
-    """Return the tensor without leading dimensions of length 1, which broadcasting adds."""
-    ones = next((d for d, n in enumerate(x._a.shape) if n != 1), x._a.ndim)
-    return wrap(x._shared_array()[(0,) * ones]) if ones and x._a.ndim > ones else x
 
 
 def _is_all(key: slice, x: Tensor) -> bool:

@@ -62,8 +62,9 @@ def _rows(input: Any, dim: int | None, name: str) -> tuple[Any, int]:
 
 
 def _slices(rows: Any, input: Any, d: int) -> Any:
-    """Return rows as slices along a dimension, in the memory layout that PyTorch's have."""
-    return np.moveaxis(rows.reshape((rows.shape[0], *input.shape[:d], *input.shape[d + 1 :])), 0, d)
+    """Return rows as slices along a dimension, laid out as in PyTorch."""
+    n, shape = rows.shape[0], (*input.shape[:d], *input.shape[d + 1 :])
+    return np.moveaxis(rows.reshape((n, *shape)), 0, d) if n else input.copy()
 
 
 @op(node="Unique2Backward0", symbol="unique", many=True, method=False, input="not_implemented('unique')")
