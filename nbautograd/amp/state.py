@@ -6,7 +6,6 @@ The state belongs to the context, like gradient mode. While autocast is on in an
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from nbautograd._engine.arrays.dtypes import bfloat16, dtype, float16, float32, float64
+from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.compiler.interception import Handler, Interceptions
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
@@ -71,7 +71,7 @@ class AutocastState(NamedTuple):
 
 OFF = AutocastState()
 _state: ContextVar[AutocastState] = ContextVar("autocast", default=OFF)
-_lock = threading.RLock()
+_lock = process_lock()
 _contexts = 0
 listeners: list[Callable[[], None]] = []
 """Functions to call when autocast begins in the first context, or ends in the last."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -13,6 +12,7 @@ from nbautograd._engine.arrays import version_counter
 from nbautograd._engine.arrays.caching_allocator import is_whole
 from nbautograd._engine.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd._engine.arrays.sparse import SparseArray
+from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.core.defaults import is_warn_always_enabled
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
@@ -24,7 +24,7 @@ from nbautograd.errors import AutogradError
 
 __all__ = ["finish", "visit", "warn_of_cycle"]
 
-_lock = threading.RLock()
+_lock = process_lock()
 """A lock: backward passes of several threads may reach the same leaf."""
 
 

@@ -194,7 +194,7 @@ class BackwardCFunction(Node, FunctionCtx):
         if self._materialize:
             gradients = [self._zeros(i) if g is None else g for i, g in enumerate(gradients)]
         answer = self._backward()(self, *gradients)
-        gradients = self._checked(list(answer) if isinstance(answer, (tuple, list)) else [answer])
+        gradients = self._checked(list(answer) if isinstance(answer, tuple) else [answer])
         if not retain_graph and self._saved:
             self._saved = FREED
         return gradients

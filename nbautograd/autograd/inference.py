@@ -14,6 +14,7 @@ from nbautograd._engine.core.grad_mode import (
     inference,
     is_inference_mode_enabled,
     run_in,
+    unrecorded,
 )
 from nbautograd._engine.core.node import Node, OutputEdge
 from nbautograd._engine.core.tensor import Tensor, on_wrap
@@ -108,7 +109,7 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     inputs = [t for value in (*args, *kwargs.values()) for t in _tensors(value)]
     inferred = [t for t in inputs if t.is_inference()]
     if inference.get():
-        result = _unrecorded(call, args, kwargs)  # enable_grad() has no effect here
+        result = unrecorded(call, *args, **kwargs)  # enable_grad() has no effect here
         for t in _tensors(result) if op.kind != "view" and kwargs.get("out") is None else ():
             if t._view is None:
                 version_counter.mark_inference(t._shared_array())
@@ -118,7 +119,7 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     elif forward_ad_below.get() == 0:  # forward mode computes a tangent with the node of this call
         result = call(*args, **kwargs)
     elif inferred and len(inferred) == len(inputs):
-        result = _unrecorded(call, args, kwargs)
+        result = unrecorded(call, *args, **kwargs)
     else:
         result = call(*args, **kwargs)
         if inferred:
@@ -129,14 +130,6 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     if not version_counter.inferred:  # the last of them has been freed since
         _relax()
     return result
-
-
-def _unrecorded(call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    token = grad_enabled.set(False)
-    try:
-        return call(*args, **kwargs)
-    finally:
-        grad_enabled.reset(token)
 
 
 def _tensors(value: Any) -> list[Tensor]:

@@ -17,7 +17,7 @@ from nbautograd._engine.arrays.axpy import axpy
 from nbautograd._engine.arrays.thread_pool import for_each_tile
 from nbautograd._engine.compiler.promotion import F32, F64
 from nbautograd._engine.core import inplace
-from nbautograd._engine.core.grad_mode import enable_grad, no_grad
+from nbautograd._engine.core.grad_mode import enable_grad, unrecorded
 from nbautograd._engine.core.sparse import SparseTensor, stored
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.fusion import tiling
@@ -175,20 +175,20 @@ class Elementwise(Optimizer):
         :param closure: computes the loss and its gradients again and returns the loss, which the step returns.
         """
         loss = run_closure(closure)
-        before = backend.set_quiet(backend.SILENT)
+        unrecorded(backend.run_quietly, self._update_all)
+        return loss
+
+    def _update_all(self) -> None:
         try:
-            with no_grad():
-                for group in self.param_groups:
-                    slots, change = self._slots(group), change_of(group)
-                    for p in group["params"]:
-                        grad = p.grad
-                        if grad is not None:
-                            self._step(p, grad, group, slots, change)
+            for group in self.param_groups:
+                slots, change = self._slots(group), change_of(group)
+                for p in group["params"]:
+                    grad = p.grad
+                    if grad is not None:
+                        self._step(p, grad, group, slots, change)
         finally:
             if self._updates.waiting:
                 self._updates.launch()
-            backend.unset_quiet(before)
-        return loss
 
     @staticmethod
     def _scalar(value: float) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.optim.elementwise import check_ranges, number, run_closure, write
 from nbautograd.optim.optimizer import Optimizer, Params
@@ -235,8 +235,7 @@ class LBFGS(Optimizer):
         :raises RuntimeError: the line search is unknown.
         :returns: the initial loss.
         """
-        with no_grad(), backend.quiet():
-            return self._iterate(closure)
+        return unrecorded(backend.run_quietly, self._iterate, closure)
 
     def _iterate(self, closure: Callable[[], Any]) -> Any:
         options = self.param_groups[0]

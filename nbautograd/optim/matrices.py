@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
-from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.optim.elementwise import Elementwise, count_step, number, run_closure, write
 from nbautograd.optim.optimizer import Group, Optimizer, Params
@@ -36,11 +36,12 @@ class _Whole(Optimizer):
                 raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
             if p.is_complex():
                 raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
-        with no_grad(), backend.quiet():
-            for p, grad, group in ready:
-                update = partial(self._update, p._shared_array(), grad._a, self.state[p], group)
-                write([p], update)
+        unrecorded(backend.run_quietly, self._update_all, ready)
         return loss
+
+    def _update_all(self, ready: list[tuple[Tensor, Tensor, Group]]) -> None:
+        for p, grad, group in ready:
+            write([p], partial(self._update, p._shared_array(), grad._a, self.state[p], group))
 
     def _update(self, p: Array, grad: Array, state: dict[str, Any], group: Group) -> None:
         raise NotImplementedError

@@ -97,7 +97,7 @@ RATCHETS = {
     "classes that look names up": (substituters, 4),
     "modules that name frames": (naming_frames, 8),
     "files that the first save runs": (saving, 18),
-    "functions of more than 20 branches": (tangled, 75),
+    "functions of more than 20 branches": (tangled, 74),
 }
 """The counted facts, with their numbers: a number may fall, and is then written down here."""
 

@@ -112,11 +112,12 @@ class Compilation:
         space.globals.update(LEAF=LEAF, is_grad_enabled=is_grad_enabled, Changed=Changed)
         body = [
             *self.load(tensors),
-            "old_errstate = set_quiet(SILENT)",
+            "old_errstate = get_quiet()",
             "try:",
+            "    set_quiet(SILENT)",
             *(f"    {line}" for line in lines or ["pass"]),
             "except Changed: return changed(args)",
-            "finally: unset_quiet(old_errstate)",
+            "finally: set_quiet(old_errstate)",
             *self.finish(tensors),
         ]
         source = "\n".join([f"def {_plain(self.name)}(args, checked=False):", *(f"    {line}" for line in body)])

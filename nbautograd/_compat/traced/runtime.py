@@ -149,8 +149,8 @@ NAMES: dict[str, Any] = {
     "new": object.__new__,
     "np": np,
     "replay_view": replay_view,
+    "get_quiet": backend.get_quiet,
     "set_quiet": backend.set_quiet,
-    "unset_quiet": backend.unset_quiet,
     "written": written,
 }
 """The initial names of generated code."""

@@ -17,11 +17,11 @@ from nbautograd._engine.arrays.device import TYPES, ask_current, device, get_def
 from nbautograd._engine.arrays.late_packages import late
 from nbautograd._engine.arrays.quiet import (
     SILENT,
+    get_quiet,
     quiet,
     quietly,
     run_quietly,
     set_quiet,
-    unset_quiet,
 )
 from nbautograd._engine.arrays.scatter import scattered_sums
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
@@ -29,13 +29,13 @@ from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryErro
 __all__ = [
     "SILENT",
     "Backend",
+    "get_quiet",
     "quiet",
     "quietly",
     "register",
     "run_quietly",
     "set_quiet",
     "thread_settings",
-    "unset_quiet",
 ]
 
 

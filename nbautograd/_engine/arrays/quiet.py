@@ -9,31 +9,27 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SILENT", "quiet", "quietly", "run_quietly", "set_quiet", "unset_quiet"]
+__all__ = ["SILENT", "get_quiet", "quiet", "quietly", "run_quietly", "set_quiet"]
 
 BUFFER_SIZE = 1 << 10
 """Number of elements in NumPy's buffers inside operations. NumPy copies broadcast operands into them, row by row; rows
 longer than a buffer are not copied, and take three fifths of the time."""
 # NumPy warns of overflow, division by zero and invalid values; PyTorch does not, and neither does nbautograd. NumPy's
-# own ``errstate`` costs more than a small operation, so operations use the underlying context variable.
+# own ``errstate`` costs more than a small operation, so operations use the underlying context variable, set
+# inside of ``try`` because of interrupts.
 try:
     from numpy._core.umath import _extobj_contextvar, _make_extobj
 
     SILENT = _make_extobj(all="ignore", bufsize=BUFFER_SIZE)
+    get_quiet = _extobj_contextvar.get
     set_quiet = _extobj_contextvar.set
-    unset_quiet = _extobj_contextvar.reset
 except ImportError:  # another NumPy version: the public, slower way
-    SILENT = None  # type: ignore[assignment]
+    SILENT = dict.fromkeys(("divide", "over", "under", "invalid"), "ignore")  # type: ignore[assignment]
+    get_quiet = np.geterr  # type: ignore[assignment]
 
-    def set_quiet(_: Any) -> Any:
-        """Disable floating-point warnings; return the state that restores them."""
-        state = np.errstate(all="ignore")
-        state.__enter__()
-        return state
-
-    def unset_quiet(state: Any) -> None:
-        """Restore the state before ``set_quiet``."""
-        state.__exit__(None, None, None)
+    def set_quiet(state: Any) -> Any:
+        """Set which floating-point errors NumPy warns of."""
+        np.seterr(**state)
 
 
 quietly = Context()
@@ -47,15 +43,21 @@ quietly.run(set_quiet, SILENT)
 
 def run_quietly(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call any function without warnings, at any time."""
-    with quiet():
-        return function(*arguments)
+    before = get_quiet()
+    try:
+        set_quiet(SILENT)
+        result = function(*arguments)
+    finally:
+        set_quiet(before)
+    return result
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
     """Disable NumPy's floating-point warnings inside the ``with`` block."""
-    token = set_quiet(SILENT)
+    before = get_quiet()
     try:
+        set_quiet(SILENT)
         yield
     finally:
-        unset_quiet(token)
+        set_quiet(before)

@@ -22,6 +22,7 @@ __all__ = [
     "get_num_interop_threads",
     "get_num_threads",
     "parallel_for",
+    "process_lock",
     "set_num_interop_threads",
     "set_num_threads",
 ]
@@ -50,8 +51,16 @@ def _stop() -> None:
         executor.shutdown()
 
 
+def process_lock() -> Any:
+    """Return a reentrant lock, free in a forked child."""
+    lock: Any = threading.RLock()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lock._at_fork_reinit)
+    return lock
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_stop)
+    os.register_at_fork(before=_stop, after_in_child=lambda: setattr(_Threads, "executor", None))
 _threads = _Threads()
 
 
@@ -127,12 +136,13 @@ def parallel_for(task: Callable[[int], None], count: int) -> None:
     tasks = [task]  # emptied at the end, so that a late thread does not keep the task's arrays alive
 
     def work() -> None:
-        before = backend.set_quiet(backend.SILENT)
+        before = backend.get_quiet()
         try:
+            backend.set_quiet(backend.SILENT)
             for number in numbers:
                 tasks[0](number)
         finally:
-            backend.unset_quiet(before)
+            backend.set_quiet(before)
 
     others: list[Future[None]] = []
     try:

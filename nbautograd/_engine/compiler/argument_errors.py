@@ -217,7 +217,7 @@ def refuse_or_offer(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...]
     """Offer the call to an argument's ``__torch_function__``; without one, act as ``raise_bad_argument``."""
     if overloaded(values):
         return _offered(op, values, args, kwargs)
-    if op.name in OF_TWO_NUMBERS and all(isinstance(value, (int, float, complex)) for value in values):
+    if op.name in OF_TWO_NUMBERS and all(isinstance(value, (int, float, complex, np.number)) for value in values):
         first = np.array(values[0], dtypes.of_number(values[0]).numpy)
         return op.function(wrap(first), *args[1:], **kwargs)
     return raise_bad_argument(op, values)

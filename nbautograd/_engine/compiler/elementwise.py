@@ -171,9 +171,9 @@ def write_into(tree: ast.expr, array: str) -> list[str] | None:
     if call.text.startswith("np.") and all(map(_is_quiet, call.operands)):
         return [f"try: quietly({call.text}, {operands})", f"except RuntimeError: run_quietly({call.text}, {operands})"]
     return [
-        "old_errstate = set_quiet(SILENT)",
-        f"try: {call.text}({operands})",
-        "finally: unset_quiet(old_errstate)",
+        "old_errstate = get_quiet()",
+        f"try: set_quiet(SILENT); {call.text}({operands})",
+        "finally: set_quiet(old_errstate)",
     ]
 
 

@@ -360,10 +360,10 @@ class ForwardWriter:
             expression = f"[round_to(part, rounded_dtype) for part in {expression}]" if op.many else one
         return [
             *loads,
-            "old_errstate = set_quiet(SILENT)",
-            f"try: result_array = {expression}",
+            "old_errstate = get_quiet()",
+            f"try: set_quiet(SILENT); result_array = {expression}",
             NAME_OPERATION,
-            "finally: unset_quiet(old_errstate)",
+            "finally: set_quiet(old_errstate)",
         ]
 
     def tiled_expression(self, tree: ast.expr | None) -> tuple[str | None, str]:

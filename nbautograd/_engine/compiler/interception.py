@@ -7,12 +7,12 @@ object is exchanged here, so that every reference to the function calls the hand
 
 from __future__ import annotations
 
-import threading
 import types
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial, update_wrapper
 from typing import Any
 
+from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.compiler.inplace import inplace_code
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.compiler.source import compiled
@@ -113,7 +113,7 @@ class Interceptions:
         self.handlers, self.is_on, self.at_once = handlers, False, tuple(at_once)
         self._calls: dict[Any, Handler] = {function: partial(self._call, function) for function in handlers}
         self._released = dict.fromkeys(handlers)
-        self._lock = threading.RLock()
+        self._lock = process_lock()
         _owners.update(dict.fromkeys(handlers, self))
 
     def switch(self, on: bool) -> None:

@@ -92,8 +92,8 @@ _BOTH = {
     "number_like": number_like,
     "quietly": backend.quietly.run,
     "run_quietly": backend.run_quietly,
+    "get_quiet": backend.get_quiet,
     "set_quiet": backend.set_quiet,
-    "unset_quiet": backend.unset_quiet,
 }
 FORWARD: dict[str, Any] = {
     **_BOTH,

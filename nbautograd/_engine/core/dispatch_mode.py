@@ -13,11 +13,11 @@ be used in any thread.
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 
+from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
 from nbautograd._engine.core.node import Node, OutputEdge
 from nbautograd._engine.core.tensor import Tensor
@@ -67,7 +67,7 @@ class _Process:
 _process = _Process()
 _here: ContextVar[tuple[Mode, ...]] = ContextVar("dispatch_modes", default=())
 _listeners: list[Callable[[], None]] = []
-_lock = threading.RLock()
+_lock = process_lock()
 
 
 class TangentListener(Protocol):

@@ -28,6 +28,7 @@ __all__ = [
     "run_in",
     "set_grad_enabled",
     "set_multithreading_enabled",
+    "unrecorded",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -68,6 +69,17 @@ def boolean(value: Any, function: str, argument: str, position: int = 1) -> bool
     if not isinstance(value, bool):
         raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be bool, not {kind_of(value)}")
     return value
+
+
+def unrecorded(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function without recording, also if interrupted."""
+    before = grad_enabled.get()
+    try:
+        grad_enabled.set(False)
+        result = call(*args, **kwargs)
+    finally:
+        grad_enabled.set(before)
+    return result
 
 
 class _Mode:

@@ -13,10 +13,10 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, strides
 from nbautograd._engine.core.sparse import SparseTensor
-from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import InplaceError
 
-__all__ = ["check_operand", "check_operands", "check_overlap", "write_each_once"]
+__all__ = ["check_operand", "check_operands", "check_overlap", "without_ones", "write_each_once"]
 
 REPEATABLE = {"fill_", "zero_"}
 """Allowed on expanded tensors: every element gets the same value."""
@@ -98,6 +98,13 @@ def check_operand(t: Tensor, other: Tensor, what: str) -> None:
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
             f"memory location. Please clone() the tensor before performing the operation ({what})."
         )
+
+
+def without_ones(x: Tensor) -> Tensor:
+    """Return the tensor without leading dimensions of length 1."""
+    while x._a.ndim > 1 and x._a.shape[0] == 1:
+        x = wrap(x._shared_array()[0])
+    return x
 
 
 def _meet(a: Any, b: Any) -> bool:

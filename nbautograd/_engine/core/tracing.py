@@ -11,7 +11,6 @@ context variable, so other threads or asyncio tasks are not traced. ``switch`` i
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,6 +19,7 @@ from types import CodeType
 from typing import Any
 from weakref import ref
 
+from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.arrays.version_counter import version_at
 from nbautograd._engine.core.sparse import stored
 from nbautograd._engine.core.tensor import Tensor
@@ -42,7 +42,7 @@ class _Tracing:
 _process = _Tracing()
 _here: ContextVar[bool | None] = ContextVar("traced", default=None)  # None: the process-wide setting
 _listeners: list[Callable[[bool], None]] = []
-_lock = threading.RLock()
+_lock = process_lock()
 
 
 def is_on() -> bool:

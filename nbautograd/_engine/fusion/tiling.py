@@ -119,11 +119,12 @@ def _in_one_tile(kernel: ElementwiseKernel, values: tuple[Any, ...], spare: Any,
     assert steps is not None
     reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
     result = spare if reuse else caching_allocator.empty(shape, dtype)
-    before = backend.set_quiet(backend.SILENT)
+    before = backend.get_quiet()
     try:
+        backend.set_quiet(backend.SILENT)
         steps(result, [np.empty(shape, dtype) for _ in range(kernel.scratch)], *values)
     finally:
-        backend.unset_quiet(before)
+        backend.set_quiet(before)
     return result
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
-from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.sparse import sparse_gradient, stored
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.queries import check_tensors
@@ -116,12 +116,11 @@ def sparse_bag_rows(g: Any, weights: Any, index: Any, bag: Any, shape: Any) -> A
 
 def _shrink(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
     """Shorten looked-up rows longer than ``max_norm`` to that length, in place."""
-    with no_grad():
-        used = wrap(np.unique(elements(index)))
-        rows = weight.detach()[used]
-        length = rows.norm(norm_type, 1, True)
-        scaled = rows * (max_norm / (length + 1e-7))
-        weight[used] = scaled.where(length > max_norm, rows)
+    used = wrap(np.unique(elements(index)))
+    rows = weight.detach()[used]
+    length = rows.norm(norm_type, 1, True)
+    scaled = rows * (max_norm / (length + 1e-7))
+    weight[used] = scaled.where(length > max_norm, rows)
 
 
 def embedding(
@@ -158,7 +157,7 @@ def embedding(
     padding = _padding_index(padding_idx, rows)
     _check_index("embedding", input, rows)
     if max_norm is not None:
-        _shrink(weight, input, max_norm, norm_type)
+        unrecorded(_shrink, weight, input, max_norm, norm_type)
     return _embedding(weight, input, padding, scale_grad_by_freq, sparse)
 
 
@@ -347,7 +346,7 @@ def embedding_bag(
     _check_index(name, input, weight._a.shape[0])
     padding = _padding_index(padding_idx, weight._a.shape[0])
     if max_norm is not None:
-        _shrink(weight, input, max_norm, norm_type)
+        unrecorded(_shrink, weight, input, max_norm, norm_type)
     module, kind = backend.module(weight.device), weight._a.dtype
     counted = index != padding
     if mode == "max":

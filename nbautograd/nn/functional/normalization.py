@@ -15,7 +15,7 @@ from nbautograd._engine.arrays.strides import images_like, in_format
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core import batched
-from nbautograd._engine.core.grad_mode import no_grad
+from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import pairwise_mean, sum_to, zeros_of
 from nbautograd._engine.ops.elementwise.exp_log import rsqrt
@@ -231,12 +231,11 @@ def _is_mixed(name: str, input: Tensor, *others: Tensor | None) -> bool:
 
 def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
     """Update a running statistic with the batch's."""
-    with no_grad():
-        value = running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum
-        if batched.tracer is None and isinstance(running._a, np.ndarray) and isinstance(value._a, np.ndarray):
-            running._shared_array()[...] = value._a  # this counts as no write, as in PyTorch; a trace records writes
-        else:
-            running.copy_(value)
+    value = running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum
+    if batched.tracer is None and isinstance(running._a, np.ndarray) and isinstance(value._a, np.ndarray):
+        running._shared_array()[...] = value._a  # this counts as no write, as in PyTorch; a trace records writes
+    else:
+        running.copy_(value)
 
 
 def batch_norm(
@@ -295,9 +294,9 @@ def batch_norm(
     axes = (0, *range(2, len(shape)))
     result, mean, _, variance = _batch(input, weight, bias, shape, axes, wide, (shape[1],), eps)
     if running_mean is not None:
-        _update(running_mean, mean, momentum)
+        unrecorded(_update, running_mean, mean, momentum)
     if running_var is not None:
-        _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+        unrecorded(_update, running_var, variance * (count / max(count - 1, 1)), momentum)
     return result
 
 
@@ -340,8 +339,7 @@ def instance_norm(
     result = batch_norm(rows, *each, use_input_stats, momentum, eps)
     for running, followed in ((running_mean, each[0]), (running_var, each[1])):
         if use_input_stats and running is not None and followed is not None:
-            with no_grad():
-                running.copy_(followed.detach().view(n, c).mean(0))
+            unrecorded(running.copy_, followed.detach().view(n, c).mean(0))
     return result.view(*shape)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from tests.parity.differences.both import Raised, agrees, differs
 
 
@@ -66,6 +68,54 @@ def test_gradients_of_targets(torch: Any) -> Any:
     x, target = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     loss = torch.nn.functional.soft_margin_loss(x, target)
     return torch.equal(*torch.autograd.grad(loss, (x, target)))
+
+
+@differs("`mode` takes NaN for the largest number", pytorch="nan", here="1.0")
+def test_modes_of_nan(torch: Any) -> Any:
+    return str(torch.mode(torch.tensor([float("nan"), 1.0, float("nan")])).values.item())
+
+
+@differs("Derivatives of `digamma` are 0 at infinity", pytorch="nan", here="0.0")
+def test_polygamma_at_infinity(torch: Any) -> Any:
+    return str(abs(torch.polygamma(3, torch.tensor(float("inf"))).item()))
+
+
+@differs(
+    "A NumPy number keeps its kind beside a tensor",
+    pytorch=["torch.float32", "torch.float32"],
+    here=["torch.int64", "torch.complex64"],
+)
+def test_kinds_of_numpys_numbers(torch: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [str((torch.tensor(2) + other).dtype) for other in (np.bool_(True), np.complex64(1j))]
+
+
+@differs("`acosh_`, `asinh_` and `atanh_` have derivatives", pytorch=Raised(NotImplementedError), here=[4.0])
+def test_inverse_hyperbolic_functions_in_place(torch: Any) -> Any:
+    x = torch.tensor([0.75**0.5], dtype=torch.float64, requires_grad=True)
+    (x * 1).atanh_().sum().backward()
+    return [round(x.grad.item(), 6)]
+
+
+@differs("Functions take dimensions as their methods do", pytorch=["TypeError"] * 4, here=[[3, 2], [2, 3], [6], [2, 6]])
+def test_dimensions_that_are_no_tuple(torch: Any) -> Any:
+    x = torch.ones(2, 3)
+    calls = (
+        lambda: torch.permute(x, 1, 0),
+        lambda: torch.flip(x, 0),
+        lambda: torch.reshape(x, 6),
+        lambda: torch.tile(x, 2),
+    )
+    return [shape_or_error(call) for call in calls]
+
+
+def shape_or_error(call: Any) -> Any:
+    """Return the shape of a result, or the name of an error."""
+    try:
+        return list(call().shape)
+    except TypeError as error:
+        return type(error).__name__
 
 
 @agrees

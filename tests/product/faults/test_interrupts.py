@@ -276,3 +276,29 @@ def test_an_interrupted_recording_keeps_what_it_saw() -> None:
                 failed += 1
                 assert all(row.after in ("", "None") for row in passes.timeline.frames[-1].ledger.values())
     assert failed > 3
+
+
+LAYERS = nb.nn.Sequential(
+    nb.nn.Linear(2, 3), nb.nn.BatchNorm1d(3), nb.nn.GELU(), nb.nn.Dropout(0.5), nb.nn.LayerNorm(3)
+)
+TABLE = nb.nn.Embedding(3, 2, max_norm=0.5)
+NAMES = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adamax", "NAdam", "Rprop", "Adafactor", "Muon"]
+WEIGHTS = [nb.nn.Parameter(nb.ones(2, 2)), nb.nn.Parameter(nb.ones(2, 2))]
+RUNS = {
+    "forward": lambda: LAYERS(TABLE(nb.tensor([0, 2]))),
+    "functions": lambda: nb.linspace(0, 1, 3).exp().softmax(0).std().log(),
+    **{name: getattr(nb.optim, name)(WEIGHTS, lr=0.1).step for name in NAMES},
+}
+
+
+@pytest.mark.parametrize("what", RUNS)
+def test_an_interrupt_of_layers_and_steps_leaves_no_mode(what: str) -> None:
+    """Neither recording nor NumPy's warnings stay off, as after Ctrl+C in the loop of a training that goes on."""
+    for weight in WEIGHTS:
+        weight.grad = nb.ones(2, 2)
+    run, outside = RUNS[what], modes()
+    run()  # what is compiled at first
+    total = count_moments(run)
+    for moment in range(0, total, max(1, total // 400)):
+        interrupt(run, moment)
+        assert modes() == outside, f"moment {moment}"

@@ -99,7 +99,8 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     if isinstance(exponent, Tensor):
         if isinstance(input, Tensor):
             return pow_tensor(input, exponent, out=out)
-        return pow_base(as_category(exponent, input), input, out=out)
+        base = input.item() if isinstance(input, np.generic) else input
+        return pow_base(as_category(exponent, base), base, out=out)
     check_tensors("pow", input=input)
     if exponent.__class__ is not float and exponent.__class__ is not int or input._a.dtype.kind not in dtypes.INEXACT:
         if isinstance(exponent, np.generic):

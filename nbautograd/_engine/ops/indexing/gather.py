@@ -445,11 +445,10 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     refuse_dynamic("nonzero", input)
     a = input._a
-    result = tuple(as_int64(part) for part in np.nonzero(a if a.ndim else a.reshape((1,))))
+    result = as_int64(np.stack(np.nonzero(a if a.ndim else a.reshape((1,)))))
     if as_tuple:
         return tuple(wrap(part) for part in result)
-    rows = np.stack(result, 1)
-    return into(out, wrap(rows if a.ndim else rows[:, :0]), "nonzero")
+    return into(out, wrap((result if a.ndim else result[:0]).T), "nonzero")  # as in PyTorch
 
 
 @described

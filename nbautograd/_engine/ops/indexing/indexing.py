@@ -18,8 +18,8 @@ from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.batched import BatchedTensor, checks_values, elements
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.inplace import check_writable, copy_into
-from nbautograd._engine.core.overlap import check_operand
-from nbautograd._engine.core.tensor import Tensor, array_of, wrap
+from nbautograd._engine.core.overlap import check_operand, without_ones
+from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.core.views import record_unrecorded_write
 from nbautograd._engine.ops.creation.conversion import brought, copied_from_anywhere
 from nbautograd._engine.ops.creation.from_data import number_in, tensor
@@ -155,8 +155,9 @@ def _resolve(x: Tensor, items: list[Any]) -> tuple[Tensor, Any]:
         if item is None:
             x = unsqueeze(x, dim)
         elif isinstance(item, slice):
-            if item != slice(None) or len(items) == 1:
-                x = slice_(x, dim, *_bounds(item, x._a.shape[dim]))
+            bounds = _bounds(item, x._a.shape[dim])
+            if bounds != (0, x._a.shape[dim], 1) or item.start or len(items) == 1:
+                x = slice_(x, dim, *bounds)
         elif _is_integer(item):
             x = _select(x, dim, operator.index(item))
             continue
@@ -309,12 +310,8 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
-        if value._a.ndim or not part._a.ndim:  # else it fills the part
-            more = part._a.ndim - value._a.ndim
-            if more > 0 and part._a.shape[:more] == (1,) * more:  # dimensions that broadcasting adds to the value
-                check_operand(wrap(part._shared_array()[(0,) * more]), value, "index assignment")
-            else:
-                check_operand(part, value, "index assignment")
+        if value._a.size == part._a.size:  # not repeated by broadcasting
+            check_operand(without_ones(part), without_ones(value), "index assignment")
         copy_into(part, copied_from_anywhere(part, _fitting(value, part._a.shape)))
         return
     shape = value._a.shape

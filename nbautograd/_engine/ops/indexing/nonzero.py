@@ -24,7 +24,7 @@ def argwhere(input: Tensor) -> Tensor:
     """
     if not input.ndim and not backend.is_bare(input):
         return np.zeros_like(input, np.int64, shape=(int(input != 0), 0))
-    return as_int64(np.stack(np.nonzero(input), 1))
+    return as_int64(np.stack(np.nonzero(input))).T
 
 
 @composite()
@@ -45,6 +45,6 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     if input.is_meta:
         return wrap(np.empty_like(input._a, np.int64, shape=(size, input._a.ndim)))
     indices = argwhere(input.detach())._a[:size]
-    whole = np.full_like(indices, fill_value, shape=(size, input._a.ndim))
+    whole = np.full_like(indices, fill_value, shape=(size, input._a.ndim), order="C")
     whole[: indices.shape[0]] = indices
     return wrap(whole)

@@ -61,6 +61,12 @@ def _rows(input: Any, dim: int | None, name: str) -> tuple[Any, int]:
     return moved.reshape((moved.shape[0], moved[:1].size if moved.shape[0] else 0)), d
 
 
+def _slices(rows: Any, input: Any, d: int) -> Any:
+    """Return rows as slices along a dimension, laid out as in PyTorch."""
+    n, shape = rows.shape[0], (*input.shape[:d], *input.shape[d + 1 :])
+    return np.moveaxis(rows.reshape((n, *shape)), 0, d) if n else input.copy()
+
+
 @op(node="Unique2Backward0", symbol="unique", many=True, method=False, input="not_implemented('unique')")
 def unique_over(input: Tensor, dim: int | None = None) -> Any:
     """Return the sorted unique elements or slices, the inverse indices, and the counts."""
@@ -72,7 +78,7 @@ def unique_over(input: Tensor, dim: int | None = None) -> Any:
     else:
         places = np.arange(rows.shape[0], like=rows)
     starts, kind, counts = _runs(rows[places], places)
-    values = rows[places[starts]] if dim is None else np.take(input, places[starts], d)
+    values = rows[places[starts]] if dim is None else _slices(rows[places[starts]], input, d)
     return values, kind.reshape(input.shape) if dim is None else kind, counts
 
 
@@ -90,7 +96,7 @@ def consecutive_over(input: Tensor, dim: int | None = None) -> Any:
     """Return the first of each run of equal elements or slices, the run of each element, and the lengths."""
     rows, d = _rows(input, dim, "unique_consecutive")
     starts, kind, counts = _runs(rows, None)
-    values = rows[starts] if dim is None else np.take(input, starts, d)
+    values = rows[starts] if dim is None else _slices(rows[starts], input, d)
     return values, kind.reshape(input.shape) if dim is None else kind, counts
 
 

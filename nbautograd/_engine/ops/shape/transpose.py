@@ -141,7 +141,7 @@ def _warn_reversed(ndim: int) -> None:
 def _matrices(t: Tensor, name: str) -> Tensor:
     if not t._a.ndim:
         _warn_scalar(f"Tensor.{name}")
-        return t.view(())
+        return t
     if t._a.ndim < 2:
         raise RuntimeError(
             f"tensor.{name} is only supported on matrices or batches of matrices. Got {t._a.ndim}-D tensor."

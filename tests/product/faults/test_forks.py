@@ -1,0 +1,57 @@
+"""A child that is forked while another thread computes computes by itself: it holds no other thread's locks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+FORKING = """
+import os, signal, sys, threading, time
+import nbautograd as torch
+
+layer, big = torch.nn.Linear(4, 4), torch.ones(2000, 1000)
+
+def large():  # with threads of its own
+    (big.exp() + big).sum()
+
+def modes():  # which exchange the code of operations, under a lock
+    with torch.autocast("cpu"), torch.autograd.detect_anomaly(check_nan=False):
+        layer(big[:2, :4]).sum().backward()
+    torch.func.vmap(torch.sin)(big[:2, :2])
+
+run, going = globals()[sys.argv[1]], True
+run()
+
+def work():
+    while going:
+        run()
+
+thread = threading.Thread(target=work)
+thread.start()
+ended = []
+for _ in range(20):
+    time.sleep(0.01)
+    child = os.fork()
+    if not child:
+        signal.alarm(30)  # a child that waits forever
+        run()
+        os._exit(0)
+    ended.append(os.waitpid(child, 0)[1])
+    if ended[-1]:
+        break
+going = False
+thread.join()
+run()
+print(set(ended))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+@pytest.mark.parametrize("what", ["large", "modes"])
+def test_a_child_does_not_wait_for_a_thread_that_it_does_not_have(what: str) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKING, what]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert done.stdout == "{0}\n", done.stdout + done.stderr
