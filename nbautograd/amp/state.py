@@ -71,7 +71,6 @@ class AutocastState(NamedTuple):
 
 OFF = AutocastState()
 _state: ContextVar[AutocastState] = ContextVar("autocast", default=OFF)
-_lock = process_lock()
 _contexts = 0
 listeners: list[Callable[[], None]] = []
 """Functions to call when autocast begins in the first context, or ends in the last."""
@@ -91,7 +90,7 @@ def restore(state: AutocastState) -> None:
     """Set the state of this context."""
     global _contexts
     before = bool(_state.get().devices)
-    with _lock:
+    with process_lock:
         was_on = _contexts > 0
         _contexts = max(0, _contexts + bool(state.devices) - before)  # a task that began in a region may end later
         _state.set(state)

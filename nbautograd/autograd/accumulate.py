@@ -24,9 +24,6 @@ from nbautograd.errors import AutogradError
 
 __all__ = ["finish", "visit", "warn_of_cycle"]
 
-_lock = process_lock()
-"""A lock: backward passes of several threads may reach the same leaf."""
-
 
 Fresh = list[tuple[Tensor, Tensor]]  # leaves, and their new .grad
 Grown = list[tuple[Tensor, Any]]  # tensors that are the .grad of a leaf, and the gradients to add to them
@@ -37,7 +34,7 @@ def finish(pending: dict[Tensor, Any], create_graph: bool) -> None:
 
     Steps that may fail come first. An interrupt after them is raised when the last leaf has its gradient.
     """
-    with _lock:
+    with process_lock:  # backward passes of several threads may reach the same leaf
         fresh, grown = _prepare(pending, create_graph)
         leaves, sums = iter(fresh), iter(grown)
         try:

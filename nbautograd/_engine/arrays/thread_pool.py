@@ -51,16 +51,12 @@ def _stop() -> None:
         executor.shutdown()
 
 
-def process_lock() -> Any:
-    """Return a reentrant lock, free in a forked child."""
-    lock: Any = threading.RLock()
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lock._at_fork_reinit)
-    return lock
-
-
+process_lock = threading.RLock()
+"""Held while a thread changes what all threads see; a fork waits for it, so that a child finds no half of a change."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_stop, after_in_child=lambda: setattr(_Threads, "executor", None))
+    release = process_lock.release
+    os.register_at_fork(before=process_lock.acquire, after_in_parent=release, after_in_child=release)
 _threads = _Threads()
 
 

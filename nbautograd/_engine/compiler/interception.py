@@ -113,12 +113,11 @@ class Interceptions:
         self.handlers, self.is_on, self.at_once = handlers, False, tuple(at_once)
         self._calls: dict[Any, Handler] = {function: partial(self._call, function) for function in handlers}
         self._released = dict.fromkeys(handlers)
-        self._lock = process_lock()
         _owners.update(dict.fromkeys(handlers, self))
 
     def switch(self, on: bool) -> None:
         """Call the handlers from now on, or no more."""
-        with self._lock:
+        with process_lock:
             self.is_on = on
             for function in list(self._released) if on else ():
                 if self._calls[function] not in _held.get(function, ()):  # else an interrupt ended this loop before
@@ -139,10 +138,10 @@ class Interceptions:
 
     def restore(self, function: Any) -> None:
         """Return a function to its own code, if its handler is switched off."""
-        with self._lock:
+        with process_lock:
             if self.rests(function):
-                release(function, self._calls[function])
                 self._released[function] = None
+                release(function, self._calls[function])
 
 
 _owners: dict[Any, Interceptions] = {}

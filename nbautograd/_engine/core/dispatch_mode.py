@@ -67,7 +67,6 @@ class _Process:
 _process = _Process()
 _here: ContextVar[tuple[Mode, ...]] = ContextVar("dispatch_modes", default=())
 _listeners: list[Callable[[], None]] = []
-_lock = process_lock()
 
 
 class TangentListener(Protocol):
@@ -97,7 +96,7 @@ def set_override(function: Callable[..., Any] | None) -> None:
 
 
 def _set(slot: str, function: Callable[..., Any] | None) -> None:
-    with _lock:
+    with process_lock:
         was_on = is_on_anywhere()
         globals()[slot] = function
         if is_on_anywhere() != was_on:
@@ -172,7 +171,7 @@ def _change(modes: tuple[Mode, ...], local: int) -> None:
     """Set the modes that act everywhere, add to the number of others, and return whether the first began or the last
     ended.
     """
-    with _lock:
+    with process_lock:
         before = _process.modes, _process.local
         was_on = is_on_anywhere()
         try:
@@ -232,7 +231,7 @@ def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) 
 
 def _return_to_own_code(op: Any) -> None:
     """End the detour of an operation that is called after the last mode has ended."""
-    with _lock:
+    with process_lock:
         if not is_on_anywhere():  # else another thread has begun a mode
             op.divert(False)
 

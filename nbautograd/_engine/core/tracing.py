@@ -42,7 +42,6 @@ class _Tracing:
 _process = _Tracing()
 _here: ContextVar[bool | None] = ContextVar("traced", default=None)  # None: the process-wide setting
 _listeners: list[Callable[[bool], None]] = []
-_lock = process_lock()
 
 
 def is_on() -> bool:
@@ -70,7 +69,7 @@ def switch(on: bool) -> bool:
 
 def _change(on: bool, blocks: int) -> None:
     """Set the process's setting, add to the number of blocks, and return whether that begins or ends tracing."""
-    with _lock:
+    with process_lock:
         before = _process.on, _process.blocks
         was_on = is_on_anywhere()
         try:
