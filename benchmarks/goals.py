@@ -1,4 +1,4 @@
-"""What a person waits for, and the ratios that still have a goal: one table.
+"""Measure the times that a person waits for, and the ratios that still have a goal: one table.
 
     python benchmarks/goals.py [--rounds N] [--only import,step,…]
 
