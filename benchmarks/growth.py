@@ -50,6 +50,20 @@ def grow(module: str, nodes: int) -> dict[str, float]:
     return found
 
 
+def wide(module: str, nodes: int) -> float:
+    """Seconds of the backward pass of half as many products with one tensor, added up in pairs."""
+    torch = import_module(module)
+    x = torch.tensor(1.0, requires_grad=True)
+    parts = [x * 0.5 for _ in range(nodes // 2)]
+    while len(parts) > 1:
+        odd = parts[len(parts) & ~1 :]
+        parts = [a + b for a, b in zip(parts[::2], parts[1::2], strict=False)] + odd
+    gc.collect()
+    start = time.process_time()
+    parts.pop().backward()
+    return time.process_time() - start
+
+
 def measured() -> dict[str, dict[int, dict[str, float]]]:
     """By library and number of nodes; each in a fresh process."""
     found: dict[str, dict[int, dict[str, float]]] = {}

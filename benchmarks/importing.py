@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import statistics
 import subprocess
 import sys
-import time
+from collections.abc import Mapping
 from importlib.util import find_spec
 
 COMMANDS = {
@@ -25,26 +26,29 @@ COMMANDS = {
     "mygrad": "import mygrad",
     "tinygrad": "import tinygrad",
 }
+SHELL = "from IPython.core.interactiveshell import InteractiveShell; import nbautograd; s = InteractiveShell.instance()"
+NOTEBOOK = {"shell": SHELL, "load_ext": f"{SHELL}; s.run_line_magic('load_ext', 'nbautograd')"}
 HEADS = ["import", "over the bare interpreter", "over `import numpy`", "nbautograd over it"]
 GOALS = {"numpy": 1.6, "torch": 0.2}
 
 
 def run(code: str, environment: dict[str, str]) -> float:
-    """Seconds that a fresh interpreter takes for ``code``."""
-    start = time.perf_counter()
+    """Seconds of processor time that a fresh interpreter takes for ``code``."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
-    return time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def measured(rounds: int) -> dict[str, float]:
+def measured(rounds: int, commands: Mapping[str, str] = COMMANDS) -> dict[str, float]:
     """Median seconds above the bare interpreter, for the installed modules."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    order = [name for name in COMMANDS if name == "bare" or find_spec(name)]
+    order = [name for name in commands if name == "bare" or name in NOTEBOOK or find_spec(name)]
     times: dict[str, list[float]] = {name: [] for name in order}
     for index in range(-1, rounds):
         shift = index % len(order)
         for name in order[shift:] + order[:shift]:
-            seconds = run(COMMANDS[name], environment)
+            seconds = run(commands[name], environment)
             if index >= 0:
                 times[name].append(seconds)
     bare = statistics.median(times.pop("bare"))

@@ -251,11 +251,41 @@ def budgets(rounds: int) -> list[list[str]]:
     ]
 
 
-def calls(operations: int) -> list[str]:
-    """Count the calls of ``%backward y`` over a chain of so many operations, when it has run once before."""
+def prepared() -> Callable[[int], Any]:
+    """A function that runs a chain of so many operations in a shell that has the extension, and returns the shell."""
     from IPython.core.interactiveshell import InteractiveShell
 
-    shell, package = InteractiveShell.instance(), str(Path(nbautograd.__file__).parent)
+    shell = InteractiveShell.instance()
+    if "backward" not in shell.magics_manager.magics["line"]:
+        shell.run_line_magic("load_ext", "nbautograd")
+    shell.run_cell("import nbautograd as torch")
+
+    def run(operations: int) -> Any:
+        shell.run_cell(
+            "w = torch.tensor([1.5, -2.0], requires_grad=True)\ny = w * 3\n"
+            f"for i in range({operations - 2}): y = torch.sin(y) if i % 2 else y ** 2\ny = y.sum()"
+        )
+        return shell
+
+    return run
+
+
+def kernel(counts: tuple[int, ...], rounds: int) -> tuple[float, dict[int, float]]:
+    """Seconds of processor time of ``%backward y``: the first in this process, and medians of later ones by length."""
+    run = prepared()
+    times: dict[int, list[float]] = {count: [] for count in counts}
+    for _ in range(rounds + 1):
+        for count in counts:
+            shell = run(count)
+            begun = time.process_time()
+            shell.display_formatter.format(shell.run_line_magic("backward", "y"))
+            times[count].append(time.process_time() - begun)
+    return times[counts[0]][0], {count: statistics.median(found[1:]) for count, found in times.items()}
+
+
+def calls(operations: int) -> list[str]:
+    """Count the calls of ``%backward y`` over a chain of so many operations, when it has run once before."""
+    run, package = prepared(), str(Path(nbautograd.__file__).parent)
     counts, moves = Counter[str](), 0
 
     def profile(frame: Any, event: str, argument: Any) -> None:
@@ -266,14 +296,8 @@ def calls(operations: int) -> list[str]:
             former = caller.f_code.co_filename if caller is not None else ""
             moves += former != own and former.startswith(package)
 
-    if "backward" not in shell.magics_manager.magics["line"]:
-        shell.run_line_magic("load_ext", "nbautograd")
-    shell.run_cell("import nbautograd as torch")
     for count in (None, profile):
-        shell.run_cell(
-            "w = torch.tensor([1.5, -2.0], requires_grad=True)\ny = w * 3\n"
-            f"for i in range({operations - 2}): y = torch.sin(y) if i % 2 else y ** 2\ny = y.sum()"
-        )
+        shell = run(operations)
         sys.setprofile(count)
         shell.display_formatter.format(shell.run_line_magic("backward", "y"))
         sys.setprofile(None)

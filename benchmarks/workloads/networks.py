@@ -31,11 +31,15 @@ def trained(optimizer: Any, loss_of: Loss) -> Program:
 # -- perceptrons and convolutional networks --------------------------------------------------------------------------
 
 
-def perceptron(torch: Any) -> Program:
-    """784-128-64-10 with ReLU, plain gradient descent."""
+def perceptron(torch: Any, normalized: bool = False) -> Program:
+    """784-128-64-10 with ReLU, plain gradient descent; with LayerNorm before each ReLU."""
     nn = torch.nn
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
+
+    def hidden(inputs: int, outputs: int) -> list[Any]:
+        return [nn.Linear(inputs, outputs), *([nn.LayerNorm(outputs)] if normalized else []), nn.ReLU()]
+
+    model = nn.Sequential(*hidden(784, 128), *hidden(128, 64), nn.Linear(64, 10))
     images, classes = torch.randn(64, 784), torch.randint(0, 10, (64,))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     return trained(optimizer, lambda: nn.functional.cross_entropy(model(images), classes))
@@ -270,6 +274,7 @@ def model(key: str, title: str, program: Callable[[Any], Program], goal: float |
 
 WORKLOADS = [
     model("mlp", "perceptron 784-128-64-10, batch 64", perceptron, 0.7),
+    model("norm", "the same with LayerNorm", lambda torch: perceptron(torch, True), 0.8),
     model("cnn", "CNN for MNIST, batch 32", convolutional, 1.2),
     model("resnet", "ResNet of 6 blocks, 16×3×32×32", residual, 1.5),
     model("lstm", "char-LSTM 2×128, 32×50", lambda torch: recurrent(torch, "LSTM"), 0.9),

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
-from heapq import heappop, heappush, heapreplace
+from heapq import heappop, heappush, heappushpop
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -256,7 +256,8 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
     pending_gradients.set([])
     pending: dict[Any, Any] = {}  # by node or leaf: the sum of the gradients that have arrived so far
     summed: set[Any] | None = None if create_graph else set()  # those whose sum may be added to in place
-    ready: list[tuple[int, Any]] = []  # heap of (-sequence number, node or list, see _push); leaves never enter it
+    ready: list[int] = []  # heap of negative sequence numbers, as numbers are compared fast; leaves never enter it
+    waiting: dict[int, Any] = {}  # by number: its node, or a list of nodes (see _push)
     for target, g in roots:
         if needed is not None and target not in needed:
             continue
@@ -265,10 +266,11 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
         else:
             pending[target] = g
             if target._seq:
-                heappush(ready, (-target._seq, target))
+                waiting[-target._seq] = target
+                heappush(ready, -target._seq)
     if not ready:
         return pending
-    node = heappop(ready)[1]
+    node = waiting.pop(heappop(ready))
     g = pending.pop(node)
     sequence_nr = node._seq
     while True:
@@ -310,7 +312,7 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
                     pending[target] = d
                     entering.append(target)
             if entering:
-                _push(ready, entering)
+                _push(ready, waiting, entering)
         else:
             target = node.next0
             while True:  # send d to next0, then d1 to next1
@@ -325,41 +327,47 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
                         if successor is not None and target._seq > successor._seq:
                             target, successor, d, g = successor, target, g, d
                         pending[target] = d
-                        if target._seq:
-                            heappush(ready, (-target._seq, target))
+                        if number := -target._seq:
+                            waiting[number] = target
+                            heappush(ready, number)
                 if d1 is None:
                     break
                 target, d, d1 = node.next1, d1, None
-        if ready and (successor is None or -successor._seq > ready[0][0]):  # the heap has a newer node
+        if ready and (successor is None or -successor._seq > ready[0]):  # the heap has a newer node
             if successor is not None:
                 pending[successor] = g
-                heappush(ready, (-successor._seq, successor))
-            successor = ready[0][1]
-            if successor.__class__ is list and len(successor) > 1:
+                number = -successor._seq
+                waiting[number] = successor
+                number = heappushpop(ready, number)
+            else:
+                number = heappop(ready)
+            successor = waiting.pop(number)
+            if successor.__class__ is list:
                 entering = successor
                 successor = entering.pop()
-                heapreplace(ready, (-entering[-1]._seq, entering))
-            else:
-                heappop(ready)
-                if successor.__class__ is list:
-                    successor = successor[0]
+                if entering:
+                    number = -entering[-1]._seq
+                    waiting[number] = entering
+                    heappush(ready, number)
             g = pending.pop(successor)
         if successor is None:
             return pending
         node, sequence_nr, d = successor, successor._seq, None  # so that g is the only reference to the gradient
 
 
-def _push(ready: list[tuple[int, Any]], nodes: list[Any]) -> None:
+def _push(ready: list[int], waiting: dict[int, Any], nodes: list[Any]) -> None:
     """Push the targets of one node; many of them as one entry, a list with the newest last.
 
     A heap of one entry for the million inputs of a sum takes constant time per node, not twenty comparisons.
     """
     if len(nodes) < MIN_LISTED:
         for node in nodes:
-            heappush(ready, (-node._seq, node))
+            waiting[-node._seq] = node
+            heappush(ready, -node._seq)
     else:
         nodes = sorted(nodes, key=attrgetter("_seq"))
-        heappush(ready, (-nodes[-1]._seq, nodes))
+        waiting[-nodes[-1]._seq] = nodes
+        heappush(ready, -nodes[-1]._seq)
 
 
 def _add(target: Any, d: Any, pending: dict[Any, Any], summed: set[Any] | None) -> None:

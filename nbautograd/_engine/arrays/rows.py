@@ -44,10 +44,8 @@ __all__ = [
 
 MIN_SIZE = 1 << 14
 """Minimum number of elements for tiles."""
-TILE_SIZE = 1 << 17
+TILE_SIZE = 1 << 18
 """Approximate number of elements of each array computed at a time."""
-TILES_PER_TASK = 2
-"""Number of tiles that a thread takes at a time."""
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 NARROW = 1 << 6
 """Minimum length of a row whose maximum NumPy finds quickly."""
@@ -90,7 +88,7 @@ def for_row_tiles(evaluate: Callable[[slice], None], rows: int, width: int) -> N
     if rows <= step:
         evaluate(slice(0, rows))
         return
-    for_each_tile(rows, step, TILES_PER_TASK * step, lambda: None, lambda tile, _: evaluate(tile))
+    for_each_tile(rows, step, step, lambda: None, lambda tile, _: evaluate(tile))
 
 
 def row_sums(a: Any, out: Any = None) -> Any:

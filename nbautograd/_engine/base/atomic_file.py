@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
@@ -32,7 +31,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with open(target, "wb") as file:
             yield file
         return
-    temporary = os.path.join(os.path.dirname(target), f".nbautograd-{secrets.token_hex(8)}")
+    temporary = os.path.join(os.path.dirname(target), f".nbautograd-{os.urandom(8).hex()}")
     try:
         try:
             new = open(temporary, "xb")  # noqa: SIM115 - closed below

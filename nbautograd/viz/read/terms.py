@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 __all__ = ["SHOWN", "Terms", "Work", "terms_of"]
 
@@ -24,8 +24,8 @@ DIGITS = 6  # limit of the kept elements of a local derivative
 BITS = 22  # limit of the elements traced at once for moves: the integers that a float32 holds exactly
 CALL_COST = 600  # cost of a call in addition to its elements, in elements
 
-Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
+Array = np.ndarray[Any, np.dtype[np.float64]]  # as numpy.typing has it, a module less to import
+Places = np.ndarray[Any, np.dtype[np.intp]]
 Linear = Callable[[Array], Array]
 """From all elements of ``g`` in a row to all sent ones."""
 
