@@ -41,7 +41,7 @@ _SEVERAL = ("CdistBackward0", "PdistBackward0", "TrilinearBackward0", "WeightNor
 
 
 def declaration(name: str) -> Callable[[], type] | None:
-    """Return the declaration of a node of which no operation here has the name; None if there is none."""
+    """Return the declaration of a node of which no operation here has the name; None for others."""
     if name not in _SEVERAL:
         return None
     from nbautograd.viz.read import pytorch_operations

@@ -16,7 +16,8 @@ _Operands = dict[str, Any]
 
 def _value(part: str, names: _Operands) -> Any:
     """Return the value of a part of a formula, in the words of our formulas of distances."""
-    return protocol.declaration("EuclideanDistBackward0")().formula_value(part, names)  # type: ignore[misc, attr-defined]
+    declared: Any = protocol.declaration("EuclideanDistBackward0")
+    return declared().formula_value(part, names)
 
 
 def _declaration(symbol: str, **formulas: str) -> Callable[[], type]:
