@@ -88,7 +88,8 @@ def declared(node: Any, name: str) -> Any:
         return cls
     from nbautograd.viz.read import pytorch_names
 
-    declaration = protocol.declaration(pytorch_names.declared_as(node, name))
+    own = pytorch_names.declared_as(node, name)
+    declaration = protocol.declaration(own) or pytorch_names.declaration(own)
     return cls if declaration is None else declaration()
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["declared_as"]
+__all__ = ["declaration", "declared_as"]
 
 _OTHER_NAMES = {
     "MulBackward1": "MulBackward0", "DivBackward1": "DivBackward0", "AddBackward1": "AddBackward0",
@@ -13,7 +14,7 @@ _OTHER_NAMES = {
     "ReshapeAliasBackward0": "ViewBackward0",
     "SafeSoftmaxBackward0": "SoftmaxBackward0", "CtcLossBackward1": "CtcLossBackward0",
     "ConstantPadNdBackward0": "ConstantPadNdBackward0.constant_pad", "IndexAddBackward0": "IndexAddBackward0.index_add",
-    "RenormBackward0": "",
+    "RenormBackward0": "", "EuclideanDistBackward0": "CdistBackward0",
 }  # fmt: skip
 """Nodes of PyTorch's that have no declaration of their own, and those of which another operation shares the name."""
 _FORMS: dict[str, tuple[str, dict[Any, str]]] = {
@@ -33,3 +34,16 @@ def declared_as(node: Any, name: str) -> str:
     option, forms = _FORMS.get(name, ("", {}))
     form = forms.get(getattr(node, f"_saved_{option}", None)) if option else None
     return f"{name}.{form}" if form else _OTHER_NAMES.get(name, name)
+
+
+_SEVERAL = ("CdistBackward0", "PdistBackward0", "TrilinearBackward0", "WeightNormInterfaceBackward0")
+"""Nodes of PyTorch's whose operations consist of several ones here."""
+
+
+def declaration(name: str) -> Callable[[], type] | None:
+    """Return the declaration of a node of which no operation here has the name; None for others."""
+    if name not in _SEVERAL:
+        return None
+    from nbautograd.viz.read import pytorch_operations
+
+    return pytorch_operations.DECLARED[name]

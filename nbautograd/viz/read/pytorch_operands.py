@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.read import introspect, values
+from nbautograd.viz.read import introspect, pytorch_operations, values
 
 __all__ = ["add_to"]
 
@@ -59,6 +59,7 @@ def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
     for start, add in _ADDERS.items():
         if name.startswith(start):
             add(operands, node)
+    pytorch_operations.add_to(operands, name)
     for start, mode in _PADS.items():
         if name.startswith(start):
             sides = operands["padding"]

@@ -71,7 +71,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "办法一：在之前那次使用 `{call}` 保留计算图",
     ),
     "freed_fix_again": (
-        "or compute it again: run the lines that made {root} before this pass",
+        "or run the lines of {root} again before this pass",
         "办法二：在这次之前重新运行产生 {root} 的代码",
     ),
     "saved_here": ("saved here", "在这里保存"),
@@ -83,7 +83,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "story_saved": ("{name}, version {n}", "{name}，版本 {n}"),
     "story_changed_by": ("{line}: version {n}", "{line}：版本 {n}"),
     "story_changed": ("{name} was written to: version {n}", "{name} 被写入：版本 {n}"),
-    "story_needed": ("{node} needs version {n}", "{node} 需要版本 {n}"),
+    "story_needed": ("{node}: version {n}", "{node}：版本 {n}"),
     "inplace_fix_new": (
         "Either make a new tensor: `{new}` instead of `{old}`",
         "办法一：创建新张量：用 `{new}` 代替 `{old}`",

@@ -182,8 +182,8 @@ PLAYER: dict[str, tuple[str, str]] = {
         "{name} 移动时各结果的变化 × 上游。",
     ),
     "story_distance": (
-        "Along the line between the two points: difference ÷ distance × upstream, summed over the pairs.",
-        "沿两点连线：差 ÷ 距离 × 上游，对各对求和。",
+        "How each distance grows with this coordinate (if p = 2: difference ÷ distance) × upstream, summed over pairs.",
+        "每个距离随该坐标的变化率（p = 2 时：差 ÷ 距离）× 上游，对各对求和。",
     ),
     "story_gate": (
         "One half of {name} gets upstream × gate, the other upstream × value × slope of the gate.",

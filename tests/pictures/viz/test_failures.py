@@ -43,7 +43,7 @@ def test_an_in_place_write_is_told_in_three_steps() -> None:
     assert saved[:2] == ("saved here", "h, version 0: [2.7183, 7.3891]")
     assert changed[1] == "h.add_(1): version 1: [3.7183, 8.3891]"
     assert "test_failures.py, line" in saved[2] and "test_failures.py, line" in changed[2]
-    assert needed[1] == "MulBackward0 needs version 0"
+    assert needed[1] == "MulBackward0: version 0"
     assert frame.alarms[0] == "Either make a new tensor: `h = h.add(1)` instead of `h.add_(1)`"
 
 

@@ -81,6 +81,21 @@ def test_there_are_few_controls_and_words(open_page: Any, name: str) -> None:
     assert page.evaluate(SEEN)["controls"] <= 8
 
 
+FAILED = {
+    "freed": "w = leaf(3.0)\ny = w ** 2\ny.backward()",
+    "written": "x = leaf(1.0, 2.0)\nh = torch.exp(x)\nh.add_(1)\ny = h.sum()",
+}
+"""Passes that fail, as cells: a picture says in which lines, too."""
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_an_error_is_told_in_few_words(run: Any, app: Any, open_page: Any, name: str) -> None:
+    told = "try: viz.animate(y)\nexcept RuntimeError as error: shown = error.animation"
+    run(f"from nbautograd import viz\n{FAILED[name]}\n{told}").raise_error()
+    seen = open_page(app.user_ns["shown"], viewport={"width": 1280, "height": 800}).evaluate(SEEN)
+    assert seen["controls"] <= 8 and seen["words"] <= 40
+
+
 def test_it_shows_the_end_until_something_is_played(open_page: Any) -> None:
     page = open_page(recording())
     expect(page.locator(".nb-caption")).to_have_text("w.grad = 5: 2 paths, 3 + 2")

@@ -266,7 +266,7 @@ def test_a_second_pass_says_what_is_freed_and_what_to_do() -> None:
     assert frame.kind == "error" and frame.freed
     assert "has freed what" in frame.alarms[0]
     cure = '`viz.animate(y, namespace={"w": w, "y": y}, retain_graph=True)`'
-    assert cure in frame.alarms[1] and "compute it again" in frame.alarms[2]
+    assert cure in frame.alarms[1] and "again before this pass" in frame.alarms[2]
     assert "GraphFreedError" in frame.caption and len(frame.caption) < 400
 
 

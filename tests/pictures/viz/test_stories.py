@@ -237,6 +237,16 @@ _PYTORCHS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "joined": (lambda F, x: F.cosine_embedding_loss(x, x * 2, x.new_ones(5)), (_ROWS,)),
     "distances": (lambda F, x: F.triplet_margin_loss(x, x + 1, x * 2), (_ROWS,)),
     "singular values": (lambda F, x: x.svd()[1], (_ROWS,)),
+    "lengths": (lambda F, x, y: F.torch.cdist(x, y), (_ROWS, (4, 3))),
+    "lengths of many": (lambda F, x, y: F.torch.cdist(x, y), ((26, 2), (26, 2))),
+    "sums of lengths": (lambda F, x, y: F.torch.cdist(x, y, p=1.0), (_ROWS, (4, 3))),
+    "longest sides": (lambda F, x, y: F.torch.cdist(x, y, p=float("inf")), (_ROWS, (4, 3))),
+    "batch of lengths": (lambda F, x, y: F.torch.cdist(x, y, p=3.0), ((2, 3, 2), (2, 2, 2))),
+    "pairs": (lambda F, x: F.pdist(x), (_ROWS,)),
+    "pairs of cubes": (lambda F, x: F.pdist(x, 3.0), (_ROWS,)),
+    "two inputs": (lambda F, x, w, y: F.bilinear(x, y, w), ((2, 3), (2, 3, 2), (2, 2))),
+    "length and direction": (lambda F, v, g: F.torch._weight_norm(v, g, 0), (_ROWS, (5, 1))),
+    "of each column": (lambda F, v, g: F.torch._weight_norm(v, g, 1), (_ROWS, (1, 3))),
 }
 """Operations of PyTorch's whose nodes keep other things than ours, or stand for several of ours."""
 
