@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd.backward import grad
-from nbautograd.autograd.jacobians import GradcheckError, Point, tensors_of
+from nbautograd.autograd.jacobians import GradcheckError, Point, as_tuple, tensors_of
+
+if TYPE_CHECKING:
+    from nbautograd.autograd.former_jacobians import (
+        get_analytical_jacobian,
+        get_numerical_jacobian,
+        get_numerical_jacobian_wrt_specific_input,
+    )
 
 __all__ = [
     "GradcheckError",
@@ -78,7 +85,7 @@ def gradcheck(
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     from nbautograd.autograd.gradient_checks import Check  # late: import nbautograd loads little
 
-    arguments = _tuple(inputs)
+    arguments = as_tuple(inputs)
     _check_inputs(arguments)
     try:
         check = Check(Point(func, arguments, eps), atol, rtol, nondet_tol, check_grad_dtypes)
@@ -165,12 +172,12 @@ def gradgradcheck(
     for name, option in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
         if option and not check_rev_over_rev:
             raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
-    arguments = _tuple(inputs)
+    arguments = as_tuple(inputs)
     if grad_outputs is None:
         outputs = _differentiable(func(*arguments))
         cotangents = tuple(_cotangent(out, i, gen_non_contig_grad_outputs) for i, out in enumerate(outputs))
     else:
-        cotangents = _tuple(grad_outputs)
+        cotangents = as_tuple(grad_outputs)
     together = (*arguments, *cotangents)
     # Without differentiable outputs, check the function itself: its outputs must not depend on the inputs.
     first = _first_derivative(func, together, len(arguments)) if cotangents else func
@@ -223,108 +230,9 @@ def _cotangent(out: Tensor, index: int, apart: bool = False) -> Tensor:
     return wrap(array).requires_grad_()
 
 
-# -- PyTorch's former functions ---------------------------------------------------------------------------------------
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from nbautograd.autograd import former_jacobians
 
-
-def _former(name: str, grad_out: float) -> None:
-    warnings.warn(
-        f"{name} was part of PyTorch's private API and not meant to be exposed: use gradcheck(), or "
-        "autograd.functional.jacobian()",
-        FutureWarning,
-        stacklevel=3,
-    )
-    if grad_out != 1.0:
-        raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")
-
-
-def _tuple(inputs: Any) -> tuple[Any, ...]:
-    return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
-
-
-def get_numerical_jacobian(
-    fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
-) -> tuple[Tensor, ...]:
-    """Return the Jacobian of the first output by central differences, for each input that requires grad.
-
-    :param fn: a function of the inputs as one tuple.
-    :param target: a tensor or tuple of the requested inputs; by default all.
-    :param inputs: a tensor, or a tuple of them.
-    :param eps: the step of the differences.
-    :param grad_out: accepted only as 1.
-    :returns: a tuple of tensors of shape (elements of the input, elements of the output).
-    :raises ValueError: ``grad_out`` is not 1.
-
-    >>> import warnings
-    >>> import nbautograd as torch
-    >>> from nbautograd.autograd.gradcheck import get_numerical_jacobian
-    >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
-    >>> with warnings.catch_warnings():  # that it is a former name
-    ...     warnings.simplefilter("ignore")
-    ...     (jacobian,) = get_numerical_jacobian(lambda xs: xs[0] ** 2, (x,))
-    >>> torch.allclose(jacobian, torch.tensor([[2.0, 0.0], [0.0, 4.0]], dtype=torch.float64))
-    True
-    """
-    _former("get_numerical_jacobian", grad_out)
-    point = Point(lambda *xs: fn(xs), _tuple(inputs), eps)
-    wanted = point.variables if target is None else _tuple(target)
-    return tuple(
-        wrap(point.measured(i)[0]) for i in point.positions if any(point.inputs[i] is tensor for tensor in wanted)
-    )
-
-
-def get_numerical_jacobian_wrt_specific_input(
-    fn: Callable[..., Any], input_idx: int, inputs: Any, outputs: Any, eps: float, input: Any = None
-) -> tuple[Tensor, ...]:
-    """Return the Jacobian of each output with respect to one input by central differences; (inputs, outputs).
-
-    :param fn: a function of the inputs.
-    :param input_idx: the index of the input.
-    :param inputs: a tensor, or a tuple of them.
-    :param outputs: has no effect: ``fn`` is called.
-    :param eps: the step of the differences.
-    :param input: has no effect.
-    :returns: a tuple of tensors of shape (elements of the input, elements of the output).
-    :raises IndexError: the input does not exist.
-
-    >>> import nbautograd as torch
-    >>> from nbautograd.autograd.gradcheck import get_numerical_jacobian_wrt_specific_input
-    >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
-    >>> (jacobian,) = get_numerical_jacobian_wrt_specific_input(torch.square, 0, (x,), None, 1e-6)
-    >>> torch.allclose(jacobian, torch.tensor([[2.0, 0.0], [0.0, 4.0]], dtype=torch.float64))
-    True
-    """
-    return tuple(map(wrap, Point(fn, _tuple(inputs), eps).measured(input_idx)))
-
-
-def get_analytical_jacobian(
-    inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
-) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
-    """Return the Jacobians of an output by reverse mode; and checks of repeatability, shapes and dtypes.
-
-    :param inputs: a tensor, or a tuple of them.
-    :param output: a tensor computed from them.
-    :param nondet_tol: the allowed difference of two backward passes.
-    :param grad_out: accepted only as 1.
-    :returns: a tuple of tensors of shape (elements of the input, elements of the output), and three bools.
-    :raises ValueError: the output is complex, or ``grad_out`` is not 1.
-
-    >>> import warnings
-    >>> import nbautograd as torch
-    >>> from nbautograd.autograd.gradcheck import get_analytical_jacobian
-    >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
-    >>> with warnings.catch_warnings():  # that it is a former name
-    ...     warnings.simplefilter("ignore")
-    ...     get_analytical_jacobian((x,), x ** 2)
-    ((tensor([[2., 0.],
-            [0., 4.]], dtype=torch.float64),), True, True, True)
-    """
-    _former("get_analytical_jacobian", grad_out)
-    if output.is_complex():
-        raise ValueError(
-            "Expected output to be non-complex. get_analytical_jacobian no longer supports functions that return "
-            "complex outputs."
-        )
-    point = Point(lambda *_: output, _tuple(inputs), 1e-6)
-    first, second = point.computed(output), point.computed(output)
-    same = all(np.allclose(a, b, 0, nondet_tol) for a, b in zip(first, second, strict=True))
-    return tuple(map(wrap, first)), same, True, True
+    return getattr(former_jacobians, name)

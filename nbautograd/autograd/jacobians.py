@@ -17,7 +17,7 @@ from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
 from nbautograd.errors import NbautogradError
 
-__all__ = ["Array", "GradcheckError", "Point", "reals", "tensors_of"]
+__all__ = ["Array", "GradcheckError", "Point", "as_tuple", "reals", "tensors_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -45,6 +45,11 @@ def tensors_of(answer: Any) -> list[Tensor]:
     """Return the tensors in a function's result."""
     values = answer if isinstance(answer, (tuple, list)) else (answer,)
     return [value for value in values if isinstance(value, Tensor)]
+
+
+def as_tuple(inputs: Any) -> tuple[Any, ...]:
+    """Return a list or tuple as a tuple, and anything else as a tuple of one."""
+    return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
 
 
 def reals(array: Array) -> Array:

@@ -59,7 +59,7 @@ print(len(files), sum(map(os.path.getsize, files)))
 
 @pytest.mark.parametrize(
     ("code", "files", "kilobytes"),
-    [("", 143, 1265), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 243, 2106)],
+    [("", 143, 1262), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 241, 2104)],
     ids=["import nbautograd", "and the magics"],
 )
 def test_little_is_loaded_at_first(code: str, files: int, kilobytes: int) -> None:
