@@ -10,6 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._names import absent
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.jacobians import GradcheckError, Point, as_tuple, tensors_of
 
@@ -232,7 +233,7 @@ def _cotangent(out: Tensor, index: int, apart: bool = False) -> Tensor:
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        absent.fail("autograd.gradcheck", name)
     from nbautograd.autograd import former_jacobians
 
     return getattr(former_jacobians, name)
