@@ -22,7 +22,7 @@ __all__ = ["closure", "normalized", "repack", "repack_own"]
 ENVIRONMENT = {"sys_platform": "emscripten", "platform_system": "Emscripten", "platform_machine": "wasm32", "extra": ""}
 """The environment markers of requirements, in a browser."""
 COMPILED = (".so", ".pyd", ".dylib")
-NOT_RUN = (".md", ".pyi")
+NOT_RUN = (".md", ".pyi", ".typed")
 LEFT_OUT = (
     "course", "cli", "__main__.py", "viz/nbval.py", "viz/sphinx.py", "viz/static/lab.js", "viz/static/lab_entry.js",
 )  # fmt: skip

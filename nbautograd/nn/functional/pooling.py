@@ -65,6 +65,8 @@ def _windows(
                 f"dilation={d}"
             )
     size = input._a.shape[-n:]
+    if name == "avg_pool3d" and any(m < k for m, k in zip(size, kernel, strict=True)):
+        raise ShapeError(f"{name}(): input image {list(size)} smaller than kernel size {list(kernel)}")
     options = zip(size, kernel, step, around, spread, strict=True)
     out = tuple(_count(m, k, s, p, d, ceil) for m, k, s, p, d in options)
     if min(out) < 1:

@@ -72,6 +72,27 @@ CALLS: dict[str, tuple[str, ...]] = {
         *("T.inner(x, x, out=o.double())", "T.inner(x[0], x[0], out=o.double())", "T.corrcoef(q)"),
         *("T.nn.functional.bilinear(x, x, x[0])", "T.nn.functional.bilinear(x, x, x)"),
     ),
+    "numbers that wrap or do not fit": (
+        *(
+            f"T.linspace({ends}, 3, dtype=T.uint8).tolist()"
+            for ends in ("0, -5", "5, -5", "-1, 300", "0, 5", "-300, 0")
+        ),
+        *(f"T.linspace({ends}, 3, dtype=T.int8).tolist()" for ends in ("5, -5", "200, 0", "0, -129", "1.7, -1.7")),
+        *(f"T.where(u > 0, {pair}).tolist()" for pair in ("u, 300", "300, u", "u, -1", "u, -300", "i[:, :2], 300")),
+        *("u.where(u > 0, 300)", "T.where(u > 0, u > 0, 300).tolist()", "T.where(u > 0, 2.5, u).tolist()"),
+        *(
+            "T.tensor([1j, 0]).bool().tolist()",
+            "T.tensor([1j, 0]).to(T.bool).tolist()",
+            "(x > 9)[0].copy_(1j).tolist()",
+        ),
+        *("(x > 9)[0, :2].copy_(T.tensor([1j, 0])).tolist()", "T.mvlgamma(T.tensor([-T.inf, T.inf]), 2).tolist()"),
+        *("T.diag_embed(x[0, 0])", "T.diag_embed(x[0, 0], offset=2)"),
+        *(
+            f"T.nn.functional.avg_pool3d(T.ones(1, 6, 5, {n}), (4, 5, 6), 2, 2, {ceil}).shape"
+            for n in (1, 6)
+            for ceil in (True, False)
+        ),
+    ),
     "elements": (
         *("T.roll(e, 1, 2)", "T.roll(e, (1, 2), 2)", "T.roll(x, 1, 2)", "T.renorm(x, 2, 1, float('nan'))"),
         *("T.trapz(x[0], x)", "T.trapz(x[0], x[:1])", "T.trapezoid(x, x)", "T.cumulative_trapezoid(x[0], x[:1])"),

@@ -29,7 +29,7 @@ def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
     """Return a copy cast to a NumPy dtype and moved from the device ``source`` to ``place``."""
     if backend.device_of(input) != place:
         input = backend.module(place).asarray(backend.fetch(input))
-    if input.dtype.kind == "c" and dtype.kind != "c":
+    if input.dtype.kind == "c" and dtype.kind not in "bc":
         input = input.real
     return copied(input, dtype) if 0 in input.strides else input.astype(dtype)
 

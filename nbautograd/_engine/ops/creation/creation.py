@@ -488,7 +488,7 @@ def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     joint = broadcast_shapes(input.shape, src.shape)
     if joint != input.shape:
         raise ShapeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(joint)}")
-    value = src.real if src.dtype.kind == "c" and input.dtype.kind != "c" else src
+    value = src.real if src.dtype.kind == "c" and input.dtype.kind not in "bc" else src
     return np.broadcast_to(value, input.shape).astype(input.dtype)
 
 

@@ -14,7 +14,7 @@ from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.creation.from_data import Device, check_options, finish
+from nbautograd._engine.ops.creation.from_data import Device, check_options, finish, number_in
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._names.docstrings import described
 
@@ -126,7 +126,7 @@ def _dtype_of(dtype: dtypes.dtype | None, out: Tensor | None) -> dtypes.dtype | 
 def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[Any, Any, np.dtype[Any]]:
     """Return the ends of a range as numbers, and the NumPy dtype of the result.
 
-    :raises RuntimeError: an end is complex, and the dtype is not; or it is a tensor of several elements.
+    :raises RuntimeError: an end does not fit into the dtype, is complex where that is not, or has several elements.
     """
     for what, value in (("start", start), ("end", end)):
         check_option(name, what, value, "Number")
@@ -143,7 +143,7 @@ def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[
     if is_complex and not kind.is_complex:
         raise RuntimeError(f"{name}(): inferred dtype complex can't be safely cast to passed dtype {kind!r}")
     if kind.rank == 1:
-        return int(ends[0]), int(ends[1]), kind.numpy
+        return number_in(ends[0], kind, name), number_in(ends[1], kind, name), kind.numpy
     return ends[0], ends[1], kind.numpy
 
 
@@ -213,10 +213,10 @@ def logspace(
     first, last, kind = _ends("logspace", start, end, dtype)
     xp = backend.module(as_device(device))
     wide = np.dtype(np.complex128 if kind.kind == "c" else np.float64)
-    if kind.kind in "iu":
-        first, last = int(first), int(last)
     exponents = _even(first, last, _steps("logspace", steps), wide, xp)
-    return ranged("logspace", (float(base) ** exponents).astype(kind), out, requires_grad)
+    with backend.quiet():
+        values = (float(base) ** exponents).astype(kind)
+    return ranged("logspace", values, out, requires_grad)
 
 
 def range(

@@ -62,6 +62,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
             f"where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{dtypes.scalar_type(condition.dtype)}"
         )
+    for number, tensor in ((input, other), (other, input)):
+        if number.__class__ is int and isinstance(tensor, Tensor) and tensor._a.dtype.kind in "iu":
+            number_in(number, tensor.dtype, "where")
     try:
         return _where(condition, input, other, out=out)
     except TypeError:

@@ -56,6 +56,11 @@ def added(terms: Iterable[Any]) -> Any:
 # -- gamma functions -------------------------------------------------------------------------------------------------
 
 
+def _log_gamma(x: Any) -> Any:
+    """Return the logarithm of the absolute value of the gamma function, which is inf at both ends, as in PyTorch."""
+    return np.where(x == -math.inf, -x, value("gammaln", x))
+
+
 @op(node="LgammaBackward0", symbol="ln Γ", kind=POINTWISE, floating=True, accepts="bif", input="g * digamma(input)")
 def lgamma(input: Tensor) -> Tensor:
     """Compute the logarithm of the absolute value of the gamma function.
@@ -64,7 +69,7 @@ def lgamma(input: Tensor) -> Tensor:
     >>> torch.lgamma(torch.tensor([1., 4.]))
     tensor([0.0000, 1.7918])
     """
-    return np.where(input == -math.inf, -input, value("gammaln", input))
+    return _log_gamma(input)
 
 
 @op(
@@ -176,7 +181,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, but it is {p}")
     input = row_major(input)
-    return added(value("gammaln", input - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
+    return added(_log_gamma(input - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 @composite(method=False, out=True)

@@ -51,7 +51,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
             [0, 2]])
     """
     if not input.ndim:
-        raise RuntimeError("diag_embed(): the tensor must have at least one dimension, got a 0-d one")
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
     ndim = input.ndim + 1
     first, second = dimension(dim1, ndim), dimension(dim2, ndim)
     if first == second:
