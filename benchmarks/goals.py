@@ -89,17 +89,16 @@ def functions(rounds: int) -> Iterator[Row]:
         yield f"{name} of 10⁶ float32", compared(pair(call), rounds), 2.0
 
 
-def layers(rounds: int, names: tuple[str, ...] = ()) -> dict[str, float]:
+def layers(rounds: int) -> dict[str, float]:
     """The ratios of `layers.py`, by operation, pass and size."""
     from layers import PASSES, measured
     from workloads.layers import OPERATIONS
 
     found: dict[str, float] = {}
     for operation in OPERATIONS:
-        if not names or operation.name in names:
-            for size, shape in enumerate(operation.sizes, 1):
-                figures = measured(operation, shape, rounds)
-                found |= {f"{operation.name}, {which} {size}": figures[which]["PyTorch"][1] for which in PASSES}
+        for size, shape in enumerate(operation.sizes, 1):
+            figures = measured(operation, shape, rounds)
+            found |= {f"{operation.name}, {which} {size}": figures[which]["PyTorch"][1] for which in PASSES}
     return found
 
 

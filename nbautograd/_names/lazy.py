@@ -182,6 +182,8 @@ NAMES.update({name: name for name in NAMESPACES})
 def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package; ``names`` maps each name to the module below that has it.
 
+    A module gives the name of one beside it with a dot: ``".former_jacobians"``.
+
     PyTorch's modules are also found; no others are listed.
     """
     scope = vars(sys.modules[package])
@@ -194,7 +196,7 @@ def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
             if names[name] == name:
                 value = namespaces.module(below + name)
             else:
-                value = getattr(import_module(f"{package}.{names[name]}"), name)
+                value = getattr(import_module(f".{names[name]}", package), name)
             scope[name] = value
             return value
         if namespaces.is_public(below + name):

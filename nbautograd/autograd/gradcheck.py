@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd._names import absent
+from nbautograd._names import lazy
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.jacobians import GradcheckError, Point, as_tuple, tensors_of
 
@@ -231,9 +231,8 @@ def _cotangent(out: Tensor, index: int, apart: bool = False) -> Tensor:
     return wrap(array).requires_grad_()
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        absent.fail("autograd.gradcheck", name)
-    from nbautograd.autograd import former_jacobians
-
-    return getattr(former_jacobians, name)
+LATE = dict.fromkeys(
+    ("get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input"),
+    ".former_jacobians",
+)
+__getattr__, __dir__ = lazy.attributes(__name__, LATE)

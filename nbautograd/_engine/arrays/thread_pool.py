@@ -55,8 +55,9 @@ process_lock = threading.RLock()
 """Held while a thread changes what all threads see; a fork waits for it, so that a child finds no half of a change."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_stop, after_in_child=lambda: setattr(_Threads, "executor", None))
-    release = process_lock.release
-    os.register_at_fork(before=process_lock.acquire, after_in_parent=release, after_in_child=release)
+    os.register_at_fork(
+        before=process_lock.acquire, after_in_parent=process_lock.release, after_in_child=process_lock.release
+    )
 _threads = _Threads()
 
 

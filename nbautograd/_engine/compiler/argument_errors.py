@@ -101,6 +101,10 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, INTS) and not isinstance(value, bool)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, NUMBERS)
+
+
 def _are_ints(value: Any) -> bool:
     return (
         _is_int(value) or isinstance(value, (tuple, list)) and not any(isinstance(n, (bool, float, str)) for n in value)
@@ -111,9 +115,9 @@ _SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "bool": ("bool", lambda value: isinstance(value, (bool, np.bool_))),
     "str": ("str", lambda value: isinstance(value, str)),
     "int": ("int", _is_int),
-    "float": ("float", lambda value: isinstance(value, NUMBERS) and not isinstance(value, complex)),
-    "Number": ("Number", lambda value: isinstance(value, NUMBERS)),
-    "Number | Tensor": ("Number or Tensor", lambda value: isinstance(value, NUMBERS)),
+    "float": ("float", lambda value: _is_number(value) and not isinstance(value, complex)),
+    "Number": ("Number", _is_number),
+    "Number | Tensor": ("Number or Tensor", _is_number),
     "Ints": ("tuple of ints", _are_ints),
     "Sequence[int]": ("tuple of ints", lambda value: isinstance(value, (tuple, list)) and _are_ints(value)),
     "Dims": ("tuple of ints", lambda value: value is None or _are_ints(value)),
@@ -128,7 +132,7 @@ AT_SIGHT: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "float": (float, int),
     "Number": (float, int),
-    "Number | Tensor": (float, Tensor),
+    "Number | Tensor": (float, int, Tensor),
     "Ints": (int,),
     "Dims": (int, type(None)),
 }

@@ -140,7 +140,7 @@ class Interceptions:
         """Return a function to its own code, if its handler is switched off."""
         with process_lock:
             if self.rests(function):
-                self._released[function] = None
+                self._released[function] = None  # first: an interrupt between the two leaves it callable
                 release(function, self._calls[function])
 
 

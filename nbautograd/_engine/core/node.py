@@ -19,7 +19,7 @@ from nbautograd._engine.arrays.version_counter import changed_since, next_sequen
 from nbautograd._engine.core.exchanged_data import exchanged, latest
 from nbautograd._engine.core.hooks import Hooks, RemovableHandle
 from nbautograd._names.docstrings.methods import describe_methods
-from nbautograd.errors import SCALAR_TYPES, AutogradError, GraphFreedError, InplaceError
+from nbautograd.errors import AutogradError, GraphFreedError, InplaceError
 from nbautograd.protocol import SourceLocator
 
 __all__ = [
@@ -345,7 +345,7 @@ Node.__module__ = "nbautograd.autograd.graph"
 
 def _type_name(array: Any) -> str:
     """Return the type of a tensor in PyTorch's messages."""
-    name, on_gpu = SCALAR_TYPES[dtypes.of(array.dtype).name], not isinstance(array, (np.ndarray, np.generic))
+    name, on_gpu = dtypes.scalar_type(array.dtype), not isinstance(array, (np.ndarray, np.generic))
     if array.dtype.kind == "c":
         return f"{'CUDA' if on_gpu else 'CPU'}{name}Type"
     return f"torch.{'cuda.' * on_gpu}{name}Tensor"

@@ -48,7 +48,7 @@ def _norm(
     eps: float,
 ) -> Any:
     """Return the normalized input; then the mean, the reciprocal of the standard deviation, and the variance."""
-    planes = _planes(False, input, rows, axes, wide, own, weight, bias)
+    planes = _planes(input, rows, axes, wide, own, weight, bias)
     if planes is not None:
         if not planes:
             scale = None if weight is None else weight.reshape(-1)
@@ -75,17 +75,17 @@ def _norm(
     return result, mean, rstd, variance
 
 
-def _planes(backward: bool, x: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape, *others: Any) -> Shape | None:
+def _planes(
+    x: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape, *others: Any, backward: bool = False
+) -> Shape | None:
     """Return the shape of the planes of channels, one weight each, samples first; () for a weight per element.
 
     None where arrays are small, not contiguous, or in another memory order: samples of ``vmap`` come before all
     dimensions.
     """
-    if x.size < row_kernels.MIN_SIZE:  # fewer calls step by step, but not for pictures and the gradient of groups
-        in_steps = len(axes) == 1 and not (backward and axes == (2,)) or x.size < 1 << 8
-        if in_steps:
-            return None
-    if not row_kernels.are_rows(x, *others):
+    # Step by step, small arrays take fewer calls, except pictures and the gradient of groups.
+    in_steps = len(axes) == 1 and not (backward and axes == (2,)) or x.size < 1 << 8
+    if x.size < row_kernels.MIN_SIZE and in_steps or not row_kernels.are_rows(x, *others):
         return None
     last = len(rows) - 1
     if axes == (last,) and math.prod(own) == rows[last] and wide[len(wide) - len(own) :] == own:
@@ -107,7 +107,7 @@ def norm_back(
     """
     if x.__class__ is np.ndarray and g[1] is None and g[2] is None:
         cotangent = np.ascontiguousarray(g[0])
-        planes = _planes(True, x, rows, axes, wide, own, cotangent, weight)
+        planes = _planes(x, rows, axes, wide, own, cotangent, weight, backward=True)
         if planes is not None:
             if not planes:
                 scale, width = None if weight is None else weight.reshape(-1), rows[-1]

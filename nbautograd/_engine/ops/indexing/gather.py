@@ -193,7 +193,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     >>> torch.take_along_dim(torch.tensor([[10, 30, 20]]), torch.tensor([[1]]), dim=1)
     tensor([[30]])
     """
-    if indices._a.dtype.char not in ("lqp" if dim is not None else "lqpi"):
+    if indices._a.dtype.char not in ("lqp" if dim is not None else "lqpi"):  # without dim, gather's rule holds
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type(indices.dtype)}"
         )

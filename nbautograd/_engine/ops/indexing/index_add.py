@@ -31,7 +31,7 @@ from nbautograd._engine.ops.indexing.scatter import (
     scatter_prod,
 )
 from nbautograd._engine.ops.queries import Number
-from nbautograd.errors import SCALAR_TYPES, UnsupportedDtypeError
+from nbautograd.errors import UnsupportedDtypeError
 
 __all__ = ["index_add", "index_copy", "index_fill", "index_reduce"]
 
@@ -40,7 +40,7 @@ def _check_slices(name: str, input: Any, dim: int, index: Any, source: Any, erro
     """Check that slices and their indices match, and return the non-negative dimension."""
     d = check_vector(name, input, dim, index, long=name == "index_copy_")
     if source.dtype != input.dtype:
-        left, right = (SCALAR_TYPES[dtypes.of(a.dtype).name] for a in (input, source))
+        left, right = (dtypes.scalar_type(a.dtype) for a in (input, source))
         raise RuntimeError(
             f"{name}(): self and source expected to have the same dtype: self ({left}) and source ({right}) must have "
             "the same scalar type"

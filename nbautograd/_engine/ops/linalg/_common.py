@@ -23,7 +23,7 @@ from nbautograd._engine.ops._internal import added, sum_to
 from nbautograd._engine.ops.elementwise.complex import conj
 from nbautograd._engine.ops.shape.transpose import transpose
 from nbautograd._engine.ops.shape.triangular import tril, triu
-from nbautograd.errors import SCALAR_TYPES, DtypeError, LinAlgError, ShapeError, kind_of
+from nbautograd.errors import DtypeError, LinAlgError, ShapeError, kind_of
 
 __all__ = [
     "check_fit",
@@ -48,7 +48,7 @@ __all__ = [
 
 def scalar_type(x: Any) -> str:
     """Return the scalar type of a tensor or array, as PyTorch's messages call it."""
-    return SCALAR_TYPES[dtypes.of(array_of(x).dtype).name]
+    return dtypes.scalar_type(array_of(x).dtype)
 
 
 # -- checks ----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import SCALAR_TYPES, ShapeError, kind_of
+from nbautograd.errors import ShapeError, kind_of
 
 __all__ = ["clone", "flatten", "ravel", "reshape", "squeeze", "unflatten", "unsqueeze"]
 
@@ -87,7 +87,7 @@ def view_dtype(input: Tensor, dtype: Any) -> Tensor:
     have, want = input.itemsize, dtype.itemsize
     if have == want:
         return input.view(dtype)
-    names = f"{SCALAR_TYPES[dtypes.of(input.dtype).name]} as {SCALAR_TYPES[dtypes.of(dtype).name]}"
+    names = f"{dtypes.scalar_type(input.dtype)} as {dtypes.scalar_type(dtype)}"
     reason = f"to view {names} (different element sizes)"
     strides = strides_of(input)
     if not input.ndim:
