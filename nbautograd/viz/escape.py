@@ -9,9 +9,10 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Hashable
 from functools import lru_cache
 
-__all__ = ["clean", "columns", "escape", "fit", "fit_path", "one_line", "ordered", "padded", "width"]
+__all__ = ["clean", "columns", "escape", "escape_long", "fit", "fit_path", "one_line", "ordered", "padded", "width"]
 
 LIMIT = 200  # limit of the characters of a text in a picture
 
@@ -51,19 +52,19 @@ def _short_line(text: str, limit: int) -> str:
     return " ".join(clean(text, limit).split())
 
 
-def escape(text: object, limit: int = LIMIT) -> str:
+@lru_cache(maxsize=2048, typed=True)  # the texts of a box are in each drawing of it, and in tables
+def escape(text: Hashable) -> str:
     """Text for SVG or HTML, as content or in a quoted attribute.
 
     >>> escape('<b title="x">')
     '&lt;b title=&quot;x&quot;&gt;'
     """
-    is_short = type(text) is str and len(text) <= min(limit, LIMIT)
-    return _short_escaped(text) if is_short else html.escape(clean(text, limit), quote=True)
+    return escape_long(text, LIMIT)
 
 
-@lru_cache(maxsize=2048)
-def _short_escaped(text: str) -> str:
-    return html.escape(clean(text), quote=True)
+def escape_long(text: object, limit: int) -> str:
+    """Return a text of up to ``limit`` characters for SVG or HTML."""
+    return html.escape(clean(text, limit), quote=True)
 
 
 _NARROW = {**dict.fromkeys("iljtfrI.,:;'|!()[] ", 0.36), **dict.fromkeys("mwMW@%", 0.95)}

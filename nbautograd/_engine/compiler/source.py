@@ -36,15 +36,17 @@ def steps_of(body: Callable[..., Any]) -> tuple[list[tuple[str, ast.expr]], ast.
     return [(s.targets[0].id, s.value) for s in statements[:-1]], statements[-1].value
 
 
-def copied(tree: Tree) -> Tree:
+def copied(tree: Tree, change: Callable[[Any], Any] | None = None) -> Tree:
     """Copy a syntax tree: its fields and positions, without the attributes that other tools attach.
+
+    :param change: gets each copied part after the parts in it, and returns what takes its place.
 
     ``executing``, with which IPython finds the lines of a traceback, gives each part of a file a ``parent``. A node
     without fields, such as ``ast.Load()``, is one object for all trees: through it, ``copy.deepcopy`` would copy the
     whole file.
     """
     if isinstance(tree, list):
-        return [copied(part) for part in tree]  # type: ignore[return-value]
+        return [copied(part, change) for part in tree]  # type: ignore[return-value]
     if not isinstance(tree, ast.AST) or not (tree._fields or tree._attributes):
         return tree
     values, kind = vars(tree), type(tree)
@@ -53,11 +55,12 @@ def copied(tree: Tree) -> Tree:
     for name in tree._fields:
         if name in values:
             part = values[name]
-            parts[name] = copied(part) if part.__class__ is list or isinstance(part, ast.AST) else part
+            is_tree = part.__class__ is list or isinstance(part, ast.AST) and part._fields
+            parts[name] = copied(part, change) if is_tree else part
     for name in tree._attributes:
         if name in values:
             parts[name] = values[name]
-    return made
+    return made if change is None else change(made)
 
 
 def rewritten(tree: Any, change: Callable[[Any], Any], outside_in: bool = False) -> Any:

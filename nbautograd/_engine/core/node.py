@@ -227,15 +227,16 @@ class Node:
 
         :raises GraphFreedError: a backward pass has freed them.
         """
-        values = {name: getattr(self, name) for name in self.saved}
-        if any(value is FREED for value in values.values()):
-            self.raise_freed()
-        several = {
-            name: [v for v in value if v.__class__ is not slice]
-            for name, value in values.items()
-            if value.__class__ is tuple
-        }
-        return {name.removeprefix("s_"): value for name, value in (values | several).items() if value is not None}
+        values: dict[str, Any] = {}
+        for name in self.saved:
+            value = getattr(self, name)
+            if value is FREED:
+                self.raise_freed()
+            if value.__class__ is tuple:
+                value = [part for part in value if part.__class__ is not slice]
+            if value is not None:
+                values[name.removeprefix("s_")] = value
+        return values
 
     def raise_freed(self) -> NoReturn:
         """Raise the error for a second backward pass through freed saved tensors."""

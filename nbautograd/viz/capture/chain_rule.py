@@ -18,7 +18,6 @@ import numpy as np
 from nbautograd.viz.read import jacobians, stories, values
 from nbautograd.viz.read.formula_values import Operands, kept_operands
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.introspect import node_name
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, OUTER
 from nbautograd.viz.read.local_derivative import Came, LocalDerivative, local_derivative
 from nbautograd.viz.read.model import Formula, GraphModel
@@ -48,10 +47,9 @@ class TilePool:
         """The number of the value's tile; -1 for no tile, or no room for more."""
         if value is None:
             return -1
-        value = values.memory(value)
-        if not values.is_near(value, LARGEST):
+        array = values.near(value, LARGEST)
+        if array is None:
             return -1
-        array = values.host(value)
         key = array.shape, array.dtype.str, array.tobytes() if array.size <= EXACT else id(value)
         number = self._numbers.get(key)
         if number is None or array.size > EXACT:  # the memory of a large one may have been written to since
@@ -176,6 +174,7 @@ def _kept(node: Any) -> Operands:
 
 def chain_step(
     node: Any,
+    name: str,
     formula: Formula,
     edge: str,
     names: tuple[str, str],
@@ -187,6 +186,7 @@ def chain_step(
     """The step along one edge.
 
     :param node: the live node.
+    :param name: of the node.
     :param names: of the gradient that came, and of the one that was sent.
     :param pair: the operation that sent the gradient, if there is only one.
     """
@@ -198,14 +198,12 @@ def chain_step(
     summed: tuple[tuple[int, int], ...] = ()
     if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):
         wide = derivative.product.shape if derivative.product is not None else shape
-        summed = tuple((dim, wide[dim]) for dim in broadcast_dims(wide, went))
+        summed = tuple([(dim, wide[dim]) for dim in broadcast_dims(wide, went)])
     element = _element(derivative, gradients, sent, summed)
     story = ""
     if derivative.unknown != "differs":  # else the sentence is about another computation
-        story = stories.story_of(
-            node_name(node), formula.input, derivative.kind, derivative.permutes, pair, element is not None
-        )
-    upstream, *more = (pool.add(gradient) for gradient in gradients)
+        story = stories.story_of(name, formula.input, derivative.kind, derivative.permutes, pair, element is not None)
+    upstream, *more = [pool.add(gradient) for gradient in gradients]
     return ChainStep(
         edge,
         derivative.kind,
@@ -258,7 +256,7 @@ def _element(
     flat = np.abs(wanted.astype(np.float64)).reshape(-1)
     largest = int(np.argmax(np.where(np.isnan(flat), np.inf, flat)))
     index = np.unravel_index(largest, wanted.shape)
-    place = tuple(int(i) for i in index)
+    place = tuple([int(i) for i in index])
     known = derivative.terms
     if known is not None:
         all_ups = np.concatenate([values.host(gradient).reshape(-1) for gradient in gradients])
@@ -270,7 +268,7 @@ def _element(
     else:
         ups, factors = _terms_at(derivative, values.host(gradients[0]), place, summed)
         count = len(ups)
-    terms = tuple((values.inline(u), values.inline(f)) for u, f in zip(ups[:SHOWN], factors[:SHOWN], strict=True))
+    terms = tuple([(values.inline(u), values.inline(f)) for u, f in zip(ups[:SHOWN], factors[:SHOWN], strict=True)])
     return Element(place, terms, count, values.inline(wanted[index]))
 
 
@@ -291,5 +289,5 @@ def _terms_at(
     assert spread is not None
     dims = {dim for dim, _ in summed}
     extra = spread.ndim - len(place)
-    where = tuple(slice(None) if dim in dims else place[dim - extra] for dim in range(spread.ndim))
+    where = tuple([slice(None) if dim in dims else place[dim - extra] for dim in range(spread.ndim)])
     return np.asarray(spread[where]).reshape(-1), np.asarray(factor[where]).reshape(-1)

@@ -52,7 +52,7 @@ def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
         return ForwardPass(tuple((key, None) for i, key in enumerate(drawn) if i == 0 or drawn[i - 1] != key))
     live = {key: node for node, key in whole.handles.ops.items()}
     traces = {key: trace_of(live.get(key)) for key in whole.order}
-    steps = tuple((key, columns(traces[key])) for key in whole.order)
+    steps = tuple([(key, columns(traces[key])) for key in whole.order])
     files: dict[str, tuple[str, set[int]]] = {}
     for key, trace in traces.items():
         node = whole.by_id[key]
@@ -70,16 +70,18 @@ def columns(trace: Any) -> Columns | None:
     if line is None or line != trace.lineno:
         return None
     text = linecache.getline(trace.filename, line).rstrip("\n").encode()
-    first, end = (len(clean(part.decode(errors="ignore"), MAX_CHARACTERS)) for part in
-                  (text[:start], text[:stop] if last == line else text))  # fmt: skip
+    parts = text[:start], text[:stop] if last == line else text
+    first, end = [len(clean(part.decode(errors="ignore"), MAX_CHARACTERS)) for part in parts]
     return (first, end) if first < end else None
 
 
 def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
     """The lines of a cell, or of a long file those near the lines that are used; without empty ones at the ends."""
-    lines = [clean(line.rstrip(), MAX_CHARACTERS) for line in lines_of(filename)]
+    lines = lines_of(filename)
     near = {n for line in used for n in range(line - NEAR, line + NEAR + 1)}
-    chosen = [(n, text) for n, text in enumerate(lines, 1) if len(lines) <= WHOLE or n in near]
+    chosen = [
+        (n, clean(line.rstrip(), MAX_CHARACTERS)) for n, line in enumerate(lines, 1) if len(lines) <= WHOLE or n in near
+    ]
     while chosen and not chosen[0][1]:
         del chosen[0]
     while chosen and not chosen[-1][1]:

@@ -98,7 +98,7 @@ def waiting(model: GraphModel, leaves: Mapping[str, LeafState]) -> dict[str, Lea
 
 
 def _joints_of(model: GraphModel) -> Iterator[tuple[str, _Joint]]:
-    uses = Counter(edge.src for edge in model.edges if edge.kind == "flow")
+    uses = Counter([edge.src for edge in model.edges if edge.kind == "flow"])
     for node in model.nodes:
         if node.kind in ("tensor", "output", "op") and (uses[node.id] > 1 or node.retains):
             yield node.id, _Joint(max(uses[node.id], 1), model.handles.retained.get(node.id), node.grad or "None")

@@ -30,14 +30,16 @@ class LeafAccount:
 
     def arrive(self, gradient: Any, via: str, total: Any) -> None:
         """Add a term that has arrived."""
-        self.terms.append((values.inline(gradient), via))
-        self.total, self.sum_text = values.inline(total), values.text(total)
-        self.tiles.append(self.pool.add(gradient))
-        self.total_tile = self.pool.add(total)
+        shown, tile = values.inline(gradient), self.pool.add(gradient)
+        self.terms.append((shown, via))
+        self.tiles.append(tile)
+        is_first = total is gradient
+        self.total, self.sum_text = shown if is_first else values.inline(total), values.text(total)
+        self.total_tile = tile if is_first else self.pool.add(total)
 
     def accumulate(self, before: Any, incoming: Any, after: Any) -> None:
         """Note ``.grad`` before and after the sum was added."""
-        self.before, self.total, self.after = (values.inline(value) for value in (before, incoming, after))
+        self.before, self.total, self.after = [values.inline(value) for value in (before, incoming, after)]
         self.sum_text, self.grad_text = values.text(incoming), values.text(after)
         self.before_tile, self.total_tile = self.pool.add(before), self.pool.add(incoming)
         self.after_tile = self.grad_tile = self.pool.add(after)
@@ -53,7 +55,7 @@ class LeafAccount:
         count = len(self.terms)
         arriving = self.sum_text or "–"
         if count > 1:
-            written = " + ".join(gradient for gradient, _ in self.terms[:TERMS]) + f" = {self.total}"
+            written = " + ".join([gradient for gradient, _ in self.terms[:TERMS]]) + f" = {self.total}"
             arriving = written if count <= TERMS and len(written) <= 26 else self.sum_text
         expected = max(self.node.arrivals, count)
         return LeafState(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from functools import cache
 from operator import attrgetter
@@ -33,20 +34,21 @@ def _values(kind: type) -> attrgetter[Any]:
 def plain(value: Any) -> Any:
     """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
     kind: type = type(value)
+    parts: Iterable[tuple[Any, Any]]
     if kind is dict:
         parts = value.items()
+    elif kind is tuple:
+        parts = enumerate(value)
     elif is_dataclass(value):
         parts = zip(_names(kind), _values(kind)(value), strict=True)
-    elif kind is tuple:
-        return value if ATOMS.issuperset(map(type, value)) else tuple(map(plain, value))
     else:
         return value
-    made = {}
+    made: dict[Any, Any] = {}
     for name, part in parts:
         own = type(part)
         is_plain = not part or own in ATOMS or (own is tuple and ATOMS.issuperset(map(type, part)))
         made[name] = part if is_plain else plain(part)
-    return made
+    return tuple(made.values()) if kind is tuple else made
 
 
 def tile_json(tile: Tile) -> dict[str, Any]:
@@ -145,8 +147,8 @@ def saved_text(node: Node) -> str:
         return ""
     if not node.saved:
         return say("freed_before" if node.freed else "nothing")
-    total = sum(saved.nbytes for saved in node.saved)
-    names = ", ".join(f"{saved.name} {saved.shape}".rstrip() for saved in node.saved)
+    total = sum([saved.nbytes for saved in node.saved])
+    names = ", ".join([f"{saved.name} {saved.shape}".rstrip() for saved in node.saved])
     return f"{names} · {bytes_text(total)}"
 
 

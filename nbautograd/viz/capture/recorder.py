@@ -262,10 +262,12 @@ class Recorder:
         if edge is not None and self.open is not None and not self.log.is_inner:
             written = equations(self.log.model.by_id[key], event.index, shown, self.open.receives)
             names = (self.open.receives[0][0] if self.open.receives else "", gradient_name(self.seed, self._root, name))
-            pair = pair_of(self.log.model, key)
+            pair, node = pair_of(self.log.model, key), self.log.model.by_id[key]
             chain = [
-                chain_step(event.node, formula, edge.id, names, self.came, event.gradient, self.log.pool, pair)
-                for formula in self.log.model.by_id[key].formulas
+                chain_step(
+                    event.node, node.name, formula, edge.id, names, self.came, event.gradient, self.log.pool, pair
+                )
+                for formula in node.formulas
                 if formula.slot == event.index and self.came.gradients
             ]
             changes["sends"] = (*self.open.sends, (name, shown))
@@ -332,10 +334,10 @@ class Recorder:
             return
         self.log.settle()
         leaf = self.leaves[key]
-        before, incoming, after = (values.inline(v) for v in (event.before, event.incoming, event.after))
         if not leaf.terms:
             leaf.arrive(event.incoming, say("the_start"), event.incoming)
         leaf.accumulate(event.before, event.incoming, event.after)
+        before, incoming, after = leaf.before, leaf.total, leaf.after
         tensor, name = event.node.variable, leaf.node.name
         self.last[id(tensor)] = tensor, after
         if self.creates:
@@ -344,7 +346,9 @@ class Recorder:
         root = self._result_name(self.log.model.roots[0]) if len(self.log.model.roots) == 1 else "L"
         added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", root, name]
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
-        terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
+        terms = (
+            " + ".join([g for g, _ in leaf.terms]) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
+        )
         opened = self.open if self.open is not None and self.open.node == key else None
         blamed = self.bad_from if self.bad_from and not values.is_finite(event.incoming) else ""
         alarms = (say("bad_came_from", what=blamed),) if blamed else ()
@@ -407,9 +411,9 @@ class Recorder:
         if self.log.is_inner:
             self.log.append(frame.but(leaves=leaves))
             return
-        sends = ", ".join(f"{name} ← {one_line(value)}" for name, value in frame.sends) or say("nothing")
-        receives = ", ".join(f"{name} = {one_line(value)}" for name, value in frame.receives)
-        notes = "".join(say("note_in_caption", note=note) for note in frame.notes)
+        sends = ", ".join([f"{name} ← {one_line(value)}" for name, value in frame.sends]) or say("nothing")
+        receives = ", ".join([f"{name} = {one_line(value)}" for name, value in frame.receives])
+        notes = "".join([say("note_in_caption", note=note) for note in frame.notes])
         told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
         quantity = f"{called(self.seed)}ᵀ{self._root}" if self.seed else self._root
         words = op_words(self.log.model.by_id[frame.node].symbol, quantity, frame.sends, frame.leaves, self.log.model)

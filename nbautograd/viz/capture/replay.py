@@ -156,8 +156,9 @@ def _call(node: Any, key: str, model: GraphModel) -> _ReplayedCall:
     arrays: dict[Parameter, Any] = {}
     wanted = inspect.signature(function).parameters.values()
     options: dict[str, Any] = {p.name: None for p in wanted if p.default is p.empty}  # a trace omits None
+    edges = node.next_functions
     for operand in trace.operands:
-        edges, slot = node.next_functions, operand.slot
+        slot = operand.slot
         maker, index = edges[slot] if slot is not None and slot < len(edges) else (None, 0)
         if maker is not None:
             computed[operand.parameter] = model.handles.of(maker) or "", index
@@ -172,9 +173,10 @@ def _call(node: Any, key: str, model: GraphModel) -> _ReplayedCall:
 
 
 def _copied(value: Any) -> np.ndarray[Any, Any]:
-    if value is None or not values.is_near(value, MAX_ELEMENTS):
+    array = None if value is None else values.near(value, MAX_ELEMENTS)
+    if array is None:
         raise ValueError("the value is not known")
-    return np.array(values.host(value))
+    return np.array(array)
 
 
 def _numbers(tensor: Any) -> list[float]:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from nbautograd.viz.capture.timeline import LeafState
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, Grid, grid_of
 from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import escape, fit, fit_path, width
-from nbautograd.viz.language import say
+from nbautograd.viz.language import current, say
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.read.numbers import drawn
 from nbautograd.viz.read.tiles import Tile
@@ -32,6 +33,7 @@ __all__ = [
     "name_text",
     "name_width",
     "row_height",
+    "texts_of",
     "value_text",
 ]
 
@@ -71,7 +73,7 @@ def grids_of(
         grids[f"{node.id}:value"] = grid_of([node.tile], ARRIVING if node.kind == "op" else BOX, written)
         if node.kind == "leaf":
             every = (states or {}).get(node.id, ())
-            numbers = dict.fromkeys(number for state in every for number in (state.arriving_tile, state.grad_tile))
+            numbers = dict.fromkeys([number for state in every for number in (state.arriving_tile, state.grad_tile)])
             rows = grid_of([node.grad_tile, *map(known.get, numbers)], ARRIVING, written)
             grids[f"{node.id}:arriving"] = grids[f"{node.id}:grad"] = rows
     room = replace(EDGE, down=down)
@@ -90,10 +92,11 @@ def measure(
     :param grids: of the tiles in boxes; by default those that are known from the graph.
     """
     grids = grids_of(model, states) if grids is None else grids
-    return {node.id: _size(node, (states or {}).get(node.id, ()), grids) for node in model.nodes}
+    texts = texts_of(model)
+    return {node.id: _size(node, texts[node.id], (states or {}).get(node.id, ()), grids) for node in model.nodes}
 
 
-def _size(node: Node, states: Sequence[LeafState], grids: Mapping[str, Grid]) -> tuple[float, float]:
+def _size(node: Node, texts: BoxTexts, states: Sequence[LeafState], grids: Mapping[str, Grid]) -> tuple[float, float]:
     if node.kind == "constant" and not node.shape and not node.value:
         return _even(width(node.name, 12, mono=True) + 8), 20.0
     if node.kind in ("group", "pile"):
@@ -104,14 +107,14 @@ def _size(node: Node, states: Sequence[LeafState], grids: Mapping[str, Grid]) ->
         written = 0.0 if grid is not None else width(cut(node.value, 24), 11, mono=True)
         wide = max(width(node.symbol, 16), written, tile_wide + 6)
         return _even(max(wide + 16, 44)), 32.0 + (tile_high + 6 if grid is not None else 15 * bool(node.value))
-    head = head_width(node, grid)
+    head = _head_width(node, texts, grid)
     value = 0.0 if is_beside(node, grid) else max(width(cut_lines(value_text(node, grid)), 12, mono=True), tile_wide)
     if node.retains:
-        value = max(value, *(width(cut_lines(f".grad {state.grad}"), 12, mono=True) for state in states), 0.0)
+        value = max([value, *[width(cut_lines(f".grad {state.grad}"), 12, mono=True) for state in states], 0.0])
     rows, height = 0.0, head_height(node, grid)
     if node.kind == "leaf":
         every = (LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states)
-        rows = max(_rows_width(state, rows_grid) for state in every)
+        rows = max([_rows_width(state, rows_grid) for state in every])
         height += row_height(every, rows_grid)
     elif any(state.of for state in states):
         rows, height = max(_rows_width(state) for state in states), height + ROW
@@ -126,9 +129,29 @@ def row_height(states: Sequence[LeafState], grid: Grid | None) -> float:
     return ROW + DOWN * max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in states)
 
 
-def name_text(node: Node) -> str:
+class BoxTexts(NamedTuple):
+    """The texts of a box that are the same in each drawing of its graph."""
+
+    name: str
+    """As far as it fits."""
+    about: str
+    tip: str
+
+
+def texts_of(model: GraphModel) -> Mapping[str, BoxTexts]:
+    """Return the texts of each box, in the current language."""
+    made: dict[str, BoxTexts] | None = model.texts.get(("boxes", current()))
+    if made is None:
+        made = model.texts["boxes", current()] = {}
+        for node in model.nodes:
+            about = about_text(node)
+            made[node.id] = BoxTexts(name_text(node, about), about, _tip(node))
+    return made
+
+
+def name_text(node: Node, about: str) -> str:
     """Return the part of a tensor's name that fits beside its type."""
-    room = min(NAME, WIDEST - width(about_text(node), SMALLEST) - 14) / BOLD
+    room = min(NAME, WIDEST - width(about, SMALLEST) - 14) / BOLD
     return node.names if node.names and width(node.names, 14) <= room else fit_path(node.name, room, 14)
 
 
@@ -139,14 +162,14 @@ def is_beside(node: Node, grid: Grid | None) -> bool:
     return 0 < len(node.value) <= SHORT and "\n" not in node.value and not node.retains
 
 
-def name_width(node: Node) -> float:
-    """Return the width of a name, and of the text below it if the value is beside both."""
-    return BOLD * width(name_text(node), 14)
+def name_width(name: str) -> float:
+    """Return the width of the text of a name."""
+    return BOLD * width(name, 14)
 
 
-def head_width(node: Node, grid: Grid | None) -> float:
+def _head_width(node: Node, texts: BoxTexts, grid: Grid | None) -> float:
     """The width of a box's name with the texts beside it."""
-    name, about = name_width(node), width(about_text(node), SMALLEST)
+    name, about = name_width(texts.name), width(texts.about, SMALLEST)
     if not is_beside(node, grid):
         return name + about + 14
     if grid is not None:
@@ -245,6 +268,26 @@ def about_text(node: Node, *, usual: bool = False) -> str:
     if node.cut:
         parts.append(say("cut_by", call=cut(node.cut, 16)))
     return " ".join(filter(None, parts))
+
+
+def _tip(node: Node) -> str:
+    """Return the tooltip of a node."""
+    about = about_text(node, usual=True)
+    lines = [node.expression or node.name, node.name if node.expression else "", node.value, about]
+    if node.kind in ("group", "pile"):
+        lines = [node.symbol, node.name, node.label, about]
+    kept = ", ".join([f"{s.name} {s.nbytes:,} B" for s in node.saved[:6]]) if node.saved else ""
+    lines += [
+        node.module or " / ".join(node.scope),
+        node.where,
+        node.source,
+        say("tip_saves", what=kept) if kept else "",
+    ]
+    lines += [say("tip_version", n=node.now or node.version)] if node.version + node.now else []
+    lines += [say("tip_freed")] if node.freed else []
+    if node.hooks:
+        lines += [say("tip_hooks", kind=say(f"hook_kind_{kind}"), n=n) for kind, n in node.hooks]
+    return "\n".join(filter(None, (*lines, *node.notes)))
 
 
 _NOT_FINITE = re.compile(r"(?<![^\W\d_])(nan|inf)(?!\w)", re.IGNORECASE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from nbautograd.viz.draw.lines import number as _n
@@ -74,15 +74,11 @@ class Grid:
     high: float
     written: bool
     """True if the cells contain their numbers."""
+    size: tuple[float, float] = field(init=False, compare=False)
+    """The width and height of the whole."""
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """The width and height of the whole."""
-        return self.columns * self.wide, self.rows * self.high
-
-    def attribute(self, x: float, y: float) -> str:
-        """The grid and its place, as the player reads it."""
-        return f"{x:g} {y:g} {self.wide:g} {self.high:g} {self.columns:g} {self.written:d}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", (self.columns * self.wide, self.rows * self.high))
 
 
 def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> Grid | None:
@@ -117,7 +113,7 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
 @lru_cache(maxsize=1024)
 def _longest(cells: tuple[float | str, ...], form: str) -> float:
     """Return the width of the longest number of a tile."""
-    return max(width(cell_number(cell, form), TEXT, mono=True) for cell in cells)
+    return max([width(cell_number(cell, form), TEXT, mono=True) for cell in cells])
 
 
 def coarsened(grid: Grid, tile: Tile, most: int) -> tuple[Grid, Tile]:
@@ -136,7 +132,12 @@ def cell_number(value: float | str, form: str = "") -> str:
     >>> [cell_number(v) for v in (0.25, -1234.5, 1.2345e-7, 1e20, "nan")]
     ['0.25', '−1234.5', '1.2345e−7', '1e20', 'nan']
     """
-    return number_text(value, form).replace("-", "−")
+    return _cell_number(str(value), form)
+
+
+@lru_cache(maxsize=2048)  # by its text, which has the sign of a zero: a number is in several tiles and drawings
+def _cell_number(value: str, form: str) -> str:
+    return number_text(float(value), form).replace("-", "−")
 
 
 def largest_of(tiles: Iterable[Tile | None]) -> float:

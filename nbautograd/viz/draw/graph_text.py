@@ -25,9 +25,10 @@ def graph_text(model: GraphModel) -> str:
         │  ├─ w  leaf  1.  f32 (1,)  .grad None
         ...
     """
-    if current() not in model.texts:
-        model.texts[current()] = _told(model)
-    return model.texts[current()]
+    told: str | None = model.texts.get(("words", current()))
+    if told is None:
+        told = model.texts["words", current()] = _told(model)
+    return told
 
 
 def _told(model: GraphModel) -> str:
@@ -95,7 +96,7 @@ def graph_rows(model: GraphModel) -> list[tuple[str, ...]]:
     for node in model.nodes[:MAX_LINES]:
         kind = node.name if node.kind == "op" else say(f"kind_{node.kind}")
         name = node.expression or node.label or node.name if node.kind == "op" else _short(node)
-        kept = sum(saved.nbytes for saved in node.saved or ())
+        kept = sum([saved.nbytes for saved in node.saved or ()])
         size = bytes_text(kept or node.nbytes)
         memory = say("saves_bytes", size=size) if kept else size if node.nbytes else ""
         about = f"{node.dtype} {node.shape}".strip()

@@ -21,16 +21,18 @@ from nbautograd.viz.draw.crossings import order_layers
 from nbautograd.viz.draw.edge_routing import EdgeRouter
 from nbautograd.viz.draw.labels import Box, Point, Size, is_turn, label_spots
 from nbautograd.viz.draw.layering import LayeredGraph
+from nbautograd.viz.draw.lines import aside, path
 from nbautograd.viz.draw.ribbon import Ribbon
 from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["Arranged", "Box", "Layout", "Outline", "Point", "labelled", "layout", "outline_of"]
 
 MARGIN = 12.0  # around the whole
+LEAN = 6.0  # distance of the gradient's line from the value's line
 ROW_GAP = 10.0  # gap between two rows, beside their labels
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """Positions of all nodes, lines of all edges from source to destination, and the size of the whole.
 
@@ -52,6 +54,18 @@ class Layout:
     """For a loop, the points where branches to each step leave the rail of shared nodes, by edge of the branch."""
     headings: tuple[tuple[Point, str], ...] = ()
     """For a loop, the numbers of its steps, above their columns."""
+
+    @cached_property
+    def paths(self) -> dict[str, str]:
+        """The line of each edge as an SVG path; of one of several long edges, what it has alone."""
+        return {key: path(self.branches.get(key, line), self.direction) for key, line in self.routes.items()}
+
+    @cached_property
+    def flows(self) -> dict[str, str]:
+        """The lines of gradients as SVG paths, from the user of a value to its maker, beside the lines of values."""
+        is_upright = bool(self.headings)
+        beside = {key: aside(line, self.direction, upright=is_upright) for key, line in self.routes.items()}
+        return {key: path(line[::-1], self.direction, -LEAN) for key, line in beside.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class PictureTiles:
         self.model, self.state, self.grids, self.painted = model, state, grids, painted
         self.colored = False
         """True if a gradient with colors was drawn, which a key explains."""
-        on_edges = ((key, state.tiles[number]) for key, number in state.edge_tiles.items() if number >= 0)
+        on_edges = [(key, state.tiles[number]) for key, number in state.edge_tiles.items() if number >= 0]
         self.of_edge = {key: tile for key, tile in on_edges if is_tiled(tile)}
         """The tiles of the current gradients on edges."""
         if painted:
@@ -49,7 +49,8 @@ class PictureTiles:
         grid = self.grids.get(key)
         if grid is None:
             return []
-        cells, place = "", grid.attribute(x, y)
+        cells, columns = "", f"{grid.columns:g} {grid.written:d}"
+        place = f"{x:g} {y:g} {grid.wide:g} {grid.high:g} {columns}"  # as the player reads it
         if self.painted and tile is not None:
             of_value, back = key.endswith(":value"), ":" not in key  # on an edge, over lines
             scale = self.values if of_value else self.gradients

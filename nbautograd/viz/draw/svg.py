@@ -20,7 +20,6 @@ from nbautograd.viz.draw.boxes import (
     PAD,
     PILE,
     ROW,
-    about_text,
     cut,
     cut_lines,
     grids_of,
@@ -31,16 +30,16 @@ from nbautograd.viz.draw.boxes import (
     label_size,
     markup_lines,
     measure,
-    name_text,
     name_width,
+    texts_of,
     value_text,
 )
 from nbautograd.viz.draw.cells import Grid, scale_key
-from nbautograd.viz.draw.layout import Box, Layout, Point, layout
-from nbautograd.viz.draw.lines import aside, number as _n, path
+from nbautograd.viz.draw.layout import Box, Layout, layout
+from nbautograd.viz.draw.lines import number as _n, path
 from nbautograd.viz.draw.picture_tiles import PictureTiles
 from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP, SANS_MARKUP, SMALLEST
-from nbautograd.viz.escape import escape, width
+from nbautograd.viz.escape import escape, escape_long, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.read.tiles import Tile, is_tiled
@@ -52,7 +51,6 @@ KEY = 260.0  # width of the color legend
 NBSP = "\u00a0"
 HIDDEN = ' visibility="hidden"'
 MARK = 13.0  # radius of the mark of the box with the largest share
-LEAN = 6.0  # distance of the gradient's line from the value's line
 
 
 def draw(
@@ -93,6 +91,7 @@ class _Picture:
     ) -> None:
         self.model, self.places, self.state = model, places, state
         self.title, self.description = title, description
+        self.texts = texts_of(model)
         self.tiles, self.painted, self.kind = tiles, tiles.painted, "nb-svg"
         self.prefix = "\0"  # a placeholder for a digest of the whole; texts from outside cannot contain it
         self.out: list[str] = []
@@ -112,7 +111,7 @@ class _Picture:
             f'height="{h}" role="img" aria-labelledby="{p}-title {p}-desc" '
             f'font-family="{SANS_MARKUP}" font-size="12">',
             f'<title id="{p}-title">{escape(self.title)}</title>',
-            f'<desc id="{p}-desc">{escape(self.description or self.model.label, 20_000)}</desc>',
+            f'<desc id="{p}-desc">{escape_long(self.description or self.model.label, 20_000)}</desc>',
             "<defs>",
             self.marker("wire", LIGHT["wire"], 7),
             self.marker("done", LIGHT["done"], 8),
@@ -153,31 +152,27 @@ class _Picture:
         flows = []
         moving = self.state.active | self.state.done
         for edge in self.model.edges:
-            line = self.places.routes[edge.id]
-            own = self.places.branches.get(edge.id, line)
             used = edge.id in moving
             constant = edge.kind == "constant"
             dash = ' stroke-dasharray="3 3"' if constant else ""
             self.out.append(
                 f'<path class="nb-edge{" nb-constant" * constant}{" nb-used" * used}" data-edge="{edge.id}" '
-                f'd="{path(own, self.places.direction)}" fill="none" stroke="{LIGHT["wire"]}" '
+                f'd="{self.places.paths[edge.id]}" fill="none" stroke="{LIGHT["wire"]}" '
                 f'stroke-width="1.3"{dash} marker-end="url(#{self.prefix}-wire)"/>'
             )
             if not constant:
-                flows.append(self.flow(edge.id, line))
+                flows.append(self.flow(edge.id))
         self.out += flows
 
-    def flow(self, key: str, line: Sequence[Point]) -> str:
+    def flow(self, key: str) -> str:
         """The line of a gradient, drawn from the user of a value to its maker."""
         active, done = key in self.state.active, key in self.state.done
         color = LIGHT["bad"] if key in self.state.bad else LIGHT["grad"] if active else LIGHT["done"]
         state = " nb-active" * active + " nb-done" * (done and not active) + " nb-bad" * (key in self.state.bad)
         hidden = "" if active or done else ' visibility="hidden"'
         kind = "active" if active else "done"
-        beside = aside(line, self.places.direction, upright=bool(self.places.headings))
-        backwards = tuple(reversed(beside))
         return (
-            f'<path class="nb-flow{state}" data-flow="{key}" d="{path(backwards, self.places.direction, -LEAN)}" '
+            f'<path class="nb-flow{state}" data-flow="{key}" d="{self.places.flows[key]}" '
             f'fill="none" stroke="{color}" stroke-width="{"3" if active else "2.2"}" '
             f'marker-end="url(#{self.prefix}-{kind})"{hidden}/>'
         )
@@ -217,11 +212,13 @@ class _Picture:
             tile = self.tiles.of_edge.get(edge.id)
             if tile:
                 shown = ""
+            lines = markup_lines(shown)
+            inside = _lines(lines, spot[0], 0, middle=True) if lines[1:] else lines[0]
             weight = ' font-weight="700"' if active else ""
             state = " nb-active" * active + " nb-bad" * bad
             self.out.append(
                 f'<text class="nb-label{state}" data-label="{edge.id}" x="{_n(spot[0])}" y="{_n(spot[1] + 4)}" '
-                f'fill="{LIGHT["bad" if bad else "grad"]}"{weight}>{_lines(shown, spot[0], 0, middle=True)}</text>'
+                f'fill="{LIGHT["bad" if bad else "grad"]}"{weight}>{inside}</text>'
             )
             if edge.id in self.state.sums:
                 grid = self.tiles.grids.get(edge.id)
@@ -254,7 +251,7 @@ class _Picture:
         classes = "".join([f" nb-{name}" for name, ids in states.items() if node.id in ids])
         kind = {"group": "op nb-group", "pile": "leaf nb-group"}.get(node.kind, node.kind)
         self.out.append(f'<g class="nb-node nb-{kind}{classes}" data-node="{node.id}">')
-        self.out.append(f"<title>{escape(_tip(node))}</title>")
+        self.out.append(f"<title>{escape(self.texts[node.id].tip)}</title>")
         if node.kind == "op":
             self.pill(node, box)
         elif node.kind in ("group", "pile"):
@@ -341,10 +338,10 @@ class _Picture:
         strong = node.kind in ("leaf", "output")
         size = 14 if strong else 13
         color = LIGHT[ink] if node.named else LIGHT["muted"]
-        name, own = name_text(node), node.named
+        name, own = self.texts[node.id].name, node.named
         self.put(box.x + PAD, box.y + 20, name, "nb-name", color, size, bold=own, italic=not own)
         at, grid, right = box.y + 40, self.tiles.grids.get(f"{node.id}:value"), box.x + box.width - PAD
-        beside, about = is_beside(node, grid), about_text(node)
+        beside, about = is_beside(node, grid), self.texts[node.id].about
         if beside and grid is not None:
             self.put(box.x + PAD, box.y + 36, about, "nb-about", LIGHT["muted"], SMALLEST)
             self.out += self.tiles.drawn(f"{node.id}:value", node.tile, right - grid.size[0], box.y + 7)
@@ -356,7 +353,7 @@ class _Picture:
         state = self.state.leaves.get(node.id)
         text = "" if beside else value_text(node if state is None else replace(node, grad=state.grad), grid)
         if beside and grid is None:
-            x = box.x + PAD + name_width(node) + 8
+            x = box.x + PAD + name_width(name) + 8
             self.put(x, box.y + 20, node.value, "nb-value", LIGHT["fg"], 12, mono=True)
         lines = cut_lines(text).split("\n") if text else []
         for i, line in enumerate(lines):
@@ -462,39 +459,18 @@ class _Picture:
         attributes = f' data-slot="{slot}"' * bool(slot) + f' text-anchor="{anchor}"' * bool(anchor)
         attributes += f' font-family="{MONO_MARKUP}"' * mono
         attributes += ' font-weight="700"' * bold + ' font-style="italic"' * italic
+        lines = markup_lines(text) if mono else ()  # spaces keep their width
         if mono and is_alarming(text):
             cls, color = f"{cls} nb-bad-text", LIGHT["bad"]
         self.out.append(
             f'<text class="{cls}" x="{_n(x)}" y="{_n(y)}" font-size="{size:g}" fill="{color}"{attributes}>'
-            f"{_lines(text, x, indent) if mono else escape(text)}</text>"
+            f"{escape(text) if not mono else _lines(lines, x, indent) if lines[1:] else lines[0]}</text>"
         )
 
 
-def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
-    """The inside of a text element with as many lines as the text has; spaces keep their width."""
-    first, *rest = markup_lines(text)
-    if not rest:
-        return first
+def _lines(lines: Sequence[str], x: float, indent: int, middle: bool = False) -> str:
+    """The inside of a text element with several lines."""
+    first, *rest = lines
     lead = -DOWN / 2 * len(rest) if middle else 0.0
     rows = [(lead, first), *[(DOWN, NBSP * indent + row) for row in rest]]
     return "".join([f'<tspan x="{_n(x)}" dy="{_n(down)}">{row}</tspan>' for down, row in rows])
-
-
-def _tip(node: Node) -> str:
-    """Return the tooltip of a node."""
-    about = about_text(node, usual=True)
-    lines = [node.expression or node.name, node.name if node.expression else "", node.value, about]
-    if node.kind in ("group", "pile"):
-        lines = [node.symbol, node.name, node.label, about]
-    kept = ", ".join([f"{s.name} {s.nbytes:,} B" for s in node.saved[:6]]) if node.saved else ""
-    lines += [
-        node.module or " / ".join(node.scope),
-        node.where,
-        node.source,
-        say("tip_saves", what=kept) if kept else "",
-    ]
-    lines += [say("tip_version", n=node.now or node.version)] if node.version + node.now else []
-    lines += [say("tip_freed")] if node.freed else []
-    if node.hooks:
-        lines += [say("tip_hooks", kind=say(f"hook_kind_{kind}"), n=n) for kind, n in node.hooks]
-    return "\n".join(filter(None, (*lines, *node.notes)))

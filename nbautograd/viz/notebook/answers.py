@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbautograd.protocol import SourceLocator
-from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.escape import escape, escape_long, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.picture import Picture
@@ -36,7 +36,7 @@ class Answer:
         return self.text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        lines = "".join(f"<li>{escape(line, 600)}</li>" for line in self.lines)
+        lines = "".join(f"<li>{escape_long(line, 600)}</li>" for line in self.lines)
         shown = f"<p><b>{escape(self.label)}</b></p><ul>{lines}</ul>"
         if self.table is not None:
             shown += self.table._repr_html_()

@@ -41,6 +41,7 @@ class Arrangements:
         self.arranged: dict[tuple[str, float], Arranged] = {}
         self.complete: dict[tuple[str, int, float], Layout] = {}
         self.chosen: dict[Size, Layout] = {}
+        self.clear: dict[Size, bool] = {}
 
     def places(self, window: Size) -> Layout:
         """The layout for a window."""
@@ -50,8 +51,10 @@ class Arrangements:
 
     def is_clear(self, window: Size) -> bool:
         """Return whether no text or tile of an edge lies over a box or another one; margins may overlap."""
-        places = self.places(window)
-        return deepest(places.labels, self.labels, places.boxes.values()) <= OVER
+        if window not in self.clear:
+            places = self.places(window)
+            self.clear[window] = deepest(places.labels, self.labels, places.boxes.values()) <= OVER
+        return self.clear[window]
 
     def choose(self, window: Size) -> Layout:
         """Make the layout for a window.

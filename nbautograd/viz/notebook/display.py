@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from nbautograd._engine.core import tracing
-from nbautograd.viz.escape import escape
+from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, output, tables
 from nbautograd.viz.notebook.callers import callers_names
@@ -118,7 +118,7 @@ class TensorFormatter:
             return ready[1]
         if settings.tensors == "text" or (settings.tensors == "graph" and tensor.grad_fn is None):
             return None
-        text = f"<pre>{escape(repr(tensor), limit=20_000)}</pre>"
+        text = f"<pre>{escape_long(repr(tensor), 20_000)}</pre>"
         try:
             return text + self.drawn(tensor)
         except Exception as error:  # any: see above
@@ -175,7 +175,7 @@ class LiveTensor(TensorFormatter):
             if not picture.drawable or picture.widget is None:
                 return {}
             shown: dict[str, Any] = picture.widget._repr_mimebundle_()[0]
-            text = f"<pre>{escape(picture.head, limit=20_000)}</pre>"
+            text = f"<pre>{escape_long(picture.head, 20_000)}</pre>"
             self.html.ready = tensor, text + shown["text/html"]
             return shown | {"text/plain": picture.head}
         except Exception:  # any error: the formatter of the HTML reports it

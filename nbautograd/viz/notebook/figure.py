@@ -14,7 +14,7 @@ from nbautograd.viz.capture.player_data import bytes_text, scene_json
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
-from nbautograd.viz.escape import escape
+from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.arranging import FEW, beyond
@@ -328,7 +328,7 @@ class Figure:
             yield partial(output.image, svg, self.label)
 
     def _words(self) -> str:
-        return output.details(say("as_text"), f"<pre>{escape(self.text, 100_000)}</pre>")
+        return output.details(say("as_text"), f"<pre>{escape_long(self.text, 100_000)}</pre>")
 
     def framed(self) -> str:
         """The page as a frame inside another page; where frames are taken out, the picture shows."""

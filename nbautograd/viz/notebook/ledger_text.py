@@ -7,7 +7,7 @@ from functools import cache
 
 from nbautograd.viz.capture.timeline import Frame, LedgerRow, Timeline
 from nbautograd.viz.draw.graph_text import MAX_LINES, table
-from nbautograd.viz.escape import escape
+from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.tile_image import gradient_image, key_image
@@ -59,8 +59,8 @@ def ledger_html(timeline: Timeline) -> str:
         after = cell(row.after, row.after_tile) if row.after else cell(row.before, row.before_tile)
         cells = [escape(name), cell(row.before, row.before_tile), " + ".join(terms) or escape(say("nothing")),
                  cell(row.total or "–", row.total_tile), after]  # fmt: skip
-        lines.append(f'<tr><th scope="row">{n}</th>{"".join(f"<td>{part}</td>" for part in cells)}</tr>')
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in ledger_head())
+        lines.append(f'<tr><th scope="row">{n}</th>{"".join([f"<td>{part}</td>" for part in cells])}</tr>')
+    head = "".join([f'<th scope="col">{escape(text)}</th>' for text in ledger_head()])
     caption = f"<caption>{key_image(timeline.scale)}</caption>"
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
@@ -77,11 +77,11 @@ def has_gradients(timeline: Timeline) -> bool:
 
 def failure_html(frame: Frame) -> str:
     """Return the cause and the cure of an error as HTML."""
-    parts = [f"<li><b>{escape(what)}</b>: {escape(details, 400)}{f' ({escape(where)})' if where else ''}</li>"
+    parts = [f"<li><b>{escape(what)}</b>: {escape_long(details, 400)}{f' ({escape(where)})' if where else ''}</li>"
              for what, details, where in frame.story]  # fmt: skip
     story = f"<ol>{''.join(parts)}</ol>" if parts else ""
-    advice = "".join(f"<li>{escape(alarm, 600)}</li>" for alarm in frame.alarms)
-    products = "".join(f"<p>{escape(product.text, 400)}</p>" for product in frame.products)
+    advice = "".join(f"<li>{escape_long(alarm, 600)}</li>" for alarm in frame.alarms)
+    products = "".join(f"<p>{escape_long(product.text, 400)}</p>" for product in frame.products)
     return f"<p><b>{escape(frame.words)}</b></p>{story}<ul>{advice}</ul>{products}"
 
 

@@ -11,7 +11,7 @@ from nbautograd.viz.capture.player_data import bytes_text
 from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.draw.svg_text import text_element
 from nbautograd.viz.draw.theme import LIGHT
-from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.escape import escape_long, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.answers import marked, name_in, place_text
@@ -133,7 +133,7 @@ class MemoryReport:
         return card(self.label, self.text, body, high)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        notes = "".join(f"<p>{escape(note, 400)}</p>" for note in self.notes)
+        notes = "".join(f"<p>{escape_long(note, 400)}</p>" for note in self.notes)
         tables = "".join(table._repr_html_() for table in self.tables)
         graph = output.image(self.picture.svg, self.picture.label) if self.picture is not None else ""
         return {

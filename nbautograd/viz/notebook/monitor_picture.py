@@ -8,7 +8,7 @@ from typing import Any
 
 from nbautograd.viz.draw.svg_text import text_element
 from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP, SMALLEST
-from nbautograd.viz.escape import escape, one_line, width
+from nbautograd.viz.escape import escape, escape_long, one_line, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 
@@ -50,7 +50,7 @@ def card(title: str, words: str, body: Sequence[str], high: int) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {high}" width="{WIDE}" height="{high}" '
         f'role="img" font-family="{SANS_MARKUP}"><title>{escape(title)}</title>'
-        f"<desc>{escape(words, 2000)}</desc>"
+        f"<desc>{escape_long(words, 2000)}</desc>"
         f'<rect x="0.5" y="0.5" width="{WIDE - 1}" height="{high - 1}" rx="8" fill="{LIGHT["bg"]}" '
         f'stroke="{LIGHT["line"]}"/>{head}{"".join(body)}</svg>\n'
     )

@@ -29,7 +29,7 @@ from typing import Any
 
 from nbautograd.viz.draw import theme
 from nbautograd.viz.draw.graph_text import graph_rows
-from nbautograd.viz.escape import escape
+from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.settings import settings
@@ -173,4 +173,4 @@ def within(attempts: Iterable[Callable[[], str]], label: str, words: str, limit:
             return f"<p>{escape(say('smaller', size=first, limit=limit))}</p>{output}" if first else output
         first = first or size
     note = say("not_shown", label=label, size=first, limit=limit)
-    return f"<p>{escape(note, 400)}</p><pre>{escape(words, 20_000)}</pre>"
+    return f"<p>{escape_long(note, 400)}</p><pre>{escape_long(words, 20_000)}</pre>"

@@ -12,7 +12,7 @@ from typing import Any
 
 from nbautograd import exercises
 from nbautograd.exercises import same
-from nbautograd.viz.escape import escape
+from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.api import graph, record
 from nbautograd.viz.notebook.in_place import at_once, shows
@@ -181,11 +181,11 @@ class Practice:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         picture = self._picture
         still = picture.static_html() if picture is not None else ""
-        program = escape("\n".join(self._numbered()), 5000)
+        program = escape_long("\n".join(self._numbered()), 5000)
         html = (
             f"<p><b>{escape(self._head())}</b></p><pre><code>{program}</code></pre>"
             f"<p>{escape(self._ask())}</p>{still}"
-            f"<p><small>{escape(say('practice_how'), 500)}</small></p>"
+            f"<p><small>{escape_long(say('practice_how'), 500)}</small></p>"
         )
         return {"text/plain": repr(self), "text/html": html}
 

@@ -109,6 +109,6 @@ def player_lines(
             box = leaf or (boxes.get(line.node, ""))
             text = line.text if len(line.text) <= 160 else f"{line.text[:159]}…"
             shown.append((text, line.comment, line.part, box))
-        return sorted(shown, key=lambda row: ORDER.index(row[2]))
+        return [row for part in ORDER for row in shown if row[2] == part]
 
     return lines

@@ -86,7 +86,7 @@ class Recording(Figure):
         passes = max([frame.backward for frame in self.timeline.frames], default=0)
         more = f" · {say('n_passes', n=passes)}" if passes > 1 else ""
         first = next((f.scene for f in reversed(self.timeline.frames) if f.kind != "created"), -1)
-        ended = "".join(f" · {frame.words}" for frame in self._failed)
+        ended = "".join([f" · {frame.words}" for frame in self._failed])
         return f"{self.scenes[first].label} · {say('n_steps', n=len(self.timeline))}{more}{ended}"
 
     @property
@@ -138,7 +138,8 @@ class Recording(Figure):
             is_small = len(model.nodes) <= FEW
             has_numbers = is_small and any(grid.written for at, grid in grids.items() if ":" in at)
             written = not has_numbers or _is_whole(arrangements, window)
-            down = not is_small or self._laid_out(scene, model, written)[1].is_clear(window)
+            made = arrangements if written else self._laid_out(scene, model, written)[1]
+            down = not is_small or made.is_clear(window)
             self._styles[key] = written, down
         style = self._styles[key]
         return *self._laid_out(scene, model, *style), not style[0]

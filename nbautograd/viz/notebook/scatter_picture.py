@@ -12,7 +12,7 @@ import numpy as np
 from nbautograd.viz.draw.lines import number
 from nbautograd.viz.draw.svg_text import text_element
 from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP
-from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.escape import escape, escape_long, one_line
 from nbautograd.viz.language import say
 
 __all__ = ["GRID", "INKS", "Look", "Plane", "drawn"]
@@ -86,7 +86,7 @@ def drawn(plane: Plane, looks: Sequence[Look], label: str, words: str) -> str:
         body += _panel(plane, looks[place] if looks else None, left, side)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
-        f'role="img" font-family="{SANS_MARKUP}"><title>{escape(label)}</title><desc>{escape(words, 2000)}</desc>'
+        f'role="img" font-family="{SANS_MARKUP}"><title>{escape(label)}</title><desc>{escape_long(words, 2000)}</desc>'
         f'<rect x="0.5" y="0.5" width="{wide - 1}" height="{high - 1}" rx="8" fill="{LIGHT["bg"]}" '
         f'stroke="{LIGHT["line"]}"/>{"".join(body)}</svg>\n'
     )

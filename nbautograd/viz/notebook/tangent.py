@@ -9,7 +9,7 @@ from typing import Any
 
 from nbautograd.viz.draw.svg_text import text_element
 from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP
-from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.escape import escape, escape_long, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.callers import callers_names
@@ -111,7 +111,7 @@ class Tangent:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" width="{WIDE}" height="{HIGH}" '
             f'role="img" font-family="{SANS_MARKUP}"><title>{escape(self.label)}</title>'
-            f"<desc>{escape(repr(self), 2000)}</desc>"
+            f"<desc>{escape_long(repr(self), 2000)}</desc>"
             "<style>@media (prefers-reduced-motion:reduce){.nb-walk{display:none}.nb-end{display:inline}}</style>"
             f'<clipPath id="nb-plot"><rect x="{LEFT}" y="{TOP - 8}" width="{WIDE - LEFT - RIGHT}" '
             f'height="{HIGH - TOP - BOTTOM + 16}"/></clipPath>'

@@ -12,7 +12,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import masking, precise
 from nbautograd._engine.compiler.expressions import binds_names, computes_twice, substituted, without_conj
-from nbautograd._engine.compiler.folding import folded, is_constant
+from nbautograd._engine.compiler.folding import decided, folded, is_constant
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.compiler.schema import METADATA, OpSchema
 from nbautograd._engine.compiler.source import copied, expression_of, parsed, rewritten
@@ -117,9 +117,7 @@ class Expressions:
             self.calls = False
             tree = write()
             if key is not None:
-                (self.written if self.calls or len(_shared) >= MAX_SHARED else _shared)[key] = copied(tree)
-        else:
-            tree = copied(tree)
+                (self.written if self.calls or len(_shared) >= MAX_SHARED else _shared)[key] = tree
         return with_operands(tree, operands, style)  # type: ignore[no-any-return]
 
     def _formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
@@ -344,20 +342,25 @@ def _marked(tree: ast.expr) -> ast.expr:
 
 
 def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any:
-    """Return a formula with the variables of the program."""
+    """Return a copy of a formula with the variables of the program, in which is decided what constants decide."""
     readable = style in (READABLE, OTHERWISE)
     trees = {name: o.short if readable and o.short is not None else o.tree for name, o in operands.items()}
 
     def change(part: Any) -> Any:
         if part.__class__ is not ast.Name:
-            return part
+            return decided(part, _is_gradient)
         if part.id.startswith(_VARIABLE):
             return ast.Name(part.id.removeprefix(_VARIABLE), part.ctx)
         return copied(trees[part.id]) if part.id in trees else part
 
-    return _folded(rewritten(tree, change))
+    return copied(tree, change)
 
 
 def _folded(tree: Any) -> Any:
-    """Return an expression with the parts decided that depend on constants; a gradient is never None."""
-    return folded(tree, lambda name: name.startswith("g_"))
+    """Return an expression with the parts decided that depend on constants."""
+    return folded(tree, _is_gradient)
+
+
+def _is_gradient(name: str) -> bool:
+    """Return whether a name is that of a gradient, which is never None."""
+    return name.startswith("g_")

@@ -28,10 +28,10 @@ def same(a: Any, b: Any) -> bool:
         return False
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    if a.size > 1 and [s for s, n in zip(a.strides, a.shape, strict=True) if n > 1] != [
-        s for s, n in zip(b.strides, b.shape, strict=True) if n > 1
-    ]:
-        return False
+    if a.strides != b.strides and a.size > 1:
+        one, other = [[s for s, n in zip(x.strides, x.shape, strict=True) if n > 1] for x in (a, b)]
+        if one != other:
+            return False
     return same_elements(a, b)
 
 

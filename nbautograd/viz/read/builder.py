@@ -212,8 +212,8 @@ class _Builder:
         """Return the pill of an operation with all its details; its value is in its box, if it has one."""
         value, shape, dtype = self.reader.result(node, 0)
         first, more, _ = value.partition("\n")
-        saved, freed = introspect.saved_of(node)
-        arguments, operands = self.reader.arguments(node), introspect.operands_of(node)
+        saved, freed, kept = introspect.saved_of(node)
+        arguments, operands = self.reader.arguments(node), introspect.operands_of(node, kept)
         return replace(
             known,
             value="" if boxed or not value else first + "…" * bool(more),
@@ -226,7 +226,7 @@ class _Builder:
             saved=saved,
             window=introspect.window_of(known.name, operands),
             operands=single_numbers(operands),
-            arguments=tuple((name, one_line(shown, 40)) for name, shown in arguments if shown),
+            arguments=tuple([(name, one_line(shown, 40)) for name, shown in arguments if shown]),
             freed=freed,
             hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
         )
@@ -348,4 +348,4 @@ class _Builder:
         for edge in self.edges:
             if edge.kind == "flow":
                 arrivals[edge.src] = arrivals.get(edge.src, 0) + 1
-        return tuple(replace(n, arrivals=arrivals.get(n.id, 0)) if n.kind == "leaf" else n for n in self.nodes)
+        return tuple([replace(n, arrivals=arrivals.get(n.id, 0)) if n.kind == "leaf" else n for n in self.nodes])

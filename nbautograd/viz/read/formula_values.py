@@ -17,7 +17,7 @@ from nbautograd.viz.read.formulas import MAX_CHARACTERS
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.notes import Digest, trace_of
 
-__all__ = ["MAX_ELEMENTS", "Evaluate", "Operands", "TooLarge", "evaluator", "is_declared", "kept_operands"]
+__all__ = ["MAX_ELEMENTS", "Evaluate", "Operands", "TooLarge", "evaluator", "kept_operands"]
 
 MAX_ELEMENTS = 65_536
 """Elements of a tensor with which a formula is evaluated."""
@@ -41,23 +41,24 @@ class TooLarge(_ShapeOnly):
     """A value that exists, but has too many elements."""
 
 
-def is_declared(node: Any, parameter: str, source: str) -> bool:
-    """Return whether the library itself declared a formula, not another library's node."""
-    declared = introspect.declared(node, node_name(node))
-    return attribute(declared, "formula_value") is not None and source == _written(declared, parameter)
-
-
 def evaluator(
-    node: Any, parameter: str, source: str, shape: tuple[int, ...] | None, known: Operands | None = None
+    node: Any,
+    parameter: str,
+    source: str,
+    shape: tuple[int, ...] | None,
+    known: Operands | None = None,
+    declared: Any = None,
 ) -> Evaluate | None:
     """Evaluates parts of a node's formula with its values; None where the formula is not the library's own.
 
     :param shape: of the parameter, if it is known.
     :param known: the result of ``kept_operands`` before the node ran; without it, the current values of the node.
+    :param declared: the node's declaration, if it has been found.
     """
-    if not is_declared(node, parameter, source):
+    declared = introspect.declared(node, node_name(node)) if declared is None else declared
+    value = attribute(declared, "formula_value")
+    if value is None or source != _written(declared, parameter):
         return None
-    value = introspect.declared(node, node_name(node)).formula_value
     own = {} if shape is None else {parameter: _ShapeOnly(shape)}
     names = own | dict(kept_operands(node) if known is None else known)
     return lambda part, **more: value(part, names | more)
@@ -121,6 +122,5 @@ def _signed(dim: Any) -> Any:
 def _copied(value: Any) -> Any:
     if not hasattr(value, "shape") or not hasattr(value, "dtype") or isinstance(value, (int, float, complex)):
         return value
-    if isinstance(value, Digest) or not values.is_near(value, MAX_ELEMENTS):
-        return TooLarge(values.shape(value))
-    return np.array(values.host(value), order="K")
+    array = None if isinstance(value, Digest) else values.near(value, MAX_ELEMENTS)
+    return TooLarge(values.shape(value)) if array is None else np.array(array, order="K")

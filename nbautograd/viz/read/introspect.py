@@ -115,10 +115,11 @@ def metadata(node: Any, index: int) -> tuple[str, str]:
 
 def result_shape(node: Any, index: int) -> tuple[int, ...] | None:
     """Return the shape of a node's result, or of a leaf; None if unknown."""
-    variable, trace = attribute(node, "variable"), trace_of(node)
+    variable = attribute(node, "variable")
     try:
         if variable is not None:
             return values.shape(variable)
+        trace = trace_of(node)
         if trace is not None and index == 0:
             return tuple(trace.shape)
         known = attribute(node, "_input_metadata") or ()
@@ -170,23 +171,25 @@ def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
     return tuple((kind, count) for kind, count in counts.items() if count)
 
 
-def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool]:
-    """(the values that a node keeps for its backward pass, or None if unknown; True if they have been freed)."""
+def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool, dict[str, Any]]:
+    """(the values that a node keeps for its backward pass, or None if unknown; True if they have been freed; the values
+    themselves, by name).
+    """
     read = attribute(node, "saved_values")
     if callable(read):
         try:
             kept = dict(read())
         except Exception:
-            return (), True
+            return (), True, {}
         names = {name: one_line(name, 40).removeprefix("s_") for name in sorted(kept)}
     else:
         try:
             kept = {own: getattr(node, name) for own, name in saved_names(node).items()}
         except Exception:
-            return (), True
+            return (), True, {}
         kept = {name: value for name, value in kept.items() if is_tensor(value)}
         names = {name: name for name in kept}
-    return tuple(
+    saved = [
         Saved(
             names[n],
             values.nbytes(kept[n]),
@@ -194,7 +197,8 @@ def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool]:
             values.dtype_text(attribute(kept[n], "dtype", "")),
         )
         for n in sorted(names, key=names.__getitem__)
-    ), False
+    ]
+    return tuple(saved), False, kept
 
 
 def changed_saved(node: Any) -> str:
@@ -221,9 +225,12 @@ def saved_names(node: Any) -> dict[str, str]:
     return known
 
 
-def operands_of(node: Any) -> dict[str, Any]:
-    """Return the values in formulas: the saved ones, and exact ones from the trace."""
-    operands = saved_values(node)
+def operands_of(node: Any, saved: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the values in formulas: the saved ones, and exact ones from the trace.
+
+    :param saved: the values that ``saved_of`` has read.
+    """
+    operands = saved_values(node) if saved is None else dict(saved)
     for own, name in saved_names(node).items():
         if own not in operands:
             operands[own] = attribute(node, name)

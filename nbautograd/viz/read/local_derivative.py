@@ -82,23 +82,24 @@ def local_derivative(
     """
     kind = entry_of(source) if len(came) == 1 else OTHER
     nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
-    gradients = list(came.values())
-    if known is None or not all(values.is_near(value, MAX_ELEMENTS) for value in (*gradients, sent)):
-        return replace(nothing, unknown="large")
     try:
-        arrays, wanted = {index: values.host(value) for index, value in came.items()}, values.host(sent)
-        if any(array.dtype.kind == "c" for array in (*arrays.values(), wanted)):
+        read = [array for value in (*came.values(), sent) if (array := values.near(value, MAX_ELEMENTS)) is not None]
+        if known is None or len(read) <= len(came):
+            return replace(nothing, unknown="large")
+        arrays, wanted = dict(zip(came, read, strict=False)), read[-1]
+        if "c" in [array.dtype.kind for array in read]:
             return replace(nothing, unknown="complex")
-        evaluate = evaluator(node, parameter, source, wanted.shape, known)
+        name = node_name(node)
+        declared = introspect.declared(node, name)
+        evaluate = evaluator(node, parameter, source, wanted.shape, known, declared)
     except Exception:  # objects that cannot be read still get a picture
         return replace(nothing, unknown="unsaved")
     if evaluate is None:
         only = next(iter(arrays.values()))
         numbers = _single_number(node, source, only) if kind == DIAGONAL else None
         return numbers if numbers is not None and _comes_to(numbers, wanted) else replace(nothing, unknown="foreign")
-    name = node_name(node)
     count = max(count, 3 if name.startswith("Native") else 1)  # PyTorch keeps only the first of a norm's three results
-    formula = _Formula(source, evaluate, arrays, hasattr(introspect.declared(node, name), "count"), count, slot)
+    formula = _Formula(source, evaluate, arrays, hasattr(declared, "count"), count, slot)
     try:
         with np.errstate(all="ignore"):
             return _numbers(nothing, formula, wanted, work or Work()) or replace(nothing, unknown="differs")
@@ -128,9 +129,14 @@ class _Formula:
 
     def evaluate(self, part: str, g: Any = None) -> Any:
         """A part of the formula with another ``g``, for each of the gradients that came where it is a mapping."""
-        given = g if isinstance(g, Mapping) else dict.fromkeys(self.came, g)
-        parts = [given.get(i) for i in range(self.count)] if self.several else next(iter(given.values()))
-        result = self.evaluator(part, g=parts)
+        if part == "g" and isinstance(g, np.ndarray) and not self.several:
+            return g
+        if self.several:
+            given = g if isinstance(g, Mapping) else dict.fromkeys(self.came, g)
+            g = [given.get(i) for i in range(self.count)]
+        elif isinstance(g, Mapping):
+            g = next(iter(g.values()))
+        result = self.evaluator(part, g=g)
         return result[self.slot] if isinstance(result, (list, tuple)) else result
 
     def elements(self, shape: tuple[int, ...], given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

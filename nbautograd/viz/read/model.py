@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from nbautograd.viz.language import say
+from nbautograd.viz.language import current, say
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.read.turns import Turns
@@ -227,7 +227,11 @@ class GraphModel:
     @property
     def label(self) -> str:
         """Summarize it in one line, such as ``y → 2 leaves, 3 operations``."""
-        return say("graph_label", leaves=self.short_label, ops=say("op_count", n=self._counted[1]))
+        known: str | None = self.texts.get(("label", current()))
+        if known is None:
+            known = say("graph_label", leaves=self.short_label, ops=say("op_count", n=self._counted[1]))
+            self.texts["label", current()] = known
+        return known
 
     @property
     def short_label(self) -> str:
@@ -236,13 +240,13 @@ class GraphModel:
         return f"{roots} → {say('leaf_count', n=self._counted[0])}"
 
     @cached_property
-    def texts(self) -> dict[str, str]:
-        """The graph in words, by the language in which it has been told."""
+    def texts(self) -> dict[tuple[str, str], Any]:
+        """Texts about the graph that have been written, by what they are and by the language."""
         return {}
 
     @cached_property
     def _counted(self) -> tuple[int, int]:
-        return self.counts or (len(self.leaves), sum(node.kind == "op" for node in self.nodes))
+        return self.counts or (len(self.leaves), [node.kind for node in self.nodes].count("op"))
 
     def plain(self) -> GraphModel:
         """Return the model without live objects."""

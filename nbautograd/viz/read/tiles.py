@@ -89,12 +89,10 @@ def tile(value: Any) -> Tile | None:
     if isinstance(value, Digest):
         return _of_sample(value)
     try:
-        if not values.is_near(value, LARGEST):
-            return None
-        array = values.host(value)
+        array = values.near(value, LARGEST)
     except Exception:  # objects that cannot be read still get a picture
         return None
-    if array.dtype.kind not in "biuf" or not array.size:
+    if array is None or array.dtype.kind not in "biuf" or not array.size:
         return None
     if array.dtype.kind in "iu" and ((array > EXACT) | (array < -EXACT)).any():
         return None

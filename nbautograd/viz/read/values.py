@@ -27,6 +27,7 @@ __all__ = [
     "is_finite",
     "is_near",
     "nbytes",
+    "near",
     "shape",
     "shape_text",
     "text",
@@ -68,7 +69,7 @@ def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
     def write() -> str:
         nonlocal whole
         made = _text(value, many, rows=True, brief=brief)
-        whole = hasattr(value, "shape") and _is_written_out(value, many)
+        whole = hasattr(value, "shape") and _is_written_out(value.shape, many)
         return made
 
     written = written or _safely(write)
@@ -93,6 +94,8 @@ def alone(value: Any) -> str:
     """Return one number, or what is no tensor, on one line; empty for several numbers."""
     if not isinstance(value, PLAIN):
         value = memory(value)
+    if isinstance(value, PLAIN) and value.size > 1:
+        return ""
     return _alone(value) or _safely(lambda: "" if _size(value) > 1 else _text(value, 1, rows=False))
 
 
@@ -211,8 +214,16 @@ def is_near(value: Any, most: int) -> bool:
     return _size(value) <= (min(most, FAR) if far else most)
 
 
-def _is_written_out(value: Any, many: int) -> bool:
-    shape = value.shape
+def near(value: Any, most: int) -> np.ndarray[Any, Any] | None:
+    """Return the value as a NumPy array; None if it has too many elements to be read (see ``is_near``)."""
+    if not isinstance(value, PLAIN):
+        value = memory(value)
+    if isinstance(value, PLAIN):
+        return np.asarray(value) if value.size <= most else None
+    return host(value) if is_near(value, most) else None
+
+
+def _is_written_out(shape: tuple[int, ...], many: int) -> bool:
     return 0 < math.prod(shape) <= many and len(shape) <= 2 and (len(shape) < 2 or shape[0] <= ROWS)
 
 
@@ -239,13 +250,15 @@ def _few(value: Any, many: int, rows: bool) -> str:
     kind = value.dtype.kind if isinstance(value, PLAIN) else ""
     if kind == "f" and value.shape in ((), (1,)):
         return printed(value.item())
-    if not kind or kind not in "biuf" or not _is_written_out(value, many):
+    if not kind or kind not in "biuf" or value.size > many:
         return ""
-    return _few_written(value.tobytes(), value.dtype, value.shape, rows)
+    return _few_written(value.tobytes(), value.dtype, value.shape, many, rows)
 
 
 @lru_cache(maxsize=1024)
-def _few_written(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...], rows: bool) -> str:
+def _few_written(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...], many: int, rows: bool) -> str:
+    if not _is_written_out(shape, many):
+        return ""
     return clean(_array_text(np.frombuffer(data, dtype).reshape(shape), rows))
 
 
@@ -259,7 +272,7 @@ def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:
     size = _size(value)
     if size == 0:
         return "[]"
-    if not _is_written_out(value, many):
+    if not _is_written_out(value.shape, many):
         return _summary(value, brief)
     array = host(value)
     return _array_text(array, rows) if array.dtype.kind in "biufc" else str(array)

@@ -9,7 +9,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.viz.draw.boxes import name_text
+from nbautograd.viz.draw.boxes import about_text, name_text
 from nbautograd.viz.read.model import GraphModel, Node
 from tests import needs
 from tests.waiting import wait_in_page
@@ -94,7 +94,8 @@ def test_a_graph_without_modules_has_no_layers() -> None:
 
 def test_a_long_name_keeps_its_end() -> None:
     path = "model.decoder.layers.0.self_attn.out_proj"
-    names = [name_text(Node("n0", "leaf", f"{path}.{end}", dtype="f32", shape="(8, 8)")) for end in ("weight", "bias")]
+    nodes = [Node("n0", "leaf", f"{path}.{end}", dtype="f32", shape="(8, 8)") for end in ("weight", "bias")]
+    names = [name_text(node, about_text(node)) for node in nodes]
     assert names[0].startswith("…") and names[0].endswith("out_proj.weight") and names[1].endswith("out_proj.bias")
 
 
