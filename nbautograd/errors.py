@@ -89,7 +89,8 @@ def is_pytorchs(value: Any) -> bool:
     """Return whether a value is of one of PyTorch's classes, judging by their names: PyTorch may not be installed."""
     if isinstance(value, tuple):  # named results are from torch.return_types
         return False
-    return any(cls.__module__.partition(".")[0] == "torch" and not is_ours(cls) for cls in type(value).__mro__)
+    named = [each for each in type(value).__mro__ if each.__module__.partition(".")[0] == "torch"]
+    return not all(map(is_ours, named))
 
 
 class NbautogradError(Exception):

@@ -52,7 +52,7 @@ def _short_line(text: str, limit: int) -> str:
     return " ".join(clean(text, limit).split())
 
 
-@lru_cache(maxsize=2048, typed=True)  # the texts of a box are in each drawing of it, and in tables
+@lru_cache(maxsize=2048, typed=True)  # a text is in several drawings and tables
 def escape(text: Hashable) -> str:
     """Text for SVG or HTML, as content or in a quoted attribute.
 

@@ -39,11 +39,9 @@ def steps_of(body: Callable[..., Any]) -> tuple[list[tuple[str, ast.expr]], ast.
 def copied(tree: Tree, change: Callable[[Any], Any] | None = None) -> Tree:
     """Copy a syntax tree: its fields and positions, without the attributes that other tools attach.
 
-    :param change: gets each copied part after the parts in it, and returns what takes its place.
+    Through the ``parent`` of ``executing``, by which IPython finds lines, ``copy.deepcopy`` would copy a whole file.
 
-    ``executing``, with which IPython finds the lines of a traceback, gives each part of a file a ``parent``. A node
-    without fields, such as ``ast.Load()``, is one object for all trees: through it, ``copy.deepcopy`` would copy the
-    whole file.
+    :param change: gets each copied part after the parts in it, and returns what takes its place.
     """
     if isinstance(tree, list):
         return [copied(part, change) for part in tree]  # type: ignore[return-value]

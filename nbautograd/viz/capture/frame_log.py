@@ -67,8 +67,8 @@ class FrameLog:
         if self.dropped:
             left = say("left_out", n=self.dropped)
             frames.append(Frame("end", self.scene, passes, left, caption=left))
-        forward = tuple(forward_pass(scene, by_group=is_large(scene)) for scene in self.scenes)
-        return Timeline(tuple(scene.plain() for scene in self.scenes), tuple(frames), tuple(self.pool.tiles), forward)
+        forward = tuple([forward_pass(scene, by_group=is_large(scene)) for scene in self.scenes])
+        return Timeline(tuple([scene.plain() for scene in self.scenes]), tuple(frames), tuple(self.pool.tiles), forward)
 
     def append(self, frame: Frame) -> None:
         """Append a frame; successive frames inside one group of a large graph are joined."""
@@ -101,6 +101,8 @@ class FrameLog:
     def settle(self) -> None:
         """Report the new gradients of leaves in the step of a group: once, since each report writes the whole row."""
         self.is_inner = False
+        if not self.owed:
+            return
         got = {key: leaf for key, leaf in self.owed.items() if key in self.drawn.by_id}
         self.owed = {}
         if got:

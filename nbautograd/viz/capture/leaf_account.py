@@ -30,12 +30,10 @@ class LeafAccount:
 
     def arrive(self, gradient: Any, via: str, total: Any) -> None:
         """Add a term that has arrived."""
-        shown, tile = values.inline(gradient), self.pool.add(gradient)
-        self.terms.append((shown, via))
-        self.tiles.append(tile)
-        is_first = total is gradient
-        self.total, self.sum_text = shown if is_first else values.inline(total), values.text(total)
-        self.total_tile = tile if is_first else self.pool.add(total)
+        self.terms.append((values.inline(gradient), via))
+        self.total, self.sum_text = values.inline(total), values.text(total)
+        self.tiles.append(self.pool.add(gradient))
+        self.total_tile = self.pool.add(total)
 
     def accumulate(self, before: Any, incoming: Any, after: Any) -> None:
         """Note ``.grad`` before and after the sum was added."""

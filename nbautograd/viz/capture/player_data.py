@@ -53,7 +53,7 @@ def plain(value: Any) -> Any:
 
 def tile_json(tile: Tile) -> dict[str, Any]:
     """A tile as a dictionary, without what is as usual."""
-    about = {"shape": tile.shape, "columns": tile.columns, "cells": tile.cells}
+    about: dict[str, Any] = {"shape": tile.shape, "columns": tile.columns, "cells": tile.cells}
     if tile.block != (1, 1):
         about |= {
             "block": tile.block,
@@ -62,7 +62,10 @@ def tile_json(tile: Tile) -> dict[str, Any]:
             "high": tile.high,
             "norm": tile.norm,
         }
-    return about | {name: known for name in ("nan", "inf", "form") if (known := getattr(tile, name))}
+    for name in ("nan", "inf", "form"):
+        if known := getattr(tile, name):
+            about[name] = known
+    return about
 
 
 def shorten(frames: list[dict[str, Any]]) -> None:

@@ -15,13 +15,12 @@ from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics, failures
 from nbautograd.viz.capture.chain_rule import Arrival, chain_step, kept_before
 from nbautograd.viz.capture.cotangents import called, gradient_name, sum_of
-from nbautograd.viz.capture.equations import equations
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
 from nbautograd.viz.capture.joints import Joints
 from nbautograd.viz.capture.leaf_account import TERMS, LeafAccount
 from nbautograd.viz.capture.player_data import saved_text
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
-from nbautograd.viz.capture.words import edge_label, op_words
+from nbautograd.viz.capture.words import edge_label, equations, op_words
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -346,9 +345,7 @@ class Recorder:
         root = self._result_name(self.log.model.roots[0]) if len(self.log.model.roots) == 1 else "L"
         added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", root, name]
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
-        terms = (
-            " + ".join([g for g, _ in leaf.terms]) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
-        )
+        terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
         opened = self.open if self.open is not None and self.open.node == key else None
         blamed = self.bad_from if self.bad_from and not values.is_finite(event.incoming) else ""
         alarms = (say("bad_came_from", what=blamed),) if blamed else ()

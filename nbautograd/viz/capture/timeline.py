@@ -14,7 +14,7 @@ from typing import Any
 from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.capture.folded_sums import mixed, sums_in_view
 from nbautograd.viz.capture.forward import ForwardPass
-from nbautograd.viz.capture.player_data import OPTIONAL, plain, scene_json, shorten, tile_json
+from nbautograd.viz.capture.player_data import OPTIONAL, plain, shorten, tile_json
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.model import GraphModel
@@ -363,6 +363,7 @@ class Timeline:
                  for v in tile.cells if not isinstance(v, str)]  # fmt: skip
         return max(sizes, default=0.0)
 
+    @cached_property
     def ledger(self) -> list[tuple[int, str, LedgerRow]]:
         """(pass, leaf, its row as it was at the end of that pass), in order."""
         rows: dict[tuple[int, str, int], LedgerRow] = {}
@@ -383,14 +384,6 @@ class Timeline:
                 del frame["count"]
         shorten(frames)
         return frames
-
-    def to_json(self) -> dict[str, Any]:
-        """The whole as JSON."""
-        return {
-            "frames": self.frames_json(),
-            "scenes": [scene_json(scene) for scene in self.scenes],
-            "tiles": self.tiles_json(),
-        }
 
     def tiles_json(self) -> list[dict[str, Any]]:
         """The tiles, without what is as usual."""

@@ -1,16 +1,18 @@
-"""Describe each step in words: the line below the picture. The numbers stand in the picture itself, on edges."""
+"""Describe each step: in words, below the picture, and by formulas with its numbers, if they give the sent gradient."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nbautograd.viz.capture.timeline import LeafState
+from nbautograd.viz.capture.timeline import Equation, LeafState
 from nbautograd.viz.language import say
-from nbautograd.viz.read import values
-from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read import formulas, values
+from nbautograd.viz.read.formulas import Mark
+from nbautograd.viz.read.model import GraphModel, Node
 
-__all__ = ["edge_label", "op_words"]
+__all__ = ["edge_label", "equations", "op_words"]
 
 NARROW = 12  # characters of a vector on an edge; a longer one is written as a column
 MAX_INPUTS = 3  # the number of inputs that a printed operation names
@@ -56,3 +58,54 @@ def edge_label(gradient: Any) -> str:
     if len(written) > NARROW and len(getattr(gradient, "shape", ())) == 1:
         written = written.replace(", ", ",\n ")  # a column: a short edge has room beside it
     return written if whole else f"{values.shape_text(gradient)}\n{written}"
+
+
+def equations(node: Node, slot: int, sent: str, receives: Sequence[tuple[str, str]]) -> list[Equation]:
+    """Return the equations by which an operation computed the gradients that it sent to one of its inputs.
+
+    :param sent: the gradient that it sent, as text.
+    :param receives: the gradients it had received, by name.
+    """
+    lines = []
+    for formula in node.formulas:
+        if formula.slot != slot:
+            continue
+        numbers = ""
+        texts = dict(node.operands)
+        if receives:
+            texts["g"] = receives[0][1].rpartition("= ")[2].rpartition("→ ")[2]
+        if _is_number(sent) and _is_number(texts.get("g", "")):
+            known = {name: [["n", _signed(text)]] for name, text in texts.items() if _is_number(text)}
+            put_in = formulas.marks(formula.source, known)
+            written = formulas.plain(put_in)
+            amounts = {name: float(text) for name, text in texts.items() if _is_number(text)}
+            right = _agree(formulas.value(formula.source, amounts), float(sent))
+            if right and not _names_left(put_in) and written != sent:
+                numbers = f"{written} = {sent}"
+        lines.append(Equation(formula.marks, formula.text, numbers))
+    return lines
+
+
+def _agree(result: float | None, sent: float) -> bool:
+    """Return whether a formula evaluates to the sent gradient; values that are not finite may differ."""
+    if not math.isfinite(sent):
+        return result is None or not math.isfinite(result)
+    return result is not None and math.isclose(result, sent, rel_tol=2e-3, abs_tol=1e-4)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _signed(text: str) -> str:
+    return f"({text})" if text.startswith("-") else text
+
+
+def _names_left(written: list[Mark]) -> bool:
+    return any(
+        mark[0] == "i" or (mark[0] in "fs" and (_names_left(mark[1]) or _names_left(mark[2]))) for mark in written
+    )

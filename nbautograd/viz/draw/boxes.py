@@ -32,7 +32,6 @@ __all__ = [
     "measure",
     "name_text",
     "name_width",
-    "row_height",
     "texts_of",
     "value_text",
 ]
@@ -70,7 +69,8 @@ def grids_of(
     known = dict(enumerate(tiles))
     grids: dict[str, Grid | None] = {}
     for node in model.nodes:
-        grids[f"{node.id}:value"] = grid_of([node.tile], ARRIVING if node.kind == "op" else BOX, written)
+        if node.tile is not None:
+            grids[f"{node.id}:value"] = grid_of([node.tile], ARRIVING if node.kind == "op" else BOX, written)
         if node.kind == "leaf":
             every = (states or {}).get(node.id, ())
             numbers = dict.fromkeys([number for state in every for number in (state.arriving_tile, state.grad_tile)])
@@ -130,22 +130,19 @@ def row_height(states: Sequence[LeafState], grid: Grid | None) -> float:
 
 
 class BoxTexts(NamedTuple):
-    """The texts of a box that are the same in each drawing of its graph."""
+    """The texts of a box that are the same in each drawing."""
 
     name: str
-    """As far as it fits."""
     about: str
     tip: str
 
 
 def texts_of(model: GraphModel) -> Mapping[str, BoxTexts]:
     """Return the texts of each box, in the current language."""
-    made: dict[str, BoxTexts] | None = model.texts.get(("boxes", current()))
-    if made is None:
-        made = model.texts["boxes", current()] = {}
-        for node in model.nodes:
-            about = about_text(node)
-            made[node.id] = BoxTexts(name_text(node, about), about, _tip(node))
+    made: dict[str, BoxTexts] = model.texts.setdefault(("boxes", current()), {})
+    for node in () if made else model.nodes:
+        about = about_text(node)
+        made[node.id] = BoxTexts(name_text(node, about), about, _tip(node))
     return made
 
 
@@ -277,12 +274,8 @@ def _tip(node: Node) -> str:
     if node.kind in ("group", "pile"):
         lines = [node.symbol, node.name, node.label, about]
     kept = ", ".join([f"{s.name} {s.nbytes:,} B" for s in node.saved[:6]]) if node.saved else ""
-    lines += [
-        node.module or " / ".join(node.scope),
-        node.where,
-        node.source,
-        say("tip_saves", what=kept) if kept else "",
-    ]
+    saves = say("tip_saves", what=kept) if kept else ""
+    lines += [node.module or " / ".join(node.scope), node.where, node.source, saves]
     lines += [say("tip_version", n=node.now or node.version)] if node.version + node.now else []
     lines += [say("tip_freed")] if node.freed else []
     if node.hooks:

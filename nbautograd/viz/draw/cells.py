@@ -8,21 +8,22 @@ picture has them painted here, all cells of one color as one path. Integers are 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from nbautograd.viz.draw.lines import number as _n
-from nbautograd.viz.draw.shades import LEVELS, PLAIN, VALUES, Scale, level_name, shade_name
-from nbautograd.viz.draw.svg_text import text_element
+from nbautograd.viz.capture.timeline import FrameState, LeafState
+from nbautograd.viz.draw.lines import number as _n, text_element
+from nbautograd.viz.draw.shades import GRADIENTS, LEVELS, PLAIN, VALUES, Scale, level_name, shade_name
 from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP
-from nbautograd.viz.escape import width
+from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
+from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS, number_text
 from nbautograd.viz.read.tiles import Tile, coarser, is_tiled
 
 __all__ = [
-    "ARRIVING", "BOX", "DASH", "EDGE", "Grid", "Room", "cell_number", "coarsened", "grid_of", "largest_of", "paint",
+    "ARRIVING", "BOX", "DASH", "EDGE", "Grid", "PictureTiles", "Room", "cell_number", "grid_of", "largest_of", "paint",
     "scale_key",
 ]  # fmt: skip
 
@@ -61,6 +62,7 @@ EDGE = Room(48.0, (3.0, 9.0), 2, 96.0, 15.0, down=True)
 """A gradient on an edge."""
 MOST_WRITTEN = 9
 SHORT = 72.0  # limit of the pixels of a row of numbers, close to those of its cells
+STILL_CELLS = 6000  # limit of the tiles of a still picture; larger ones show means
 MOST_DOWN = 4  # limit of the numbers of a vector written as a column
 
 
@@ -75,7 +77,6 @@ class Grid:
     written: bool
     """True if the cells contain their numbers."""
     size: tuple[float, float] = field(init=False, compare=False)
-    """The width and height of the whole."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", (self.columns * self.wide, self.rows * self.high))
@@ -135,7 +136,7 @@ def cell_number(value: float | str, form: str = "") -> str:
     return _cell_number(str(value), form)
 
 
-@lru_cache(maxsize=2048)  # by its text, which has the sign of a zero: a number is in several tiles and drawings
+@lru_cache(maxsize=2048)  # by its text, which has the sign of a zero
 def _cell_number(value: str, form: str) -> str:
     return number_text(float(value), form).replace("-", "−")
 
@@ -206,3 +207,46 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
             f'stroke="none">{"".join(texts)}</g>'
         )
     return "".join([*out, "</g>"])
+
+
+class PictureTiles:
+    """The tiles of a picture: how their cells lie, and on which scales."""
+
+    def __init__(self, model: GraphModel, state: FrameState, grids: Mapping[str, Grid], painted: bool) -> None:
+        self.model, self.state, self.grids, self.painted = model, state, grids, painted
+        self.colored = False
+        """True if a gradient with colors was drawn, which a key explains."""
+        on_edges = [(key, state.tiles[number]) for key, number in state.edge_tiles.items() if number >= 0]
+        self.of_edge = {key: tile for key, tile in on_edges if is_tiled(tile)}
+        """The tiles of the current gradients on edges."""
+        if painted:
+            self.values = Scale(VALUES, largest_of([node.tile for node in model.nodes if is_tiled(node.tile)]))
+            held = [node.grad_tile for node in model.nodes if is_tiled(node.grad_tile)]
+            self.gradients = Scale(GRADIENTS, state.scale or largest_of(held))
+            cells = sum([grid.columns * grid.rows for grid in grids.values()])
+            self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
+
+    def numbered(self, number: int) -> Tile | None:
+        """Return a tile by its number, if it exists."""
+        return self.state.tiles[number] if 0 <= number < len(self.state.tiles) else None
+
+    def in_rows(self, node: Node, state: LeafState) -> tuple[Tile | None, Tile | None]:
+        """Return the tiles of a leaf: what has arrived, and its ``.grad``."""
+        held = self.numbered(state.grad_tile)
+        if held is None and state.grad == node.grad:
+            held = node.grad_tile
+        return self.numbered(state.arriving_tile), held
+
+    def drawn(self, key: str, tile: Tile | None, x: float, y: float, tip: str | None = None) -> list[str]:
+        """The group for the cells of a tile, with the cells in it in a still picture."""
+        grid = self.grids.get(key)
+        if grid is None:
+            return []
+        cells, place = "", f"{x:g} {y:g} {grid.wide:g} {grid.high:g} {grid.columns:g} {grid.written:d}"
+        if self.painted and tile is not None:
+            of_value, back = key.endswith(":value"), ":" not in key  # on an edge, over lines
+            scale = self.values if of_value else self.gradients
+            grid, tile = coarsened(grid, tile, self.finest)
+            self.colored |= not of_value
+            cells = (f"<title>{escape(tip)}</title>" if tip else "") + paint(tile, grid, x, y, scale, back)
+        return [f'<g class="nb-cells" data-cells="{key}" data-grid="{place}">{cells}</g>']

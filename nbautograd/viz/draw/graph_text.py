@@ -25,10 +25,10 @@ def graph_text(model: GraphModel) -> str:
         │  ├─ w  leaf  1.  f32 (1,)  .grad None
         ...
     """
-    told: str | None = model.texts.get(("words", current()))
-    if told is None:
-        told = model.texts["words", current()] = _told(model)
-    return told
+    key = "words", current()
+    if key not in model.texts:
+        model.texts[key] = _told(model)
+    return str(model.texts[key])
 
 
 def _told(model: GraphModel) -> str:

@@ -57,15 +57,15 @@ class Layout:
 
     @cached_property
     def paths(self) -> dict[str, str]:
-        """The line of each edge as an SVG path; of one of several long edges, what it has alone."""
+        """The line of each edge as an SVG path, without what it shares with others."""
         return {key: path(self.branches.get(key, line), self.direction) for key, line in self.routes.items()}
 
     @cached_property
     def flows(self) -> dict[str, str]:
-        """The lines of gradients as SVG paths, from the user of a value to its maker, beside the lines of values."""
-        is_upright = bool(self.headings)
-        beside = {key: aside(line, self.direction, upright=is_upright) for key, line in self.routes.items()}
-        return {key: path(line[::-1], self.direction, -LEAN) for key, line in beside.items()}
+        """The line of the gradient along each edge as an SVG path."""
+        across, upright = self.direction, bool(self.headings)
+        beside = {key: aside(line, across, upright=upright) for key, line in self.routes.items()}
+        return {key: path(line[::-1], across, -LEAN) for key, line in beside.items()}
 
 
 @dataclass(frozen=True, slots=True)

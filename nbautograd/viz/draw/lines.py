@@ -1,4 +1,4 @@
-"""The line of an edge as an SVG path, and the line of a gradient beside it."""
+"""The line of an edge as an SVG path, the line of a gradient beside it, and texts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from itertools import pairwise
 from math import copysign
 
 from nbautograd.viz.draw.labels import BESIDE, Point
+from nbautograd.viz.draw.theme import MONO_MARKUP, SMALLEST
+from nbautograd.viz.escape import escape
 
-__all__ = ["aside", "number", "path"]
+__all__ = ["aside", "number", "path", "text_element"]
 
 CORNER = 16.0  # corner radius of a line
 _trimmed = partial(re.compile(r"\.0(?!\d)").sub, "")  # drops the digit of 3.0
@@ -107,3 +109,25 @@ def _falls(line: Sequence[Point], end: int) -> bool:
 def number(value: float) -> str:
     """A number without needless digits."""
     return f"{value:.1f}".removesuffix(".0")
+
+
+def text_element(
+    x: float,
+    y: float,
+    text: str,
+    ink: str,
+    size: float = SMALLEST,
+    *,
+    bold: bool = False,
+    anchor: str = "",
+    mono: bool = False,
+) -> str:
+    """A ``<text>`` whose baseline is at ``y``; ``size`` in pixels, of which ``SMALLEST`` is the least.
+
+    >>> text_element(4, 20, "a < b", "#000", bold=True)
+    '<text x="4" y="20" font-size="11" fill="#000" font-weight="700">a &lt; b</text>'
+    """
+    more = ' font-weight="700"' * bold + f' text-anchor="{anchor}"' * bool(anchor)
+    more += f' font-family="{MONO_MARKUP}"' * mono
+    size = max(size, SMALLEST)
+    return f'<text x="{number(x)}" y="{number(y)}" font-size="{size:g}" fill="{ink}"{more}>{escape(text)}</text>'

@@ -65,7 +65,7 @@ def shade_name(value: float, form: str, scale: Scale) -> str:
         return PLAIN
     if form == BOOLS:
         return FULL if value >= 0.5 else PLAIN
-    return _NAMES[scale.kind][level(value, scale.largest) + LEVELS]
+    return level_name(level(value, scale.largest), scale.kind)
 
 
 def level_name(number: int, kind: str = GRADIENTS) -> str:
@@ -77,9 +77,6 @@ def level_name(number: int, kind: str = GRADIENTS) -> str:
     if number == 0:
         return "tile-zero"
     return f"value-{abs(number)}" if kind == VALUES else f"tile-{'minus' if number < 0 else 'plus'}-{abs(number)}"
-
-
-_NAMES = {kind: [level_name(number, kind) for number in range(-LEVELS, LEVELS + 1)] for kind in (GRADIENTS, VALUES)}
 
 
 def shades(minus: str, zero: str, plus: str, value: str) -> dict[str, str]:

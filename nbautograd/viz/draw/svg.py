@@ -34,10 +34,9 @@ from nbautograd.viz.draw.boxes import (
     texts_of,
     value_text,
 )
-from nbautograd.viz.draw.cells import Grid, scale_key
+from nbautograd.viz.draw.cells import Grid, PictureTiles, scale_key
 from nbautograd.viz.draw.layout import Box, Layout, layout
 from nbautograd.viz.draw.lines import number as _n, path
-from nbautograd.viz.draw.picture_tiles import PictureTiles
 from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP, SANS_MARKUP, SMALLEST
 from nbautograd.viz.escape import escape, escape_long, width
 from nbautograd.viz.language import say
@@ -247,8 +246,9 @@ class _Picture:
     def node(self, node: Node) -> None:
         """A box or a pill."""
         box, now = self.places.boxes[node.id], self.state
-        states = {"active": now.active, "done": now.done, "bad": now.bad, "freed": now.freed}
-        classes = "".join([f" nb-{name}" for name, ids in states.items() if node.id in ids])
+        key = node.id
+        classes = " nb-active" * (key in now.active) + " nb-done" * (key in now.done)
+        classes += " nb-bad" * (key in now.bad) + " nb-freed" * (key in now.freed)
         kind = {"group": "op nb-group", "pile": "leaf nb-group"}.get(node.kind, node.kind)
         self.out.append(f'<g class="nb-node nb-{kind}{classes}" data-node="{node.id}">')
         self.out.append(f"<title>{escape(self.texts[node.id].tip)}</title>")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.draw.cells import DASH
+from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.shades import GRADIENTS, VALUES, Scale, shade_name
-from nbautograd.viz.draw.svg_text import text_element
 from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP, SMALLEST
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say

@@ -52,8 +52,8 @@ class Arrangements:
     def is_clear(self, window: Size) -> bool:
         """Return whether no text or tile of an edge lies over a box or another one; margins may overlap."""
         if window not in self.clear:
-            places = self.places(window)
-            self.clear[window] = deepest(places.labels, self.labels, places.boxes.values()) <= OVER
+            at = self.places(window)
+            self.clear[window] = deepest(at.labels, self.labels, at.boxes.values()) <= OVER
         return self.clear[window]
 
     def choose(self, window: Size) -> Layout:

@@ -228,15 +228,14 @@ class Figure:
         :param room: limit of the bytes of views other than the first.
         :param is_live: a kernel answers; the program of a long pass is written when the player asks for it.
         """
-        frames = self.frames()
-        forward = self.forward()
-        used = {number: _ids(frames, number) for number in range(len(self.scenes))}
+        frames, forward, graphs = self.frames(), self.forward(), self.scenes
+        used = {number: _ids(frames, number) for number in range(len(graphs))}
         for number, ran in enumerate(forward):
-            used[number].update(key for key, *_ in ran["steps"])
-        drawn = [self.alternatives(number, model) for number, model in enumerate(self.scenes)]
-        scenes = [_scene(model, used[number]) for number, model in enumerate(self.scenes)]
+            used[number].update([key for key, *_ in ran["steps"]])
+        drawn = [self.alternatives(number, model) for number, model in enumerate(graphs)]
+        scenes = [_scene(model, used[number]) for number, model in enumerate(graphs)]
         views = {f"{number}:": number for number in range(len(drawn))}
-        for number in range(len(self.scenes)):
+        for number in range(len(graphs)):
             for key, model in self._further(number) if room > 0 else ():
                 scene = _scene(model, used[number])
                 own = self.drawings(number, model, (LAPTOP,)) if "," in key else self.alternatives(number, model)
@@ -248,9 +247,9 @@ class Figure:
                 scenes.append(scene)
         timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles(), "values": _pooled(scenes),
                     "forward": forward,
-                    "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
+                    "operations": [_operations(scene) for scene in graphs]}  # fmt: skip
         texts = language.player_texts()
-        waits = is_live and sum(len(scene.entire.order) for scene in self.scenes) > WRITTEN
+        waits = is_live and sum([len(scene.entire.order) for scene in graphs]) > WRITTEN
         program = [] if self.code is None else True if waits else self.code()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
                 "views": views, "start": self.start, "ask": self.ask, "head": self.head,
@@ -393,7 +392,7 @@ def _pooled(scenes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The tiles of all nodes, each once; the nodes name them by their places here."""
     tiles: list[dict[str, Any]] = []
     numbers: dict[Any, int] = {}
-    for node in (node for scene in scenes for node in scene["nodes"].values()):
+    for node in [node for scene in scenes for node in scene["nodes"].values()]:
         for name in ("tile", "grad_tile"):
             if (tile := node.get(name)) is not None:
                 key = tuple(tile["shape"]), tile["columns"], tile["cells"]
@@ -409,7 +408,7 @@ def _ids(frames: Iterable[Mapping[str, Any]], scene: int) -> set[str]:
     for frame in frames:
         if frame["scene"] == scene:
             ids.update(frame.get("active", ()), frame.get("labels", ()), frame.get("freed", ()), frame.get("bad", ()))
-            ids.update(frame.get("leaves", ()), (key for key, _ in frame.get("hooks", ())), [frame.get("node", "")])
+            ids.update(frame.get("leaves", ()), [key for key, _ in frame.get("hooks", ())], [frame.get("node", "")])
     return ids
 
 

@@ -27,7 +27,7 @@ def ledger_rows(timeline: Timeline) -> list[tuple[str, ...]]:
     """A line for every leaf in every pass."""
     return [
         (str(n), name, row.before, terms_text(row), row.total or "–", row.after or row.before)
-        for n, name, row in timeline.ledger()
+        for n, name, row in timeline.ledger
     ]
 
 
@@ -41,7 +41,7 @@ def terms_text(row: LedgerRow) -> str:
 
 def ledger_html(timeline: Timeline) -> str:
     """The ledger as an HTML table, where gradients of more than one number are tiles."""
-    rows = timeline.ledger()
+    rows = timeline.ledger
     if len(rows) > MAX_DRAWN or not any(is_tiled(tile) for tile in timeline.tiles):
         return output.table(ledger_head(), ledger_rows(timeline))
 
@@ -72,7 +72,7 @@ def ledger_text(timeline: Timeline) -> str:
 
 def has_gradients(timeline: Timeline) -> bool:
     """Return whether a gradient reached a leaf: after a pass that failed at once, a ledger would be empty."""
-    return any(row.terms or row.total or row.after for _, _, row in timeline.ledger())
+    return any(row.terms or row.total or row.after for _, _, row in timeline.ledger)
 
 
 def failure_html(frame: Frame) -> str:

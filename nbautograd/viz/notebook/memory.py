@@ -9,7 +9,7 @@ from typing import Any
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture.player_data import bytes_text
 from nbautograd.viz.capture.torch_watch import settle
-from nbautograd.viz.draw.svg_text import text_element
+from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape_long, one_line
 from nbautograd.viz.language import say

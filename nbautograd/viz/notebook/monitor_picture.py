@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nbautograd.viz.draw.svg_text import text_element
+from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP, SMALLEST
 from nbautograd.viz.escape import escape, escape_long, one_line, width
 from nbautograd.viz.language import say

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.draw.lines import number
-from nbautograd.viz.draw.svg_text import text_element
+from nbautograd.viz.draw.lines import number, text_element
 from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP
 from nbautograd.viz.escape import escape, escape_long, one_line
 from nbautograd.viz.language import say

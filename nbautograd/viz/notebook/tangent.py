@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from nbautograd.viz.draw.svg_text import text_element
+from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP
 from nbautograd.viz.escape import escape, escape_long, one_line
 from nbautograd.viz.language import say

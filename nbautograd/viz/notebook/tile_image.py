@@ -15,7 +15,7 @@ __all__ = ["drawing", "gradient_image", "key_image"]
 
 def gradient_image(text: str, tile: Tile | None, largest: float) -> str:
     """Return a gradient as an image of its tile, with its numbers in words; as text if it is one number."""
-    grid = grid_of([tile], BOX)
+    grid = None if tile is None else grid_of([tile], BOX)
     if tile is None or grid is None:
         return escape(text)
     wide, high = grid.size

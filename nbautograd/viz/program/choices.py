@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["Choices"]
@@ -22,10 +21,9 @@ class Choices:
         self.used: dict[Any, set[Any]] = {}
         self.changed = False
 
-    def ways(self, key: Any, all_ways: tuple[Any, ...]) -> Iterator[Any]:
+    def ways(self, key: Any, all_ways: tuple[Any, ...]) -> list[Any]:
         """All of them; those that have been wrong for something of the same key come last."""
-        wrong = {*self.wrong.get(key, ())}
-        yield from sorted(all_ways, key=wrong.__contains__)
+        return sorted(all_ways, key={*self.wrong.get(key, ())}.__contains__)
 
     def right(self, key: Any, way: Any) -> None:
         """A form gave the right bits."""

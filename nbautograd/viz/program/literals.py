@@ -32,7 +32,7 @@ def same(a: Any, b: Any) -> bool:
         one, other = [[s for s, n in zip(x.strides, x.shape, strict=True) if n > 1] for x in (a, b)]
         if one != other:
             return False
-    return same_elements(a, b)
+    return bool(a.tobytes() == b.tobytes())
 
 
 def same_elements(a: Any, b: Any) -> bool:

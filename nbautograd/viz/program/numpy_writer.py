@@ -345,7 +345,7 @@ class NumpyWriter(Variables):
             sum_to = sys.modules["nbautograd._engine.ops._internal"].sum_to.__globals__["OP"].body
             summed = None
             key = ("sum", *self.key(call, None), value.shape, shape, style)
-            if style != PLAIN and not (ndim and kept) and next(self.choices.ways(key, (True, False))):
+            if style != PLAIN and not (ndim and kept) and self.choices.ways(key, (True, False))[0]:
                 summed = method(tree, "sum")
                 if shape:
                     axis = axes[0] if len(axes) == 1 else axes

@@ -185,7 +185,7 @@ class _Builder:
         self.handles.ops[node] = key
         cls = introspect.declared(node, name)
         symbol = one_line(attribute(cls, "symbol") or formulas.symbol_of(name), 20)
-        symbol = "xᵀ" if introspect.transposes(node) else symbol
+        symbol = "xᵀ" if introspect.transposes(node, name) else symbol
         outputs = self.outputs(node)
         boxes = [output for output in outputs if self.has_box(output)]
         label = self.names.results.get((node, 0), "")

@@ -34,7 +34,7 @@ class _ShapeOnly:
 
     def __init__(self, shape: tuple[int, ...], dtype: str = "float32") -> None:
         self.shape, self.ndim, self.dtype = shape, len(shape), np.dtype(dtype)
-        self.size = math.prod(n for n in shape if isinstance(n, int))  # for a list of tensors, a list of shapes
+        self.size = math.prod([n for n in shape if isinstance(n, int)])  # for a list of tensors, a list of shapes
 
 
 class TooLarge(_ShapeOnly):
@@ -59,8 +59,9 @@ def evaluator(
     value = attribute(declared, "formula_value")
     if value is None or source != _written(declared, parameter):
         return None
-    own = {} if shape is None else {parameter: _ShapeOnly(shape)}
-    names = own | dict(kept_operands(node) if known is None else known)
+    names = dict(kept_operands(node) if known is None else known)
+    if shape is not None and parameter not in names:
+        names[parameter] = _ShapeOnly(shape)
     return lambda part, **more: value(part, names | more)
 
 

@@ -60,9 +60,8 @@ def _without_namespace(name: str) -> str:
     return one_line(name.rpartition("::")[2], 80)
 
 
-def transposes(node: Any) -> bool:
-    """Return whether a node swaps the two dimensions of a matrix."""
-    name = node_name(node)
+def transposes(node: Any, name: str) -> bool:
+    """Return whether a node of this name swaps the two dimensions of a matrix."""
     if name.startswith("PermuteBackward"):
         dims: Sequence[int] = attribute(node, "_saved_dims") or ()
         return len(dims) == 2 and dims[0] != 0  # else it permutes nothing, or more
@@ -172,9 +171,7 @@ def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
 
 
 def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool, dict[str, Any]]:
-    """(the values that a node keeps for its backward pass, or None if unknown; True if they have been freed; the values
-    themselves, by name).
-    """
+    """(what a node keeps for a backward pass, or None if unknown; True if that has been freed; its values by name)."""
     read = attribute(node, "saved_values")
     if callable(read):
         try:
@@ -226,10 +223,7 @@ def saved_names(node: Any) -> dict[str, str]:
 
 
 def operands_of(node: Any, saved: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the values in formulas: the saved ones, and exact ones from the trace.
-
-    :param saved: the values that ``saved_of`` has read.
-    """
+    """Return the values in formulas: the saved ones, perhaps read by ``saved_of``, and exact ones from the trace."""
     operands = saved_values(node) if saved is None else dict(saved)
     for own, name in saved_names(node).items():
         if own not in operands:

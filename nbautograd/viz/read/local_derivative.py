@@ -131,12 +131,9 @@ class _Formula:
         """A part of the formula with another ``g``, for each of the gradients that came where it is a mapping."""
         if part == "g" and isinstance(g, np.ndarray) and not self.several:
             return g
-        if self.several:
-            given = g if isinstance(g, Mapping) else dict.fromkeys(self.came, g)
-            g = [given.get(i) for i in range(self.count)]
-        elif isinstance(g, Mapping):
-            g = next(iter(g.values()))
-        result = self.evaluator(part, g=g)
+        given = g if isinstance(g, Mapping) else dict.fromkeys(self.came, g)
+        parts = [given.get(i) for i in range(self.count)] if self.several else next(iter(given.values()))
+        result = self.evaluator(part, g=parts)
         return result[self.slot] if isinstance(result, (list, tuple)) else result
 
     def elements(self, shape: tuple[int, ...], given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

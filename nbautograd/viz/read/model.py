@@ -227,11 +227,11 @@ class GraphModel:
     @property
     def label(self) -> str:
         """Summarize it in one line, such as ``y → 2 leaves, 3 operations``."""
-        known: str | None = self.texts.get(("label", current()))
-        if known is None:
-            known = say("graph_label", leaves=self.short_label, ops=say("op_count", n=self._counted[1]))
-            self.texts["label", current()] = known
-        return known
+        key = "label", current()
+        if key not in self.texts:
+            ops = say("op_count", n=self._counted[1])
+            self.texts[key] = say("graph_label", leaves=self.short_label, ops=ops)
+        return str(self.texts[key])
 
     @property
     def short_label(self) -> str:
@@ -241,7 +241,7 @@ class GraphModel:
 
     @cached_property
     def texts(self) -> dict[tuple[str, str], Any]:
-        """Texts about the graph that have been written, by what they are and by the language."""
+        """Texts about the graph, by their kind and language."""
         return {}
 
     @cached_property

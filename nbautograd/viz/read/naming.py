@@ -6,13 +6,14 @@ import linecache
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import count
+from operator import itemgetter
 from typing import Any
 
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import formulas, introspect
-from nbautograd.viz.read.introspect import Names, attribute, node_name
+from nbautograd.viz.read.introspect import Names, attribute
 from nbautograd.viz.read.source_text import SourceTexts
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -77,7 +78,7 @@ class ResultNames:
         self.texts = None if identifiers else SourceTexts(walk, namespace)
         roots = [(node, index) for node, index, _ in walk.roots if node is not None]
         self.indices: dict[Any, list[int]] = {}
-        for node, index in sorted(walk.used | set(roots), key=lambda output: output[1]):
+        for node, index in sorted(walk.used | set(roots), key=itemgetter(1)):
             self.indices.setdefault(node, []).append(index)
         self.multiple = {node for node, indices in self.indices.items() if indices != [0]}
         self.root_tensors = {(node, index): tensor for node, index, tensor in walk.roots if node is not None}
@@ -121,11 +122,11 @@ class ResultNames:
 
     def name_by_operation(self, unnamed: list[tuple[Any, int]], taken: set[str]) -> None:
         """Call results by their operations, numbered where there are several of one."""
-        names = {node: formulas.called(node_name(node)) for node, _ in unnamed}
-        several, numbers = Counter(names[node] for node, _ in unnamed), Counter[str]()
+        names = {node: formulas.called(self.walk.names[node]) for node, _ in unnamed}
+        several, numbers = Counter([names[node] for node, _ in unnamed]), Counter[str]()
         for node, index in unnamed:
             name = transposed = ""
-            if introspect.transposes(node):
+            if introspect.transposes(node, self.walk.names[node]):
                 transposed = formulas.bracketed(self.slot_name(node, 0))
             if transposed and len(transposed) <= TRANSPOSED:
                 self.results[node, index] = f"{transposed}ᵀ"

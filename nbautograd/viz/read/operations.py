@@ -166,14 +166,14 @@ class OperationReader:
         """
         texts = attribute(cls, "formulas")
         inputs = tuple(attribute(cls, "inputs") or ())
-        root, wide = self.differentiated(), self.walk.shape(node, 0)
+        root, wide = self.differentiated(), introspect.result_shape(node, 0)
         derivatives = []
         for slot, (to, index) in enumerate(self.walk.next[node]):
             parameter = inputs[slot] if slot < len(inputs) else ""
             text = texts.get(parameter, "") if isinstance(texts, Mapping) else ""
             if to is None or not text:
                 continue
-            narrow = self.walk.shape(to, index)
+            narrow = introspect.result_shape(to, index)
             n = local_derivative.count_of(node, parameter, text, narrow)
             known[formulas.COUNT] = [["i", "n"] if n is None else ["n", str(n)]]
             shown = attribute(cls, "formula_value") is None or formulas.is_readable(text)

@@ -25,7 +25,6 @@ __all__ = [
     "host",
     "inline",
     "is_finite",
-    "is_near",
     "nbytes",
     "near",
     "shape",
@@ -96,7 +95,7 @@ def alone(value: Any) -> str:
         value = memory(value)
     if isinstance(value, PLAIN) and value.size > 1:
         return ""
-    return _alone(value) or _safely(lambda: "" if _size(value) > 1 else _text(value, 1, rows=False))
+    return _few(value, 1, False) or _safely(lambda: "" if _size(value) > 1 else _text(value, 1, rows=False))
 
 
 def shape_text(value: Any) -> str:
@@ -136,9 +135,8 @@ def is_finite(value: Any) -> bool:
         kept = None if isinstance(value, PLAIN) else stored(value)
         value = value if kept is None else kept
         array = getattr(value, "_a", value)
-        if hasattr(array, "get") and hasattr(array, "dtype"):  # for CuPy: only the result is copied
-            return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
-        array = host(value)
+        if not (hasattr(array, "get") and hasattr(array, "dtype")):  # for CuPy: only the result is copied
+            array = host(value)
         return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
     except Exception:
         return True
@@ -204,23 +202,14 @@ def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
     return np.asarray(value)
 
 
-def is_near(value: Any, most: int) -> bool:
-    """Return whether a tensor has at most ``most`` elements, and few if it has to be copied from another device."""
-    if not isinstance(value, PLAIN):
-        value = memory(value)
-    if isinstance(value, PLAIN):
-        return bool(value.size <= most)
-    far = getattr(value, "is_cpu", True) is False or (hasattr(value, "get") and hasattr(value, "dtype"))
-    return _size(value) <= (min(most, FAR) if far else most)
-
-
 def near(value: Any, most: int) -> np.ndarray[Any, Any] | None:
-    """Return the value as a NumPy array; None if it has too many elements to be read (see ``is_near``)."""
+    """Return the value as an array; None for over ``most`` elements, or many that are copied from another device."""
     if not isinstance(value, PLAIN):
         value = memory(value)
     if isinstance(value, PLAIN):
         return np.asarray(value) if value.size <= most else None
-    return host(value) if is_near(value, most) else None
+    far = getattr(value, "is_cpu", True) is False or (hasattr(value, "get") and hasattr(value, "dtype"))
+    return host(value) if _size(value) <= (min(most, FAR) if far else most) else None
 
 
 def _is_written_out(shape: tuple[int, ...], many: int) -> bool:
@@ -239,16 +228,10 @@ def _safely(write: Callable[[], str]) -> str:
         return say("unavailable", error=type(error).__name__)
 
 
-def _alone(value: Any) -> str:
-    """One floating number of an array, as nearly all of a long chain are; empty for anything else."""
-    one = isinstance(value, PLAIN) and value.dtype.kind == "f" and value.shape in ((), (1,))
-    return printed(value.item()) if one else ""
-
-
 def _few(value: Any, many: int, rows: bool) -> str:
     """The numbers of a small array, which are the same in each step that it appears in; empty for anything else."""
     kind = value.dtype.kind if isinstance(value, PLAIN) else ""
-    if kind == "f" and value.shape in ((), (1,)):
+    if kind == "f" and value.shape in ((), (1,)):  # as nearly all of a long chain are
         return printed(value.item())
     if not kind or kind not in "biuf" or value.size > many:
         return ""

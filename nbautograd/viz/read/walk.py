@@ -54,11 +54,6 @@ class GraphWalk:
         """The trace of each operation; None if none was noted."""
         return {node: trace_of(node) for node in self.ops}
 
-    def shape(self, node: Any, index: int) -> tuple[int, ...] | None:
-        """Return the shape of a node's result, or of a leaf; None if unknown."""
-        trace = self.traces.get(node) if index == 0 else None
-        return introspect.result_shape(node, index) if trace is None else tuple(trace.shape)
-
     def read_all(self, most: int) -> bool:
         """Find all nodes, depth first; False if there are too many."""
         stack = [node for node, _, _ in reversed(self.roots) if node is not None]

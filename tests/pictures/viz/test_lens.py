@@ -198,7 +198,7 @@ def test_passes_are_recorded_by_their_step() -> None:
     assert list(watch.recordings) == [1, 2, 3, 4]
     recording = watch.recordings[3]
     assert recording.scenes[0].leaves and max(frame.backward for frame in recording.timeline.frames) == 1
-    (sent,) = (row.total for _, name, row in recording.timeline.ledger() if name == "model.2.bias")
+    (sent,) = (row.total for _, name, row in recording.timeline.ledger if name == "model.2.bias")
     assert sent.strip("[-]") == f"{watch.norms['model.2.bias'][2]:.4f}"
     assert protocol.observers.get() == ()
 

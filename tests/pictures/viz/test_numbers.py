@@ -113,7 +113,7 @@ def test_every_text_of_a_gradient_is_the_same(open_page: Any, value: float) -> N
     told = {name: page.locator(name).last.text_content() for name in (".nb-is-after text", "td.nb-after b")}
     told["bucket"] = page.locator(".nb-bucket").get_attribute("aria-label").rpartition("; ")[2].partition(": ")[2]
     told["still"] = re.search(r'data-slot="[^"]*:grad"[^>]*>([^<]*)<', recording.svg)[1]
-    told["words"] = recording.timeline.ledger()[0][2].after
+    told["words"] = recording.timeline.ledger[0][2].after
     assert {name: shown(text)[-1] for name, text in told.items()} == dict.fromkeys(told, one)
     assert page.troubles == []
 

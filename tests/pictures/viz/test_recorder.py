@@ -84,8 +84,8 @@ def test_a_moment_has_what_was_active_as_done() -> None:
 
 
 def test_the_timeline_is_json() -> None:
-    data = recorded().to_json()
-    assert json.loads(json.dumps(data))["frames"][0]["kind"] == "start"
+    frames = recorded().frames_json()
+    assert json.loads(json.dumps(frames))[0]["kind"] == "start"
 
 
 def test_nan_is_flagged_where_it_arises() -> None:

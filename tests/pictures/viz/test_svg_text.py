@@ -12,7 +12,7 @@ import pytest
 import nbautograd as torch
 from nbautograd import viz
 from nbautograd.viz.draw import tensor_card
-from nbautograd.viz.draw.svg_text import text_element
+from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import width
 from nbautograd.viz.notebook import monitor_picture

@@ -102,6 +102,6 @@ def test_the_leaves_are_in_the_order_of_their_variables() -> None:
         y = (c * b).sum() * a.sum()
     recording = viz.animate(y, namespace={"a": a, "b": b, "c": c, "y": y})
     assert [leaf.name for leaf in recording.scenes[0].leaves] == ["a", "b", "c"]
-    assert [row[1] for row in recording.timeline.ledger()] == ["a", "b", "c"]
+    assert [row[1] for row in recording.timeline.ledger] == ["a", "b", "c"]
     assert [row[0] for row in viz.grads(namespace={"a": a, "b": b, "c": c}).rows] == ["a", "b", "c"]
     assert recording.timeline.scale == 2.0
