@@ -27,17 +27,13 @@ Place = tuple[str, int]
 def begin(infinite: bool) -> None:
     """Check the results of all operations from now on, also of infinities if ``infinite``."""
     dispatch_mode.push(_stop_at_infinity if infinite else _stop_at_nan, around=True, everywhere=True)
-    inplace.preparers.append(_nothing)  # so that no in-place method computes directly into its tensor
+    inplace.followers.append(inplace.MERE)
 
 
 def end(infinite: bool) -> None:
     """Undo ``begin``."""
     dispatch_mode.pop(_stop_at_infinity if infinite else _stop_at_nan)
-    inplace.preparers.remove(_nothing)
-
-
-def _nothing(*_: Any) -> None:
-    pass
+    inplace.followers.remove(inplace.MERE)
 
 
 def _stop_at_nan(op: Any, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

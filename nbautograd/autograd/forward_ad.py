@@ -130,7 +130,7 @@ def _innermost() -> int:
 def _enter() -> int:
     number = tangents.enter_level().number
     if number == 0:
-        inplace.followers.append(tangents.WriteFollower)
+        inplace.followers.append(tangents.WRITES)
         dispatch_mode.tangents = jvp
         dispatch_mode.push(jvp.run, around=True, everywhere=True)
     return number
@@ -140,7 +140,7 @@ def _leave() -> None:
     if len(levels) == 1:
         dispatch_mode.pop(jvp.run)
         dispatch_mode.tangents = None
-        inplace.followers.remove(tangents.WriteFollower)
+        inplace.followers.remove(tangents.WRITES)
     tangents.leave_level()
 
 

@@ -192,7 +192,7 @@ class _Snapshot:
         self.array, self.context = array, context
 
 
-class _AllowMutationOnSavedContext:
+class _AllowMutationOnSavedContext(inplace.Follower):
     """The result of :func:`allow_mutation_on_saved_tensors`: the number of its copies, and a way to drop them."""
 
     def __init__(self) -> None:
@@ -221,9 +221,9 @@ class _AllowMutationOnSavedContext:
             raise AutogradError("the copy of a saved tensor that was written to has been dropped by clear()")
         return wrap(snapshot.array)
 
-    def before_write(self, target: Any) -> None:
+    def prepare(self, array: Any) -> None:
         for snapshot in list(self.saved):
-            if version_counter.same_memory(snapshot.array, target):
+            if version_counter.same_memory(snapshot.array, array):
                 snapshot.array = snapshot.array.copy()
                 self.saved.discard(snapshot)
                 self.cloned.add(snapshot)
@@ -255,12 +255,12 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
         raise AutogradError("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = _AllowMutationOnSavedContext()
     token = _mutation_allowed.set(True)
-    inplace.preparers.append(context.before_write)
+    inplace.followers.append(context)
     try:
         with saved_tensors_hooks(context.pack, context.unpack):
             yield context
     finally:
-        inplace.preparers.remove(context.before_write)
+        inplace.followers.remove(context)
         _mutation_allowed.reset(token)
         context.clear()
         context.closed = True

@@ -22,8 +22,8 @@ from nbautograd.autograd.backward import grad
 from nbautograd.autograd.saved_tensors import without_hooks
 from nbautograd.autograd.tangents import (
     SPENT,
+    WRITES,
     Level,
-    WriteFollower,
     below,
     carry,
     cast_to,
@@ -43,7 +43,7 @@ def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if level is None:
         return call(*args, **kwargs)
     if kwargs.get("out") is not None:
-        WriteFollower.refuse_out(op.name, *args, *kwargs.values())
+        WRITES.refuse_out(op.name, *args, *kwargs.values())
     if op.kind == "view":
         return _view(op, call, args, kwargs)
     with below(level.number):

@@ -48,10 +48,6 @@ def cuda_is_usable() -> bool:
     return True
 
 
-def _nothing(array: Any) -> None:
-    """Do nothing; with this preparer, in-place methods do not compute directly into their tensors."""
-
-
 class _Thread(threading.local):
     """The open events of a thread, and the number of the thread."""
 
@@ -89,7 +85,7 @@ class EventRecording:
             raise RuntimeError("Profiler is already enabled: stop the running one, or exit its with block, first")
         _current.append(self)
         self.began, self.zero = time.time_ns() / 1e3, time.perf_counter_ns()
-        inplace.preparers.append(_nothing)  # so that no in-place method computes directly into its tensor
+        inplace.followers.append(inplace.MERE)
         protocol.observers.set((*protocol.observers.get(), self._observe))
         dispatch_mode.set_watcher(self._watch)
 
@@ -97,7 +93,7 @@ class EventRecording:
         """Stop recording; blocks that are still open end now."""
         dispatch_mode.set_watcher(None)
         protocol.observers.set(tuple(each for each in protocol.observers.get() if each != self._observe))
-        inplace.preparers.remove(_nothing)
+        inplace.followers.remove(inplace.MERE)
         _current.remove(self)
         self._close_to(0)
         if self._marks:

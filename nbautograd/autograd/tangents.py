@@ -20,7 +20,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes, strides
 from nbautograd._engine.core.grad_mode import forward_ad_below, forward_ad_level, is_inference_mode_enabled
-from nbautograd._engine.core.inplace import check_writable
+from nbautograd._engine.core.inplace import Follower, check_writable
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.core.views import DualView, replay_view
 from nbautograd._engine.ops._internal import cast
@@ -28,8 +28,8 @@ from nbautograd.errors import AutogradError, ShapeError
 
 __all__ = [
     "SPENT",
+    "WRITES",
     "Level",
-    "WriteFollower",
     "below",
     "carry",
     "has_tangent",
@@ -271,11 +271,10 @@ def become_dual_view(view: Tensor, level: Level) -> None:
 # -- writing in place --------------------------------------------------------------------------------------------------
 
 
-class WriteFollower:
-    """An observer of writes (``_engine/core/inplace.py``) that updates the tangent of the written tensor."""
+class _Writes(Follower):
+    """An observer of writes that updates the tangent of the written tensor."""
 
-    @staticmethod
-    def check(t: Tensor, result: Tensor) -> None:
+    def check(self, t: Tensor, result: Tensor) -> None:
         """Check before a write that the tangents allow it.
 
         :raises RuntimeError: a tangent may not be written to.
@@ -286,8 +285,7 @@ class WriteFollower:
                 with below(level.number):
                     check_writable(own, "the write to its dual tensor")
 
-    @staticmethod
-    def follow(t: Tensor, result: Tensor) -> None:
+    def follow(self, t: Tensor, result: Tensor) -> None:
         """Write the tangent of ``result``, or zeros, into that of ``t``, after ``result`` was written into ``t``."""
         for level in visible():
             own, new = tangent_of(t, level), tangent_of(result, level)
@@ -301,8 +299,7 @@ class WriteFollower:
                 else:
                     own.copy_(new)
 
-    @staticmethod
-    def refuse_out(name: str, *tensors: Any) -> None:
+    def refuse_out(self, name: str, *tensors: Any) -> None:
         """Raise before a result is written into ``out=`` if either has a tangent.
 
         :raises NotImplementedError: ``out`` or the result has a tangent.
@@ -312,8 +309,7 @@ class WriteFollower:
                 f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
             )
 
-    @staticmethod
-    def refuse_other_memory(name: str, t: Tensor) -> None:
+    def refuse_other_memory(self, name: str, t: Tensor) -> None:
         """Raise before a tensor gets other memory, which its tangent could not follow.
 
         :raises RuntimeError: the tensor has a tangent.
@@ -325,14 +321,16 @@ class WriteFollower:
                 f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet"
             )
 
-    @staticmethod
-    def reshape(t: Tensor, name: str, args: Any, kwargs: Any) -> None:
+    def reshape(self, t: Tensor, name: str, args: Any, kwargs: Any) -> None:
         """Apply ``t.transpose_()`` and the like to the tangents of ``t`` first."""
         for level in visible():
             own = tangent_of(t, level)
             if own is not None:
                 with below(level.number):
                     getattr(own, name)(*args, **kwargs)
+
+
+WRITES = _Writes()
 
 
 def fresh_tangent(t: Tensor, level: Level) -> Tensor:

@@ -104,9 +104,9 @@ def count_step(state: State, name: str = "step", factor: float | None = None) ->
 
 def write(tensors: list[Tensor], action: Callable[[], None]) -> None:
     """Write into the memory of tensors in place, and bump their version counters."""
-    for prepare in inplace.preparers:
+    for follower in inplace.followers:
         for t in tensors:
-            prepare(t._shared_array())
+            follower.prepare(t._shared_array())
     action()
     for t in tensors:
         version_counter.record_write(t._shared_array())
@@ -225,9 +225,9 @@ class Elementwise(Optimizer):
         state, kept, fresh = self._prepare(p, slots)
         rule = self._plan(state, group, fresh)
         arrays = [t._shared_array() for t in (p, *kept)]
-        for prepare in inplace.preparers:
+        for follower in inplace.followers:
             for a in arrays:
-                prepare(a)
+                follower.prepare(a)
         places = tuple(gradient.indices)
         rows = [a[places] for a in arrays]
         if rows[0].size:
@@ -243,9 +243,9 @@ class Elementwise(Optimizer):
         state, kept, fresh = self._prepare(p, slots)
         rule = self._plan(state, group, fresh)
         arrays = [t._shared_array() for t in (p, *kept)]
-        for prepare in inplace.preparers:
+        for follower in inplace.followers:
             for a in arrays:
-                prepare(a)
+                follower.prepare(a)
         if p._a.size:
             rule = rule if change is None else change(rule)
             if arrays[0].__class__ is np.ndarray or not self._updates.add(rule, arrays, grad._a):

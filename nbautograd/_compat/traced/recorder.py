@@ -37,7 +37,7 @@ from nbautograd._engine.arrays import version_counter
 from nbautograd._engine.batching.mode import named
 from nbautograd._engine.core import tensor as core_tensor
 from nbautograd._engine.core.grad_mode import is_grad_enabled
-from nbautograd._engine.core.inplace import check_writable, copy_into
+from nbautograd._engine.core.inplace import Follower, check_writable, copy_into
 from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import TracingError
@@ -60,7 +60,7 @@ class _Entry:
         self.tensor, self.value, self.version, self.array = tensor, value, version, tensor._a
 
 
-class TraceRecorder:
+class TraceRecorder(Follower):
     """The recorder of one run.
 
     :ivar graph: the recorded graph.
@@ -249,10 +249,20 @@ class TraceRecorder:
         assert value.step is not None
         return value.step.recorded and any(self.has_history(v) for v in value.step.edges() if v is not None)
 
-    def refuse_out(self, name: str, out: Any, result: Any) -> None:
+    def refuse_out(self, name: str, *tensors: Any) -> None:
         """Raise if a write to ``out=`` cannot be recorded, before the write."""
+        out, result = tensors
         if current.get() is self and not self.pauses and out._a.shape != result._a.shape:
             self.refuse(f"{name}(out=...) resizes a tensor")
+
+    def refuse_other_memory(self, name: str, t: Tensor) -> None:
+        """Raise before a tensor gets other memory, or another shape: a value of a trace has one of each."""
+        if current.get() is self and not self.pauses:
+            self.refuse(f"{name}() gives a tensor another shape or other memory")
+
+    def reshape(self, t: Tensor, name: str, args: Any, kwargs: Any) -> None:
+        """Raise before ``t.transpose_()`` and the like."""
+        self.refuse_other_memory(name, t)
 
     # -- random numbers, and checks of values --------------------------------------------------------------------------
 

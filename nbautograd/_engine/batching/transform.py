@@ -81,23 +81,13 @@ def entered(size: int, randomness: str = "error") -> Iterator[BatchLevel]:
     level = BatchLevel(len(stack) + 1, size, randomness)
     mode = Mode(level)
     dispatch_mode.push(mode, around=True)
-    inplace.followers.append(_WriteObserver)  # so that all in-place methods go through ``copy_into``
+    inplace.followers.append(inplace.MERE)  # so that all in-place methods go through ``copy_into``
     try:
         with without_level((*stack, level)):
             yield level
     finally:
-        inplace.followers.remove(_WriteObserver)
+        inplace.followers.remove(inplace.MERE)
         dispatch_mode.pop(mode)
-
-
-class _WriteObserver:
-    """An observer of writes while a level is active, so that no method writes directly; it does nothing."""
-
-    @staticmethod
-    def _nothing(*values: Any) -> None:
-        pass
-
-    check = follow = refuse_out = _nothing
 
 
 def _run(

@@ -148,7 +148,7 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
         ),
         f"    try: {target} = {first}._a; unrecorded = {first}._fn is None or not is_grad_enabled()",
         "    except AttributeError: unrecorded = False  # no tensor, as apply_inplace will say",
-        "    if unrecorded and not followers and not preparers:",
+        "    if unrecorded and not followers:",
         f"        {first}_class = {target}.__class__; dtype_of_all = {target}.dtype",
         f"        if (dtype_of_all is F32 or dtype_of_all is F64) and {is_array}{no_tensors}:",
         *(f"            {line}" for line in body),

@@ -141,7 +141,6 @@ INPLACE: dict[str, Any] = {
     "check_writable": inplace.check_writable,
     "followers": inplace.followers,
     "inferred": version_counter.inferred,
-    "preparers": inplace.preparers,
     "record_unrecorded_write": views.record_unrecorded_write,
     "record_write": version_counter.record_write,
 }

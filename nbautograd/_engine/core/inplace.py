@@ -135,10 +135,22 @@ def apply_augmented(t: Tensor, name: str, function: Callable[..., Tensor], args:
 
 KEEP_HISTORY = ("logical_and_", "logical_not_", "logical_or_", "logical_xor_")
 """Methods after which a tensor has the history that it had before, as in PyTorch; leaves may be written to as well."""
-followers: list[Any] = []
-"""Notified of writes, process-wide: ``WriteFollower`` of ``autograd/tangents.py`` while a forward-mode level is on."""
-preparers: list[Callable[[Any], None]] = []
-"""Called with an array before it is written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
+
+
+class Follower:
+    """An observer of writes: of ``check(t, result)`` and ``prepare(array)`` before and ``follow(t, result)`` after one,
+    and of ``refuse_out``, ``refuse_other_memory`` and ``reshape``; while there is one, all methods call them.
+    """
+
+    def check(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing."""
+
+    prepare = follow = refuse_out = refuse_other_memory = reshape = check
+
+
+MERE = Follower()
+"""Only keeps methods from computing directly into their tensors."""
+followers: list[Follower] = []  # of the process
 
 
 class _Batched:
@@ -154,7 +166,7 @@ of_batched = _Batched()
 
 def watched() -> bool:
     """Return whether an active mode observes writes."""
-    return bool(followers or preparers)
+    return bool(followers)
 
 
 def check_view(t: Tensor, recorded: bool) -> None:
@@ -196,8 +208,8 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
             # well.
             own = (result._a.shape, result._a.dtype, None)
             node.input_meta = tuple([own if meta is None else meta for meta in node.input_meta])
-    for prepare in preparers:
-        prepare(target)
+    for follower in followers:
+        follower.prepare(target)
     if 0 in target.strides and target.size:
         write_each_once(target, result._a.astype(target.dtype))
     elif result._a.dtype is target.dtype:

@@ -201,13 +201,9 @@ def _notice(cls: Any, **options: Any) -> None:
         if name not in vars(cls) and getattr(cls, name) is getattr(Tensor, name):
             setattr(cls, name, _of_own_class(getattr(Tensor, name)))
     if not subclasses:
-        inplace.preparers.append(_nothing)  # no in-place method computes directly into its tensor
+        inplace.followers.append(inplace.MERE)
     subclasses.append(weakref.ref(cls, _forget))
     dispatch_mode.set_override(offer)
-
-
-def _nothing(array: Any) -> None:
-    """Prepare an array for a write."""
 
 
 def _forget(reference: weakref.ref[type]) -> None:
@@ -215,7 +211,7 @@ def _forget(reference: weakref.ref[type]) -> None:
     subclasses.remove(reference)
     if not subclasses:
         dispatch_mode.set_override(None)
-        inplace.preparers.remove(_nothing)
+        inplace.followers.remove(inplace.MERE)
 
 
 def _of_own_class(method: Any) -> Any:

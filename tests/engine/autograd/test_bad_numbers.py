@@ -20,7 +20,7 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield
-    assert not dispatch_mode.is_on_anywhere() and not inplace.preparers
+    assert not dispatch_mode.is_on_anywhere() and not inplace.followers
 
 
 def report(run: Callable[[], Any], **options: bool) -> BadNumber | None:

@@ -15,6 +15,16 @@ from nbautograd.func import grad, jacrev, vmap
 from tests import oracle
 
 
+@pytest.mark.parametrize("name, args", [("t_", ()), ("unsqueeze_", (0,)), ("resize_", (3, 2)), ("set_", (nb.ones(6),))])
+def test_a_tensor_that_is_not_batched_gets_another_shape(name, args):
+    def f(x):
+        t = nb.ones(2, 3)
+        getattr(t, name)(*args)
+        return x * t.sum()
+
+    assert vmap(f)(nb.ones(2)).tolist() == [6.0, 6.0]
+
+
 def test_nothing_stays_behind():
     was_on = dispatch_mode.is_on_anywhere()
 

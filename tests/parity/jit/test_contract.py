@@ -154,6 +154,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda x: x * torch.nn.Parameter(torch.ones(2)),
         "a tensor is made of values without an operation",
     ),
+    "another shape": (lambda x: (x * 1).unsqueeze_(0), r"unsqueeze_\(\) gives a tensor another shape or other memory"),
     "values": (lambda x: x * torch.unique(x.detach()).sum(), "unique"),
 }
 
