@@ -78,7 +78,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 )
             (_, *args), kwargs = changed
         result = step(self, *args, **kwargs)
-        self._opt_called = True
+        if "_opt_called" in self.__dict__:  # a schedule asks for it
+            self._opt_called = True
         for hook in (*self._optimizer_step_post_hooks.values(), *_post_hooks.values()):
             hook(self, (self, *args), kwargs)
         return result
@@ -114,7 +115,7 @@ class Optimizer:
     _optimizer_state_dict_post_hooks: Hooks
     _optimizer_load_state_dict_pre_hooks: Hooks
     _optimizer_load_state_dict_post_hooks: Hooks
-    _opt_called = False  # for the schedulers' warning
+    _opt_called: bool  # whether it has made a step since its first schedule was created
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

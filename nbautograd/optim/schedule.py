@@ -84,6 +84,7 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
+        optimizer.__dict__.setdefault("_opt_called", False)
         for index, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", own(group["lr"]))
@@ -140,7 +141,7 @@ class LRScheduler:
 
         Warn if the optimizer has not made a step yet: the first learning rate would never be used.
         """
-        if self._step_count == 1 and not self.optimizer._opt_called:
+        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: "
                 "otherwise the first value of the learning rate schedule is skipped.",
