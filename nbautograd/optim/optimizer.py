@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -15,7 +14,7 @@ from nbautograd._engine.core.hooks import RemovableHandle
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names import absent
 from nbautograd._names.docstrings.classes import composed
-from nbautograd.errors import kind_of
+from nbautograd.errors import kind_of, warn
 
 __all__ = [
     "Optimizer",
@@ -214,10 +213,8 @@ class Optimizer:
         new = {"params": tensors} | ({"param_names": [p[0] for p in named]} if named else {})
         self._check_options(self.defaults | param_group)
         if len(ids) != len(tensors):
-            warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters: each is stepped as often as it occurs",
-                UserWarning,
-                stacklevel=3,
+            warn(
+                "optimizer contains a parameter group with duplicate parameters: each is stepped as often as it occurs"
             )
         param_group.update(new)
         for name, default in self.defaults.items():
