@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.ops.creation.creation import full
@@ -141,7 +142,8 @@ def _check_lengths(input: Tensor, counts: np.ndarray[Any, Any], batch_first: boo
     :raises IndexError: the batch has one dimension.
     :raises RuntimeError: a length is not positive, they are not sorted, or their number is wrong.
     """
-    length, batch = input.size(1 if batch_first else 0), input.size(0 if batch_first else 1)
+    shape = input.shape
+    length, batch = shape[dimension(int(batch_first), len(shape))], shape[dimension(int(not batch_first), len(shape))]
     if counts.ndim != 1:
         raise RuntimeError(f"'lengths' argument should be a 1D int64 tensor or a list, but got {counts.ndim}D")
     if not input.numel():
