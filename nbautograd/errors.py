@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from types import FrameType
 from typing import Any
 
@@ -76,13 +77,43 @@ def variable_of(value: Any) -> str:
     >>> variable_of(here), variable_of([1])
     ('here', 'x')
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in ("nbautograd", "torch"):
-        if frame.f_globals.get("__name__") == "nbautograd.errors" and frame.f_code.co_name == "<module>":
-            break  # the example above
-        frame = frame.f_back
-    names = {} if frame is None else {**frame.f_globals, **frame.f_locals}
+    frame = _users_frame()
+    names = {**frame.f_globals, **frame.f_locals}
     return next((name for name, each in names.items() if each is value and not name.startswith("_")), "x")
+
+
+PASSED = {"nbautograd", "torch", "contextlib", "copy"}
+"""The packages whose lines no warning names: this library, PyTorch, and what calls them back."""
+
+
+def _users_frame() -> FrameType:
+    """Return the innermost frame of the user's code, or the outermost frame."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_passed(frame):
+        frame = frame.f_back
+    return frame
+
+
+def _is_passed(frame: FrameType) -> bool:
+    file, package = frame.f_code.co_filename, str(frame.f_globals.get("__name__")).partition(".")[0]
+    return file.startswith("<nbautograd") or (package in PASSED and not file.startswith("<doctest"))
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's code that led here, through however many functions of this library.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as warned:
+    ...     warnings.simplefilter("always")
+    ...     warn("Something is deprecated", FutureWarning)
+    >>> warned[0].category.__name__, warned[0].filename.startswith("<doctest")
+    ('FutureWarning', True)
+    """
+    frame = _users_frame()
+    scope = frame.f_globals
+    registry = scope.setdefault("__warningregistry__", {})
+    name = scope.get("__name__", "<string>")
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, name, registry)
 
 
 def is_pytorchs(value: Any) -> bool:

@@ -1,16 +1,24 @@
-"""``torch.overrides``: for functions that support ``__torch_function__``, and for code that queries them."""
+"""``torch.overrides``: modes that override functions, functions that support ``__torch_function__``, and queries."""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any
 
+from nbautograd import autograd
+from nbautograd._engine.arrays.thread_pool import process_lock
+from nbautograd._engine.compiler.interception import Handler, intercept, release
 from nbautograd._engine.core import overrides
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names import namespaces
+from nbautograd.errors import warn
 
 __all__ = [
+    "BaseTorchFunctionMode",
+    "TorchFunctionMode",
     "get_default_nowrap_functions",
     "handle_torch_function",
     "has_torch_function",
@@ -18,19 +26,148 @@ __all__ = [
     "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
+    "redispatch_function",
     "resolve_name",
     "wrap_torch_function",
 ]
 
 
+class TorchFunctionMode:
+    """A block in which each call of a function of this library, or of a tensor's method, goes to the mode first.
+
+    A class defines ``__torch_function__(self, func, types, args=(), kwargs=None)`` and calls ``func`` for the result.
+    The mode is off in it, so that the call goes to the next outer mode, and then to classes of tensors. Functions that
+    create tensors also go to the mode; reads of attributes, such as ``x.shape``, do not.
+
+    >>> import nbautograd as torch
+    >>> class Log(torch.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__, args)
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Log():
+    ...     x = torch.ones(2) * 3
+    ones (2,)
+    mul (tensor([1., 1.]), 3)
+    """
+
+    inner: TorchFunctionMode
+
+    def __init__(self) -> None:
+        pass
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Compute ``func(*args, **kwargs)``, or another result; subclasses define it.
+
+        :param types: the classes among the arguments that override functions, too.
+        """
+        raise NotImplementedError
+
+    def __enter__(self) -> TorchFunctionMode:
+        with process_lock:
+            _entered.append(self)
+            if len(_entered) == 1:
+                _switch(_handlers())
+        overrides.modes.set((*overrides.modes.get(), self))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        overrides.modes.set(overrides.modes.get()[:-1])
+        with process_lock:
+            _entered.pop()
+            if not _entered:
+                _switch({})
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a mode (deprecated)."""
+        warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`")
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that changes nothing."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Compute ``func(*args, **kwargs)``."""
+        return func(*args, **(kwargs or {}))
+
+
+_entered: list[TorchFunctionMode] = []
+"""The modes that are on, in all contexts."""
+_intercepted: dict[Any, Handler] = {}
+"""The functions that ask the modes now, with their handlers."""
+NOT_OVERRIDDEN = re.compile(
+    r"(are|autocast|clear|compiled?|get|init|(un)?load|manual|set|sym|thread|use)(_.*)?|broadcast_shapes|can_cast|cond|fork|"
+    r"from_.*|frombuffer|initial_seed|is_(anomaly|autocast|deterministic|inference|storage|tensor|vulkan|warn).*|promote_types|"
+    r"save|seed|typename|vmap|wait|with_argument_errors|"
+    r"_[^_].*|__(class_getitem|copy|deepcopy|delitem|dir|init|init_subclass|iter|new|reduce|reduce_ex|setstate)__|"
+    r"as_subclass"
+)
+"""The functions and methods that no mode overrides, as in PyTorch: they get and set what is global."""
+
+
+def _switch(handlers: dict[Any, Handler]) -> None:
+    """Call these handlers from now on, and no others; what an interrupt leaves is done by the next call."""
+    for function in _intercepted.keys() - handlers:
+        release(function, _intercepted[function])
+        del _intercepted[function]
+    for function in handlers.keys() - _intercepted:
+        intercept(function, handlers[function])
+        _intercepted[function] = handlers[function]
+
+
+@functools.cache
+def _handlers() -> dict[Any, Handler]:
+    """Return the handler of each public function and method."""
+    homes = [*map(namespaces.module, ("", "nn.functional", "linalg", "fft", "special")), Tensor]
+    functions: dict[Any, Handler] = {autograd.grad: _handler(autograd.grad)}
+    for home in homes:
+        for name in dir(home):
+            function = getattr(home, name, None)
+            if isinstance(function, FunctionType) and not NOT_OVERRIDDEN.fullmatch(name):
+                op = function.__globals__.get("OP")
+                if function is getattr(op, "operator", None):  # which asks with the operation
+                    continue
+                functions.setdefault(function, _handler(function))
+                if function.__name__[0] == "_" and function.__name__[:2] != "__":
+                    function.__name__ = name  # which modes print: an operator has one of its own in its module
+    return functions
+
+
+def _handler(function: Any) -> Handler:
+    def offer(plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = overrides.offer(function, args, kwargs) if overrides.is_in_mode() else overrides.UNHANDLED
+        return plain(*args, **kwargs) if result is overrides.UNHANDLED else result
+
+    return offer
+
+
+def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """Return ``func(*args, **kwargs)``, which no mode and no class overrides; what it calls itself is overridden.
+
+    >>> import nbautograd as torch
+    >>> class Points(torch.Tensor):
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return torch.overrides.redispatch_function(func, types, args, kwargs)
+    >>> torch.ones(2).as_subclass(Points) * 2
+    tensor([2., 2.])
+    """
+    token = overrides.skips.set(func)
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        overrides.skips.reset(token)
+
+
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Return whether an argument's class overrides functions with ``__torch_function__``.
+    """Return whether a mode, or an argument's class, overrides functions with ``__torch_function__``.
 
     >>> import nbautograd as torch
     >>> torch.overrides.has_torch_function([torch.ones(2), 3])
     False
     """
-    return bool(overrides.overloaded(relevant_args))
+    return overrides.asked(relevant_args) is not None
 
 
 def has_torch_function_unary(relevant_arg: Any) -> bool:
@@ -46,7 +183,7 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Return the result of ``public_api(*args, **kwargs)`` according to the classes of ``relevant_args``.
+    """Return the result of ``public_api(*args, **kwargs)`` by a mode, or by the classes of ``relevant_args``.
 
     :raises TypeError: all of them decline.
     """
@@ -62,8 +199,8 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def public(*args: Any, **kwargs: Any) -> Any:
-            relevant = overrides.overloaded(dispatcher(*args, **kwargs))
-            return overrides.handle(public, relevant, args, kwargs) if relevant else function(*args, **kwargs)
+            relevant = overrides.asked(dispatcher(*args, **kwargs))
+            return function(*args, **kwargs) if relevant is None else overrides.handle(public, relevant, args, kwargs)
 
         return public
 

@@ -6,7 +6,6 @@ import enum
 import os
 import platform
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,6 +14,7 @@ from nbautograd.autograd import profiler as autograd_profiler
 from nbautograd.autograd.profiler import record_function
 from nbautograd.autograd.profiler_recording import cuda_is_usable
 from nbautograd.autograd.profiler_util import DeviceType, EventList
+from nbautograd.errors import warn
 
 __all__ = [
     "DeviceType",
@@ -115,7 +115,7 @@ def schedule(
             f"skip_first_wait={skip_first_wait} (need >= 0)."
         )
     if warmup == 0:
-        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+        warn("Profiler won't be using warmup, this can skew profiler results")
     cycle = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:
@@ -223,8 +223,8 @@ class profile:  # noqa: N801 - PyTorch's name
     ) -> None:
         self.activities = set(supported_activities() if activities is None else activities)
         if use_cuda is not None:
-            warnings.warn(
-                "`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2
+            warn(
+                "`use_cuda` is deprecated, use `activities` argument instead", FutureWarning
             )  # fmt: skip
             change = self.activities.add if use_cuda else self.activities.discard
             change(ProfilerActivity.CUDA)
@@ -270,10 +270,10 @@ class profile:  # noqa: N801 - PyTorch's name
         self.current_action = self.schedule(self.step_num)
         ends = before is ProfilerAction.RECORD_AND_SAVE
         if before is ProfilerAction.RECORD and self.current_action not in RECORDING:
-            warnings.warn("Incorrect schedule: RECORD followed by " + self.current_action.name, stacklevel=2)
+            warn("Incorrect schedule: RECORD followed by " + self.current_action.name)
             self.stop_trace()
         elif before is ProfilerAction.WARMUP and self.current_action is ProfilerAction.NONE:
-            warnings.warn("Incorrect schedule: WARMUP followed by NONE", stacklevel=2)
+            warn("Incorrect schedule: WARMUP followed by NONE")
         if ends:
             self._finish()
         if self.current_action in RECORDING and (ends or before not in RECORDING):

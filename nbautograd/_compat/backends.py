@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import warnings
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from nbautograd import cuda as _cuda
 from nbautograd._engine.arrays import cpu_features, dtypes
 from nbautograd._names import absent
-from nbautograd.errors import kind_of
+from nbautograd.errors import kind_of, warn
 
 __all__ = [
     "disable_global_flags",
@@ -343,11 +342,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     if not isinstance(precision, str):
         raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
     if precision not in ("highest", "high", "medium"):
-        warnings.warn(
-            f"{precision} is not one of 'highest', 'high', or 'medium'; the current call has no effect.",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current call has no effect.")
         return
     _precision, _chosen = precision, "ieee" if precision == "highest" else "tf32"
 

@@ -7,7 +7,6 @@ import contextlib
 import inspect
 import types
 import typing
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -17,6 +16,7 @@ from nbautograd._compat.traced.public import trace, trace_module
 from nbautograd._compat.traced.script import ScriptFunction
 from nbautograd._compat.traced.trace import TracingCheckError
 from nbautograd._names.refused import refuse, why
+from nbautograd.errors import warn
 from nbautograd.nn.modules.module import Module
 
 __all__ = [
@@ -61,7 +61,7 @@ is_a = isinstance  # hidden by ``isinstance`` of this module
 
 def _deprecated(name: str, instead: str = "Please use `torch.compile` instead.") -> None:
     """Give PyTorch's warning, which programs filter."""
-    warnings.warn(f"`torch.jit.{name}` is deprecated. {instead}", DeprecationWarning, stacklevel=2)
+    warn(f"`torch.jit.{name}` is deprecated. {instead}", DeprecationWarning)
 
 
 class Attribute(NamedTuple):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.anomaly_mode import set_detect_anomaly
+from nbautograd.errors import warn
 
 __all__ = [
     "compiled_with_cxx11_abi",
@@ -108,7 +108,7 @@ def is_vulkan_available() -> bool:
 
 def compiled_with_cxx11_abi() -> bool:
     """Return True, as in PyTorch, which deprecates it; nbautograd is not compiled."""
-    warnings.warn("compiled_with_cxx11_abi() is deprecated: it always returns True", FutureWarning, stacklevel=2)
+    warn("compiled_with_cxx11_abi() is deprecated: it always returns True", FutureWarning)
     return True
 
 

@@ -88,7 +88,8 @@ def explain(path: str, name: str) -> str:
     module 'nbautograd' has no attribute 'quantize_per_tensor': torch.quantize_per_tensor is PyTorch's and not part of \
 nbautograd; nothing is quantized; tensor.half() and tensor.bfloat16() save memory
     >>> print(explain("nn", "Lineer"))
-    module 'nbautograd.nn' has no attribute 'Lineer': it is not part of nbautograd, and PyTorch has no torch.nn.Lineer
+    module 'nbautograd.nn' has no attribute 'Lineer': it is not part of nbautograd, and PyTorch documents no \
+torch.nn.Lineer
     """
     message = f"module {f'{PACKAGE}.{path}'.rstrip('.')!r} has no attribute {name!r}"
     return message if name.startswith("_") else f"{message}: {reason(path, name)}"
@@ -105,7 +106,9 @@ tensor.bfloat16() save memory"
     if name not in names(path):
         if path in ("", "Tensor") and name in REMOVED:
             return f"PyTorch removed it; use {REMOVED[name]}"
-        known = "" if name.startswith("_") else f", and PyTorch has no {full}"  # PyTorch's private names are not listed
+        known = (
+            "" if name.startswith("_") else f", and PyTorch documents no {full}"
+        )  # PyTorch's private names are not listed
         return f"it is not part of {PACKAGE}{known}"
     hint = next((f"; {text}" for pattern, text in HINTS.items() if re.match(pattern, name)), "")
     return f"{full} is PyTorch's and not part of {PACKAGE}{hint}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
@@ -15,6 +14,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.amp import state
 from nbautograd.amp.state import is_autocast_available
 from nbautograd.cuda.devices import is_available, is_bf16_supported
+from nbautograd.errors import warn
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -78,15 +78,14 @@ class autocast:  # noqa: N801 - PyTorch's name
         self._cache_enabled = state.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         if enabled and device_type == "cuda":
             if not is_available():
-                warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
+                warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
                 enabled = False
             elif self.fast_dtype is bfloat16 and not is_bf16_supported():
                 raise RuntimeError("Current CUDA Device does not support bfloat16. Please switch dtype to float16.")
         elif enabled and self.fast_dtype not in SUPPORTED:
-            warnings.warn(
+            warn(
                 f"In {device_type.upper()} autocast, but the target dtype is not supported. Disabling autocast.\n"
-                f"{device_type.upper()} Autocast only supports dtypes of {', '.join(map(str, SUPPORTED))} currently.",
-                stacklevel=2,
+                f"{device_type.upper()} Autocast only supports dtypes of {', '.join(map(str, SUPPORTED))} currently."
             )
             enabled = False
         if enabled and device_type in ("cpu", "cuda"):

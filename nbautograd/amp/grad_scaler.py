@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
@@ -14,6 +13,7 @@ from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import full
 from nbautograd.cuda.devices import is_available
+from nbautograd.errors import warn
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -72,7 +72,7 @@ class GradScaler:
     ) -> None:
         self._device, self._enabled = device, enabled
         if device == "cuda" and enabled and not is_available():
-            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
+            warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             self._enabled = False
         if self._enabled:
             _require(growth_factor > 1.0, "The growth factor must be > 1.0.")
@@ -199,12 +199,11 @@ class GradScaler:
     ) -> Any:
         """Run the step of an optimizer that unscales by itself: pass the factor and the check for overflow."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warnings.warn(
+            warn(
                 "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
                 "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
                 "let the optimizer use them directly.",
                 FutureWarning,
-                stacklevel=3,
             )
             return optimizer.step(*args, **kwargs, grad_scaler=self)
         if state["stage"] is OptState.READY:

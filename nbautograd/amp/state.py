@@ -6,7 +6,6 @@ The state belongs to the context, like gradient mode. While autocast is on in an
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +18,7 @@ from nbautograd._engine.compiler.interception import Handler, Interceptions
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.amp.policies import POLICIES, functions, inplace_methods
-from nbautograd.errors import kind_of
+from nbautograd.errors import kind_of, warn
 
 __all__ = [
     "autocast_decrement_nesting",
@@ -396,7 +395,7 @@ def autocast_decrement_nesting() -> int:
 
 
 def _deprecated(name: str, instead: str) -> None:
-    warnings.warn(f"torch.{name} is deprecated. Please use torch.{instead} instead.", DeprecationWarning, stacklevel=3)
+    warn(f"torch.{name} is deprecated. Please use torch.{instead} instead.", DeprecationWarning)
 
 
 def is_autocast_cpu_enabled() -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -20,7 +19,7 @@ from nbautograd._engine.core.tensor import Tensor, new
 from nbautograd._engine.fusion.lazy_gradient import LazyGradient, materialize
 from nbautograd._engine.ops.creation.creation import empty_like
 from nbautograd.autograd.hooks import as_tensor, name_of
-from nbautograd.errors import AutogradError
+from nbautograd.errors import AutogradError, warn
 
 __all__ = ["finish", "visit", "warn_of_cycle"]
 
@@ -134,12 +133,10 @@ def warn_of_cycle() -> None:
     global _warned
     if not _warned or is_warn_always_enabled():
         _warned = True
-        warnings.warn(
+        warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
             "gradient, whose graph leads back to it: the memory stays until the garbage collector finds the cycle. "
-            "Use autograd.grad(..., create_graph=True), which creates none, or set .grad to None after use.",
-            UserWarning,
-            stacklevel=5,
+            "Use autograd.grad(..., create_graph=True), which creates none, or set .grad to None after use."
         )
 
 

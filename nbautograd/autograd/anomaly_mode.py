@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,6 +13,7 @@ from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.grad_mode import boolean
 from nbautograd._engine.core.node import Node
 from nbautograd._engine.core.sparse import stored
+from nbautograd.errors import warn
 
 __all__ = ["check", "detect_anomaly", "mode", "set_detect_anomaly", "watching"]
 
@@ -92,7 +92,7 @@ def watching(node: Node) -> Iterator[None]:
     except Exception as error:
         for part in () if mode.check_forward and hasattr(error, "bad") else _forward_calls(node):  # that says it itself
             try:
-                warnings.warn(part, UserWarning, stacklevel=2)
+                warn(part.rstrip())
             except UserWarning as warning:  # warnings are errors, but the error of the graph takes precedence
                 print(f"{type(warning).__name__}: {warning}", file=sys.stderr)
         raise
@@ -204,11 +204,9 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
         self.check_nan = check_nan
         self._wanted = _asked(check_nan, check_forward, inf)
         self._before = _state()
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled "
-            "for debugging.",
-            UserWarning,
-            stacklevel=2,
+            "for debugging."
         )
 
     def __enter__(self) -> None:

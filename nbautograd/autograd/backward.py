@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.autograd import engine
 from nbautograd.autograd.hooks import as_tensor
 from nbautograd.autograd.topology import reachable
-from nbautograd.errors import AutogradError, NoGraphError, NonScalarError, ShapeError, is_pytorchs, kind_of
+from nbautograd.errors import AutogradError, NoGraphError, NonScalarError, ShapeError, is_pytorchs, kind_of, warn
 
 __all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad", "key_of"]
 
@@ -96,7 +95,7 @@ def backward(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to backward(); "
                 "use only `grad_tensors`."
             )
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         grad_tensors = grad_variables
     retain = create_graph if retain_graph is None else retain_graph
     roots = _roots(_sequence(tensors), grad_tensors, "backward()")
@@ -153,11 +152,10 @@ def grad(
     (tensor([2.]),)
     """
     if not only_inputs:
-        warnings.warn(
+        warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
             "other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(

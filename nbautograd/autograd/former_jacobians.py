@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,16 +9,16 @@ import numpy as np
 
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd.jacobians import Point, as_tuple
+from nbautograd.errors import warn
 
 __all__ = ["get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input"]
 
 
 def _former(name: str, grad_out: float) -> None:
-    warnings.warn(
+    warn(
         f"{name} was part of PyTorch's private API and not meant to be exposed: use gradcheck(), or "
         "autograd.functional.jacobian()",
         FutureWarning,
-        stacklevel=3,
     )
     if grad_out != 1.0:
         raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")

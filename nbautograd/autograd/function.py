@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,7 @@ from nbautograd._engine.ops._internal import cast, sum_to
 from nbautograd._names.docstrings.methods import describe_methods
 from nbautograd.autograd import function_jvp, function_outputs, saved_tensors as saving, tangents
 from nbautograd.autograd.function_ctx import FunctionCtx
-from nbautograd.errors import AutogradError, kind_of
+from nbautograd.errors import AutogradError, kind_of, warn
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 
@@ -86,7 +85,7 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def saved_variables(self) -> Any:
         """The former name of ``saved_tensors``."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     def _unpacked(self, position: int, saved: _Saved) -> Tensor:
@@ -316,12 +315,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     register_hook, register_prehook = Node.register_hook, Node.register_prehook
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
             f"invoke them on the class itself: {type(self).__name__}.apply(...). Arguments of __init__ "
             "can be passed to forward() as an argument.",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:

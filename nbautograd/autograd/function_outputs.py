@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NoReturn
 
 from nbautograd._engine.arrays import backend, dtypes, version_counter
@@ -14,7 +13,7 @@ from nbautograd._engine.core.node import LEAF, Node, OutputEdge
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.core.views import CUSTOM, SEVERAL, DualView, rebase_history, record_unrecorded_write
 from nbautograd.autograd.tangents import suspended
-from nbautograd.errors import AutogradError, InplaceError
+from nbautograd.errors import AutogradError, InplaceError, warn
 
 __all__ = ["ErrorNode", "check_dirty", "check_kind", "check_saved", "connect", "record", "refuse_in_transforms"]
 
@@ -82,11 +81,9 @@ def record(node: Any, args: tuple[Any, ...], tensors: list[Tensor], outputs: lis
     fixed = {id(t) for t in node._non_differentiable}
     for tensor in node._dirty:
         if id(tensor) not in before:
-            warnings.warn(
+            warn(
                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
-                f"should be passed to ctx.mark_dirty(), and {node.name()} passes another.",
-                UserWarning,
-                stacklevel=4,
+                f"should be passed to ctx.mark_dirty(), and {node.name()} passes another."
             )
         elif id(tensor) not in fixed:
             if tensor._view is not None and len(outputs) > 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._names import lazy
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.jacobians import GradcheckError, Point, as_tuple, tensors_of
+from nbautograd.errors import warn
 
 if TYPE_CHECKING:
     from nbautograd.autograd.former_jacobians import (
@@ -121,12 +121,10 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
     for i in checked:
         x = inputs[i]
         if x._a.dtype not in (np.float64, np.complex128):
-            warnings.warn(
+            warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
                 f"will likely fail if all the inputs are not of double precision floating point or complex (it is "
-                f"{x.dtype!r}).",
-                UserWarning,
-                stacklevel=3,
+                f"{x.dtype!r})."
             )
         if any(stride == 0 and size > 1 for stride, size in zip(x._a.strides, x._a.shape, strict=True)):
             raise RuntimeError(

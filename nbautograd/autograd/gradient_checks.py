@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +14,7 @@ from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.jacobians import Array, GradcheckError, Point, fetched, reals
 from nbautograd.autograd.undefined_gradients import grad_of_undefined
+from nbautograd.errors import warn
 
 __all__ = ["Check"]
 
@@ -192,13 +192,13 @@ class Check:
             try:
                 gradients = grad_of_undefined(self.point.again(), missing, self.point.variables)
             except RuntimeError as error:
-                warnings.warn(UNDEFINED, UserWarning, stacklevel=3)
+                warn(UNDEFINED)
                 raise GradcheckError(
                     f"Expected backward function to handle undefined output grads, but it raised: {error}"
                 ) from error
             for i, d in zip(self.point.positions, gradients, strict=True):
                 if d is not None and bool((d != 0).any()):
-                    warnings.warn(UNDEFINED, UserWarning, stacklevel=3)
+                    warn(UNDEFINED)
                     raise GradcheckError(
                         "Expected all input grads to be undefined or zero when all output grads are undefined or "
                         f"zero, but that of input {i} is not."

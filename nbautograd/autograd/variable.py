@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import kind_of
+from nbautograd.errors import kind_of, warn
 
 __all__ = ["Variable"]
 
@@ -36,11 +35,7 @@ class Variable(metaclass=_VariableType):
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         """Return the leaf, which is a tensor."""
         if volatile:
-            warnings.warn(
-                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
             if requires_grad:
                 raise ValueError("Variable can't be volatile and require_grad at the same time!")
         if data is not None and not isinstance(data, Tensor):

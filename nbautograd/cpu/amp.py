@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-
 from nbautograd._engine.arrays.dtypes import bfloat16, dtype as dtype_class
 from nbautograd._names import absent
 from nbautograd.amp.autocast_mode import autocast as _autocast
 from nbautograd.amp.grad_scaler import GradScaler as _GradScaler
+from nbautograd.errors import warn
 
 __all__ = ["GradScaler", "autocast"]
 
 
 def _deprecated(name: str, instead: str) -> None:
-    warnings.warn(
+    warn(
         f"`torch.cpu.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

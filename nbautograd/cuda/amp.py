@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from nbautograd._engine.arrays.dtypes import dtype as dtype_class, float16
@@ -10,15 +9,15 @@ from nbautograd._names import absent
 from nbautograd.amp.autocast_mode import autocast as _autocast, custom_bwd as _custom_bwd, custom_fwd as _custom_fwd
 from nbautograd.amp.grad_scaler import GradScaler as _GradScaler
 from nbautograd.cuda.devices import is_available
+from nbautograd.errors import warn
 
 __all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd", "custom_fwd"]
 
 
 def _deprecated(name: str, instead: str) -> None:
-    warnings.warn(
+    warn(
         f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
@@ -13,6 +12,7 @@ from nbautograd._names.docstrings.classes import composed
 from nbautograd.distributions import constraints
 from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.utils import broadcast_all, lazy_property
+from nbautograd.errors import warn
 
 __all__ = ["Distribution"]
 
@@ -95,10 +95,9 @@ class Distribution:
         try:
             declared = self.arg_constraints
         except NotImplementedError:
-            warnings.warn(
+            warn(
                 f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
-                "initialize the distribution with `validate_args=False` to turn off validation.",
-                stacklevel=4,
+                "initialize the distribution with `validate_args=False` to turn off validation."
             )
             return
         for name, constraint in declared.items():
@@ -251,7 +250,7 @@ class Distribution:
         >>> torch.distributions.Normal(0.0, 1.0).sample((3,)).shape
         torch.Size([3])
         """
-        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
+        warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample(Size((n,)))
 
     # -- probabilities -------------------------------------------------------------------------------------------------
@@ -355,10 +354,9 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(
+            warn(
                 f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
-                "distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
+                "distribution with `validate_args=False` to turn off validation."
             )
             return
         if support is None:

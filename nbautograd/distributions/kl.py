@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions.distribution import Distribution
+from nbautograd.errors import warn
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -74,11 +74,10 @@ def _dispatch_kl(type_p: type, type_q: type) -> Divergence | None:
     right_q, right_p = _most_specific([(q, p) for p, q in matches])
     function = _KL_REGISTRY[left_p, left_q]
     if function is not _KL_REGISTRY[right_p, right_q]:
-        warnings.warn(
+        warn(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). "
             f"Please register_kl({left_p.__name__}, {right_q.__name__})",
             RuntimeWarning,
-            stacklevel=3,
         )
     return function
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Beta, Chi2
 from nbautograd.distributions.multivariate_normal import _half_log_det, _one_of, _scale_tril
 from nbautograd.distributions.utils import _Number, broadcast_all, lazy_property, vec_to_tril_matrix
+from nbautograd.errors import warn
 
 __all__ = ["LKJCholesky", "Wishart"]
 
@@ -137,10 +137,7 @@ class Wishart(ExponentialFamily):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event_shape[-1] - 1}.")
         setattr(self, name, param.expand(batch_shape + (-1, -1)))
         if not _is_all_true(self.df >= event_shape[-1]):
-            warnings.warn(
-                "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
-                stacklevel=2,
-            )
+            warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.")
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         self._unbroadcasted_scale_tril = _scale_tril(name, param)
         order = arange(event_shape[-1], dtype=param.dtype, device=param.device)
@@ -228,7 +225,7 @@ class Wishart(ExponentialFamily):
             regular = regular.all(batch) if batch else regular
             if _is_all_true(regular):
                 break
-            warnings.warn("Singular sample detected.", stacklevel=2)
+            warn("Singular sample detected.")
             again = self._bartlett_sampling(shape)
             sample = where(regular.reshape(shape + (1,) * (sample.dim() - len(shape))), sample, again)
         return sample

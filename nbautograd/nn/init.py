@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from nbautograd._engine.ops.linalg.qr import linalg_qr
 from nbautograd._engine.rng.generator import Generator
 from nbautograd._names import absent, docstrings
 from nbautograd._names.docstrings import layers
+from nbautograd.errors import warn
 
 __all__ = [
     "calculate_gain",
@@ -119,11 +119,7 @@ def trunc_normal_(
     if std <= 0:
         raise ValueError(f"trunc_normal_(): std must be positive, got {std}")
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_: the numbers may be distributed otherwise",
-            UserWarning,
-            stacklevel=4,
-        )
+        warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_: the numbers may be distributed otherwise")
     inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2
     if inside > 0.3:
         low, high = (tensor.new_tensor(bound, device="cpu").item() for bound in (a, b))
@@ -247,7 +243,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
 def _kaiming(fill: Callable[[float], Tensor], tensor: Tensor, a: float, mode: str, nonlinearity: str) -> Tensor:
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=4)
+        warn("Initializing zero-element tensors is a no-op")
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
     return fill(calculate_gain(nonlinearity, a) / math.sqrt(fan))
@@ -405,7 +401,7 @@ def _deprecated(name: str) -> Callable[..., Any]:
     function = globals()[name + "_"]
 
     def former(*args: Any, **kwargs: Any) -> Any:
-        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning)
         return function(*args, **kwargs)
 
     former.__name__ = name

@@ -17,16 +17,19 @@ __all__ = ["CyclicLR", "OneCycleLR"]
 class _WithMomentum(LRScheduler):
     """Base of schedules that move the momentum, or Adam's β₁, opposite to the learning rate."""
 
-    def _prepare_momentum(self, optimizer: Optimizer, base: Any, most: Any, begin: bool) -> None:
+    def _prepare_momentum(
+        self, optimizer: Optimizer, base: Any, most: Any, begin: bool
+    ) -> tuple[list[float], list[float]]:
+        """Return the lowest and the highest momentum of each group; begin with the highest."""
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in optimizer.defaults
-        self.max_momentums = per_group("max_momentum", optimizer, most)
-        self.base_momentums = per_group("base_momentum", optimizer, base)
+        lows, highs = per_group("base_momentum", optimizer, base), per_group("max_momentum", optimizer, most)
         if begin:
-            for group, low, high in zip(optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True):
+            for group, low, high in zip(optimizer.param_groups, lows, highs, strict=True):
                 self._set_momentum(group, high)
                 group["max_momentum"], group["base_momentum"] = high, low
+        return lows, highs
 
     def _set_momentum(self, group: Group, value: float) -> None:
         if self.use_beta1:
@@ -90,7 +93,8 @@ class CyclicLR(_WithMomentum):
         self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._prepare_momentum(optimizer, base_momentum, max_momentum, last_epoch == -1)
+            momenta = self._prepare_momentum(optimizer, base_momentum, max_momentum, last_epoch == -1)
+            self.base_momentums, self.max_momentums = momenta
         if last_epoch == -1:
             for group, rate in zip(optimizer.param_groups, base_lrs, strict=True):
                 assign(group, rate)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -15,7 +14,7 @@ from nbautograd._engine.core.hooks import RemovableHandle
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names import absent
 from nbautograd._names.docstrings.classes import composed
-from nbautograd.errors import kind_of
+from nbautograd.errors import kind_of, warn
 
 __all__ = [
     "Optimizer",
@@ -78,7 +77,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                 )
             (_, *args), kwargs = changed
         result = step(self, *args, **kwargs)
-        self._opt_called = True
+        if "_opt_called" in self.__dict__:  # a schedule asks for it
+            self._opt_called = True
         for hook in (*self._optimizer_step_post_hooks.values(), *_post_hooks.values()):
             hook(self, (self, *args), kwargs)
         return result
@@ -114,7 +114,7 @@ class Optimizer:
     _optimizer_state_dict_post_hooks: Hooks
     _optimizer_load_state_dict_pre_hooks: Hooks
     _optimizer_load_state_dict_post_hooks: Hooks
-    _opt_called = False  # for the schedulers' warning
+    _opt_called: bool  # whether it has made a step since its first schedule was created
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -213,10 +213,8 @@ class Optimizer:
         new = {"params": tensors} | ({"param_names": [p[0] for p in named]} if named else {})
         self._check_options(self.defaults | param_group)
         if len(ids) != len(tensors):
-            warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters: each is stepped as often as it occurs",
-                UserWarning,
-                stacklevel=3,
+            warn(
+                "optimizer contains a parameter group with duplicate parameters: each is stepped as often as it occurs"
             )
         param_group.update(new)
         for name, default in self.defaults.items():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names.docstrings.classes import composed
-from nbautograd.errors import kind_of
+from nbautograd.errors import kind_of, warn
 from nbautograd.optim.optimizer import Group, Optimizer
 
 __all__ = ["LRScheduler", "Rate", "State", "assign", "check_optimizer", "current", "own", "per_group", "warn_epoch"]
@@ -84,6 +83,7 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
         self.optimizer = optimizer
+        optimizer.__dict__.setdefault("_opt_called", False)
         for index, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
                 group.setdefault("initial_lr", own(group["lr"]))
@@ -129,23 +129,17 @@ class LRScheduler:
 
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
 
     def step(self, epoch: int | None = None) -> None:
         """Advance to the next epoch, or (deprecated) to the given one.
 
         Warn if the optimizer has not made a step yet: the first learning rate would never be used.
         """
-        if self._step_count == 1 and not self.optimizer._opt_called:
-            warnings.warn(
+        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
+            warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: "
-                "otherwise the first value of the learning rate schedule is skipped.",
-                UserWarning,
-                stacklevel=2,
+                "otherwise the first value of the learning rate schedule is skipped."
             )
         self._step_count += 1
         if epoch is not None:
@@ -169,9 +163,7 @@ class _LRScheduler(LRScheduler):
 
 def warn_epoch() -> None:
     """Warn that the argument ``epoch`` is deprecated."""
-    warnings.warn(
+    warn(
         "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated: the closed form of the "
-        "schedule is used for it. Use `scheduler.step()`.",
-        UserWarning,
-        stacklevel=3,
+        "schedule is used for it. Use `scheduler.step()`."
     )

@@ -48,7 +48,7 @@ FORMER = (
 
 def _type(name: str, kind: dtypes.dtype) -> Callable[..., Tensor]:
     def make(*parts: Any) -> Tensor:
-        warn_once(FORMER, stacklevel=2)
+        warn_once(FORMER)
         sized = len(parts) < 2 or all(isinstance(part, int) for part in parts)
         return (
             sparse_coo_tensor(size=parts[0] if len(parts) == 1 else parts, dtype=kind)

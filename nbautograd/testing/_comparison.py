@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cmath
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -27,6 +26,7 @@ from nbautograd._engine.arrays.dtypes import (
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import as_tensor, tensor
 from nbautograd._engine.ops.elementwise.comparison import isclose
+from nbautograd.errors import warn
 
 __all__ = ["assert_allclose", "assert_close"]
 
@@ -363,11 +363,10 @@ def assert_allclose(
     ...     torch.testing.assert_allclose(torch.ones(2), torch.ones(2) + 1e-6)
     """
     __tracebackhide__ = True
-    warnings.warn(
+    warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "
         "Please use `torch.testing.assert_close()` instead.",
         FutureWarning,
-        stacklevel=2,
     )
     if not isinstance(actual, Tensor):
         actual = tensor(actual)

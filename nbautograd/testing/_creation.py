@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import empty
 from nbautograd._engine.ops.creation.random import randint
 from nbautograd._engine.ops.elementwise.complex import view_as_real
+from nbautograd.errors import warn
 
 __all__ = ["make_tensor"]
 
@@ -96,11 +96,10 @@ def _limits(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple
     if math.isnan(low) or math.isnan(high):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
     if low == high and (dtype.is_floating_point or dtype.is_complex):
-        warnings.warn(
+        warn(
             "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
             "and will be removed in 2.3. Use `torch.full(...)` instead.",
             FutureWarning,
-            stacklevel=3,
         )
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -27,6 +26,7 @@ from nbautograd._engine.core.pytree import (
 )
 from nbautograd._names import absent
 from nbautograd._names.docstrings import describe_all, trees
+from nbautograd.errors import warn
 from nbautograd.utils._treepaths import GetAttrKey, KeyPath, MappingKey, SequenceKey, key_get, keystr, with_keys
 from nbautograd.utils._treespec import (
     Written,
@@ -324,11 +324,10 @@ def _register_pytree_node(
     **options: Any,
 ) -> None:
     """Call ``register_pytree_node``, replacing an earlier registration; deprecated name."""
-    warnings.warn(
+    warn(
         "`torch.utils._pytree._register_pytree_node` is deprecated. "
         "Please use `torch.utils._pytree.register_pytree_node` instead.",
         FutureWarning,
-        stacklevel=2,
     )
     _deregister_pytree_node(cls)
     register_pytree_node(cls, flatten_fn, unflatten_fn, **options)

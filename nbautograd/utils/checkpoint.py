@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -18,7 +17,7 @@ from nbautograd.autograd import engine
 from nbautograd.autograd.backward import backward
 from nbautograd.autograd.function import Function
 from nbautograd.autograd.saved_tensors import saved_tensors_hooks
-from nbautograd.errors import AutogradError
+from nbautograd.errors import AutogradError, warn
 
 __all__ = [
     "CheckpointError",
@@ -61,7 +60,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn if no tensor among the arguments requires a gradient."""
     if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
@@ -108,11 +107,9 @@ def checkpoint(
     tensor([  5.4366, 218.3926])
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False is "
-            "recommended; the default is True for now.",
-            UserWarning,
-            stacklevel=2,
+            "recommended; the default is True for now."
         )
         use_reentrant = True
     if debug:
@@ -125,7 +122,7 @@ def checkpoint(
         if context_fn is not noop_context_fn:
             raise ValueError("Passing `context_fn` is only supported when use_reentrant=False.")
         if is_grad_enabled() and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+            warn("None of the inputs have requires_grad=True. Gradients will be None")
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     stop = _early_stop.get()
     return _Recomputation(
@@ -155,11 +152,9 @@ def checkpoint_sequential(
     tensor([0.9168], grad_fn=<CosBackward0>)
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
-            "use_reentrant=False is recommended; the default is True for now.",
-            UserWarning,
-            stacklevel=2,
+            "use_reentrant=False is recommended; the default is True for now."
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)

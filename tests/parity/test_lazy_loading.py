@@ -110,8 +110,8 @@ except AttributeError as error:
     print(error)
 """
     assert fresh(code) == (
-        "module 'nbautograd' has no attribute 'nothing_of_the_kind': it is not part of nbautograd, and PyTorch has no "
-        "torch.nothing_of_the_kind"
+        "module 'nbautograd' has no attribute 'nothing_of_the_kind': it is not part of nbautograd, and PyTorch "
+        "documents no torch.nothing_of_the_kind"
     )
 
 

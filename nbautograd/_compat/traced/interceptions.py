@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +20,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.core.tensor_conversions import TensorConversions
 from nbautograd.autograd import engine
 from nbautograd.autograd.function import Function
+from nbautograd.errors import warn
 
 __all__ = ["TracerWarning", "is_tracing", "recording"]
 
@@ -65,7 +65,7 @@ def _conversion(what: str) -> Any:
                 f"Converting a tensor to a {what} might cause the trace to be incorrect: what Python does with the "
                 "value is not recorded, so the trace does for every input what it does for this one."
             )
-            warnings.warn(message, TracerWarning, stacklevel=3)
+            warn(message, TracerWarning)
             with recorder.paused():
                 return plain(*args, **kwargs)
         return plain(*args, **kwargs)
@@ -87,7 +87,7 @@ def _constant(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         like = args[:1] if plain.__name__.startswith(("new_", "full_")) or plain.__name__ == "make" else ()
         for leaf in leaves:
             if isinstance(leaf, Tensor) and not any(leaf is part for part in like) and recorder.varies(leaf):
-                warnings.warn(_REGISTERED, TracerWarning, stacklevel=3)
+                warn(_REGISTERED, TracerWarning)
                 with recorder.paused():
                     result = plain(*args, **kwargs)
                 recorder.born[id(result)] = (result, True)

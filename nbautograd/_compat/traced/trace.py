@@ -19,7 +19,7 @@ from nbautograd._engine.core import batched, dispatch_mode
 from nbautograd._engine.core.pytree import tree_flatten, tree_map
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.rng import generator
-from nbautograd.errors import TracingError, kind_of
+from nbautograd.errors import TracingError, kind_of, warn
 
 __all__ = ["TracingCheckError", "record", "traced_graph"]
 
@@ -109,7 +109,7 @@ def _check_part(result: Any, strict: bool) -> None:
         )
         if kind == "dict":
             raise RuntimeError(message)
-        warnings.warn(message, TracerWarning, stacklevel=5)
+        warn(message, TracerWarning)
     if not isinstance(result, (tuple, list, dict)):
         raise RuntimeError(
             "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions"
@@ -276,9 +276,8 @@ def _compare(ours: list[Any], theirs: list[Any], tolerance: float, what: str) ->
         if x.dtype.kind == "V":
             x, y = x.astype(np.float32), y.astype(np.float32)
         if x.shape != y.shape or not np.allclose(x, y, tolerance, tolerance, equal_nan=True):
-            warnings.warn(
+            warn(
                 f"Output nr {number}. of the traced function does not match the corresponding output of the {what} "
                 "function. Detailed error:\nTensor-likes are not close!",
                 TracerWarning,
-                stacklevel=6,
             )

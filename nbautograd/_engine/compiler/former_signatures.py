@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from nbautograd._engine.compiler.schema import OpSchema
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd.errors import warn
 
 __all__ = ["call_former"]
 
@@ -34,11 +34,9 @@ def call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: An
     factors = dict(zip(op.former, numbers, strict=False))
     options = ", ".join(f"Number {each} = 1" for each in op.former)
     signature = ", ".join(f"Tensor {each}" for each in op.tensors)
-    warnings.warn(
+    warn(
         f"This overload of {name} is deprecated:\n\t{name}({_described(order, op)})\nConsider using one of the "
-        f"following signatures instead:\n\t{name}({signature}, *, {options})",
-        UserWarning,
-        stacklevel=3,
+        f"following signatures instead:\n\t{name}({signature}, *, {options})"
     )
     keywords = {} if out is None else {"out": out}
     return (op.function if method is None else method)(*tensors, **factors, **keywords)

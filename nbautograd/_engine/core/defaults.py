@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.device import as_device, device, set_default
 from nbautograd._names.docstrings import described
+from nbautograd.errors import warn
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -69,11 +69,7 @@ def set_default_tensor_type(t: Any) -> None:
     kind = dtypes.TENSOR_TYPES.get(name)
     if kind is None:
         raise TypeError(f"invalid type object: set_default_tensor_type() got {t!r}; accepted are {known_types()}")
-    warnings.warn(
-        "torch.set_default_tensor_type() is deprecated: use torch.set_default_dtype() and torch.set_default_device()",
-        UserWarning,
-        stacklevel=2,
-    )
+    warn("torch.set_default_tensor_type() is deprecated: use torch.set_default_dtype() and torch.set_default_device()")
     dtypes.set_default_dtype(kind)
 
 
@@ -96,11 +92,11 @@ def is_warn_always_enabled() -> bool:
 _warned: set[str] = set()
 
 
-def warn_once(message: str, stacklevel: int = 1) -> None:
+def warn_once(message: str) -> None:
     """Warn once per process, or, after ``set_warn_always(True)``, each time, as PyTorch does."""
     if message not in _warned or _warn_always:
         _warned.add(message)
-        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+        warn(message)
 
 
 @described

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Self, TypeVar, overload
 
-from nbautograd.errors import kind_of
+from nbautograd.errors import kind_of, warn
 
 __all__ = [
     "enable_grad",
@@ -109,7 +108,7 @@ def run_in(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.isgeneratorfunction(function):
         return run_generator(mode, function)
     if inspect.isclass(function):
-        warn_of_class(function, 4)
+        warn_of_class(function)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -119,14 +118,13 @@ def run_in(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def warn_of_class(cls: type, stacklevel: int = 3) -> None:
+def warn_of_class(cls: type) -> None:
     """Warn that decorating a class affects only its construction, and turns it into a function."""
-    warnings.warn(
+    warn(
         "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
         f"or methods: {cls.__name__} becomes a function, and its methods run in no other mode. Decorate __init__, or "
         "the methods, instead.",
         FutureWarning,
-        stacklevel=stacklevel,
     )
 
 

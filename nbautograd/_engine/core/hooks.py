@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
+from nbautograd.errors import warn
 
 __all__ = ["Hooks", "LeafHooks", "RemovableHandle", "alive", "warn_of_hooks"]
 
@@ -102,8 +102,7 @@ def warn_of_hooks(hooks: Hooks | None) -> None:
     """Warn that the hooks of a tensor are not pickled or copied with it."""
     for hook in () if hooks is None else hooks.tensor.values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(
+            warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
-                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
-                stacklevel=3,
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning"
             )

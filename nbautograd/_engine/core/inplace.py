@@ -29,6 +29,7 @@ from nbautograd.errors import (
     ShapeError,
     kind_of,
     name_operation,
+    warn,
 )
 
 __all__ = [
@@ -345,15 +346,11 @@ def _record_copy(out: Tensor, result: Tensor) -> Tensor:
 
 
 def _warn_resized(out: Tensor, result: Tensor) -> None:
-    import warnings
-
-    warnings.warn(
+    warn(
         "An output with one or more elements was resized since it had shape "
         f"{list(out._a.shape)}, which does not match "
         f"the required output shape {list(result._a.shape)}. Resize it to zero elements first "
-        "(t.resize_(0)) to reuse it.",
-        UserWarning,
-        stacklevel=4,
+        "(t.resize_(0)) to reuse it."
     )
 
 

@@ -6,7 +6,6 @@ completely before the write, so an overlap is harmless.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, strides
 from nbautograd._engine.core.sparse import SparseTensor
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd.errors import InplaceError
+from nbautograd.errors import InplaceError, warn
 
 __all__ = ["check_operand", "check_operands", "check_overlap", "without_ones", "write_each_once"]
 
@@ -49,11 +48,9 @@ def check_overlap(t: Tensor, what: str) -> None:
         return
     if any(stride == 0 and size > 1 for stride, size in zip(a.strides, a.shape, strict=True)):
         if what in DISCOURAGED:
-            warnings.warn(
+            warn(
                 f"Use of {what} on expanded tensors is deprecated. Please clone() the tensor before performing this "
-                "operation. This also applies to advanced indexing e.g. tensor[indices] = tensor",
-                UserWarning,
-                stacklevel=4,
+                "operation. This also applies to advanced indexing e.g. tensor[indices] = tensor"
             )
             return
         raise InplaceError(

@@ -22,16 +22,23 @@ __all__ = [
     "UNHANDLED",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "asked",
     "disabled_torch_function",
     "handle",
+    "modes",
     "offer",
     "overloaded",
+    "skips",
     "subclasses",
 ]
 
 PACKAGE = __name__.partition(".")[0]
 subclasses: list[weakref.ref[type]] = []
 """The live classes derived from ``Tensor`` outside the package that may override operations."""
+modes: ContextVar[tuple[Any, ...]] = ContextVar("torch_function_modes", default=())
+"""The modes of ``nbautograd.overrides``, the outermost first."""
+skips: ContextVar[Any] = ContextVar("torch_function_skips", default=None)
+"""The function that is not overridden, or None."""
 _off: ContextVar[str] = ContextVar("torch_function_off", default="")
 
 
@@ -91,17 +98,40 @@ def _each(arguments: Iterable[Any]) -> Iterator[Any]:
 
 
 def offer(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the arguments' overriding result of a call; ``UNHANDLED`` if no class overrides."""
-    arguments = overloaded((*args, *kwargs.values()) if kwargs else args)
-    return handle(function, arguments, args, kwargs) if arguments else UNHANDLED
+    """Return the overriding result of a call; ``UNHANDLED`` if no mode and no class overrides."""
+    arguments = asked((*args, *kwargs.values()) if kwargs else args, function)
+    return UNHANDLED if arguments is None else handle(function, arguments, args, kwargs)
+
+
+def asked(values: Iterable[Any], function: Any = None) -> list[Any] | None:
+    """Return the arguments that override a call; None if neither they nor a mode do."""
+    if skips.get() is not None and function in (None, skips.get()):
+        skips.set(function)
+        return None
+    return overloaded(values) or ([] if is_in_mode() else None)
+
+
+def is_in_mode() -> bool:
+    """Return whether a mode overrides operations here."""
+    return bool(modes.get()) and _off.get() != "all"
 
 
 def handle(function: Callable[..., Any], arguments: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Ask the classes of ``arguments``, one after another, for the result of a call.
+    """Ask the innermost mode, which is off meanwhile, and the classes of ``arguments`` for the result of a call.
 
     :raises TypeError: all of them decline.
     """
     kinds = tuple(map(type, arguments))
+    if is_in_mode():
+        *outer, mode = modes.get()
+        token = modes.set((*outer,))
+        try:
+            result = mode.__torch_function__(function, kinds, args, kwargs)
+        finally:
+            modes.reset(token)
+        if result is not NotImplemented:
+            return result
+        kinds = (*kinds, type(mode))
     for argument in arguments:
         result = argument.__torch_function__(function, kinds, args, kwargs)
         if result is not NotImplemented:

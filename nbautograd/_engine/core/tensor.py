@@ -13,7 +13,6 @@ operations' declarations in ``ops/``.
 from __future__ import annotations
 
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -32,7 +31,7 @@ from nbautograd._engine.core.tensor_conversions import TensorConversions
 from nbautograd._engine.core.tensor_kinds import TensorKinds
 from nbautograd._engine.core.tensor_properties import TensorProperties
 from nbautograd._names.docstrings.methods import describe_methods
-from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
+from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of, warn
 
 __all__ = ["Tensor", "array_of", "wrap"]
 
@@ -252,15 +251,13 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def grad(self) -> Tensor | None:
         """The accumulated gradient of backward passes: None before the first, then a tensor of the same shape."""
         if self._grad is None and not self.is_leaf and not self.retains_grad:
-            warnings.warn(
+            warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
                 "gradient flowed through "
                 "here during backward() but is not kept. To keep it, call .retain_grad() on the tensor "
                 "before backward(); "
                 "if this was meant to be a leaf, make sure that the leaf and not something computed from "
-                "it is accessed.",
-                UserWarning,
-                stacklevel=2,
+                "it is accessed."
             )
         return self._grad
 

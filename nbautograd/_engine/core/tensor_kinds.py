@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import types
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,7 +11,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.mapped_file import mapped_file
 from nbautograd._engine.arrays.strides import root
 from nbautograd._engine.core.grad_mode import no_grad
-from nbautograd.errors import SCALAR_TYPES, kind_of
+from nbautograd.errors import SCALAR_TYPES, kind_of, warn
 
 __all__ = ["TensorKinds"]
 
@@ -232,7 +231,7 @@ class TensorKinds:
 
         :raises RuntimeError: the number of elements would change.
         """
-        warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+        warn("non-inplace resize is deprecated")
         shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
         if math.prod(shape) != self.numel():
             lengths, own = ("x".join(map(str, each)) for each in (shape, self.shape))
@@ -250,13 +249,13 @@ class TensorKinds:
         """
         if not hasattr(tensor, "is_sparse"):
             raise TypeError(f"resize_as(): argument 'tensor' (position 1) must be Tensor, not {kind_of(tensor)}")
-        warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+        warn("non-inplace resize_as is deprecated")
         return self.contiguous().view(tensor.shape)
 
 
 def _warn_of_volatile() -> None:
     words = "volatile was removed (Variable.volatile is always False). Use torch.no_grad() instead"
-    warnings.warn(words, UserWarning, stacklevel=3)
+    warn(words)
 
 
 def _map(name: str, target: Any, function: Callable[..., Any], **others: Any) -> Any:

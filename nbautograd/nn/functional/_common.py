@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.indexing.indexing import view_alias
 from nbautograd.autograd import saved_tensors
 from nbautograd.autograd.backward import grad
-from nbautograd.errors import UnsupportedDtypeError, kind_of
+from nbautograd.errors import UnsupportedDtypeError, kind_of, warn
 from nbautograd.nn.parameter import Parameter
 
 __all__ = ["gradients_of_steps", "in_place_or_not", "is_fusible", "legacy_reduction", "reduced", "tuple_of"]
@@ -128,9 +127,5 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     if size_average is None and reduce is None:
         return reduction
     result = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.",
-        UserWarning,
-        stacklevel=3,
-    )
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.")
     return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from nbautograd._engine.arrays import dtypes
@@ -10,7 +9,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.padding import pad
 from nbautograd._engine.ops.signal import conv
-from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.errors import DtypeError, ShapeError, warn
 from nbautograd.nn.functional._common import tuple_of
 
 __all__ = [
@@ -134,11 +133,9 @@ def _named_padding(
         raise RuntimeError(f"{name}(): padding='same' is not supported for strided convolutions")
     totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(total % 2 for total in totals):
-        warnings.warn(
+        warn(
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
-            "input be created",
-            UserWarning,
-            stacklevel=4,
+            "input be created"
         )
         sides: list[int] = []
         for total in reversed(totals):

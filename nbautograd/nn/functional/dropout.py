@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.rng import generator
-from nbautograd.errors import kind_of
+from nbautograd.errors import kind_of, warn
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -147,18 +146,12 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     _check("dropout2d", input, p)
     if input._a.ndim == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
-            "desired: its shape is taken as (n, c, l). dropout1d does the same without this warning.",
-            UserWarning,
-            stacklevel=2,
+            "desired: its shape is taken as (n, c, l). dropout1d does the same without this warning."
         )
     elif input._a.ndim != 4:
-        warnings.warn(
-            f"dropout2d: Received a {input._a.ndim}-D input to dropout2d, which is deprecated: expected (n, c, h, w)",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn(f"dropout2d: Received a {input._a.ndim}-D input to dropout2d, which is deprecated: expected (n, c, h, w)")
     return _dropped(input, p, training, inplace, True)
 
 
@@ -175,11 +168,9 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     _check("dropout3d", input, p)
     if input._a.ndim not in (4, 5):
-        warnings.warn(
+        warn(
             f"dropout3d: Received a {input._a.ndim}-D input to dropout3d, which is deprecated: expected "
-            "(n, c, d, h, w) or (c, d, h, w)",
-            UserWarning,
-            stacklevel=2,
+            "(n, c, d, h, w) or (c, d, h, w)"
         )
     return _unbatched(input, p, training, inplace, 5)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.sparse import sparse_gradient, stored
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.queries import check_tensors
-from nbautograd.errors import DtypeError
+from nbautograd.errors import DtypeError, warn
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -301,7 +300,7 @@ def embedding_bag(
     name = "embedding_bag"
     check_tensors(name, input=input, weight=weight)
     if weight._a.dtype.char in "ilq" and input._a.dtype.kind in dtypes.INEXACT:
-        warnings.warn("embedding_bag(weight, input) is deprecated: the indices come first", UserWarning, stacklevel=2)
+        warn("embedding_bag(weight, input) is deprecated: the indices come first")
         input, weight = weight, input
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.joining import stack_same
-from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.errors import DtypeError, ShapeError, warn
 from nbautograd.nn.functional._common import floating_only
 
 __all__ = ["affine_grid", "grid_sample"]
@@ -247,11 +246,7 @@ def grid_sample(
 
 
 def _warn_corners(name: str) -> None:
-    warnings.warn(
-        f"{name}(): the default of align_corners is False (it was True before PyTorch 1.3.0); give it to be clear.",
-        UserWarning,
-        stacklevel=3,
-    )
+    warn(f"{name}(): the default of align_corners is False (it was True before PyTorch 1.3.0); give it to be clear.")
 
 
 @op(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from nbautograd._engine.ops.elementwise.exp_log import log, log1p, sigmoid
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.elementwise.special import xlogy
 from nbautograd._engine.ops.queries import check_tensors
-from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError
+from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, warn
 from nbautograd.nn.functional._common import (
     check_reduction,
     floating_only,
@@ -232,7 +231,7 @@ def soft_margin_loss(
     check_tensors("soft_margin_loss", input=input, target=target)
     check_reduction(reduction)
     dtype = input.dtype
-    input, target = broadcast_pair("soft_margin_loss", input, target, warn=False)
+    input, target = broadcast_pair("soft_margin_loss", input, target, warns=False)
     floating_only("soft_margin_loss", input)
     check_cast(input.dtype.numpy, dtype.numpy)
     return _soft_margin(input, target, reduction).to(dtype)
@@ -265,11 +264,9 @@ def kl_div(
     if reduction != "batchmean":
         check_reduction(reduction)
     if reduction == "mean" and is_named:
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
-            "only by the batch size, and aligns with the KL div math definition.",
-            UserWarning,
-            stacklevel=2,
+            "only by the batch size, and aligns with the KL div math definition."
         )
     if input._a.dtype.kind == "c" or target._a.dtype.kind == "c":
         raise DtypeError("kl_div: Complex inputs not supported.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from nbautograd._engine.ops.elementwise.arithmetic import abs, sgn
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.variance import squared_difference
-from nbautograd.errors import DtypeError, kind_of
+from nbautograd.errors import DtypeError, kind_of, warn
 from nbautograd.nn.functional._common import check_reduction, floating_only, legacy_reduction, reduced
 
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
@@ -46,16 +45,14 @@ def weighted(x: Any, weight: Any) -> Any:
     return x if weight is None else x * weight
 
 
-def broadcast_pair(name: str, input: Tensor, target: Tensor, warn: bool = True) -> tuple[Tensor, Tensor]:
+def broadcast_pair(name: str, input: Tensor, target: Tensor, warns: bool = True) -> tuple[Tensor, Tensor]:
     """Return both sides in one shape and one dtype."""
     check_tensors(name, input=input, target=target)
     if input._a.shape != target._a.shape:
-        if warn:
-            warnings.warn(
+        if warns:
+            warn(
                 f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-                "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-                UserWarning,
-                stacklevel=3,
+                "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
             )
         shape = joint_shape(name, input, target)
         input, target = input.expand(*shape), target.expand(*shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from nbautograd._engine.ops.elementwise.exp_log import rsqrt
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.reduction import mean_over
 from nbautograd._engine.ops.shape.padding import pad
-from nbautograd.errors import SCALAR_TYPES, DtypeError, UnsupportedDtypeError
+from nbautograd.errors import SCALAR_TYPES, DtypeError, UnsupportedDtypeError, warn
 from nbautograd.nn.functional._common import floating_only, without_derivative
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
 
@@ -459,7 +458,7 @@ def rms_norm(
         raise UnsupportedDtypeError("rms_norm", input.dtype, "fc")
     if weight is not None and weight.dtype is not input.dtype and not input.is_complex():
         kinds = f"{SCALAR_TYPES[input.dtype.name]} and {SCALAR_TYPES[weight.dtype.name]}"
-        warnings.warn(f"rms_norm(): Mismatch dtype between input and weight: {kinds}", UserWarning, stacklevel=3)
+        warn(f"rms_norm(): Mismatch dtype between input and weight: {kinds}")
     if weight is not None and input._a.dtype.itemsize == 2 and weight._a.dtype == np.float32:
         return rms_norm(input.to(dtypes.float32), shape, weight, eps).to(input.dtype)
     if eps is None:

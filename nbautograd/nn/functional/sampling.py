@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.signal.interpolate import Array, WeightTable, declare
-from nbautograd.errors import ShapeError, UnsupportedDtypeError, kind_of
+from nbautograd.errors import ShapeError, UnsupportedDtypeError, kind_of, warn
 from nbautograd.nn.functional.adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = [
@@ -249,9 +248,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 def _warn_former(name: str) -> None:
-    warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=3
-    )
+    warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
 # -- channels and space ----------------------------------------------------------------------------------------------

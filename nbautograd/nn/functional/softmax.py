@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
-
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.softmax import log_softmax_over, refuse_integers, softmax_over
 from nbautograd._engine.rng import generator
+from nbautograd.errors import warn
 
 __all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]
 
 
 def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
     if dim is None:
-        warnings.warn(
+        warn(
             f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-            "argument.",
-            UserWarning,
-            stacklevel=3,
+            "argument."
         )
         return 0 if ndim in (0, 1, 3) else 1
     return dim

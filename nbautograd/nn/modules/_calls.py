@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from nbautograd._engine.core.hooks import RemovableHandle
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import zeros
 from nbautograd.autograd.function import Function
+from nbautograd.errors import warn
 
 __all__ = [
     "Calls",
@@ -134,11 +134,9 @@ class _BackwardHooks:
                 grad_outputs = _checked("Backward pre hook", replacement, count)
         self.grad_outputs = grad_outputs
         if self.inputs is None and self.hooks:  # no input requires a gradient, so there is no node
-            warnings.warn(
+            warn(
                 "Full backward hook is firing when gradients are computed with respect to module outputs, since no "
-                "inputs require gradients",
-                UserWarning,
-                stacklevel=2,
+                "inputs require gradients"
             )
             for hook in self.hooks:
                 if hook(self.module, (None,) * self.arguments, grad_outputs) is not None:
@@ -202,11 +200,10 @@ def _hook_last_node(module: Any, hooks: list[Hook], args: tuple[Any, ...], resul
     elif {each.grad_fn for each in args} != {edge for edge, _ in node.next_functions}:
         when = "when the forward contains multiple autograd Nodes"
     if when:
-        warnings.warn(
+        warn(
             f"Using a non-full backward hook {when} is deprecated: it misses some gradients. Please use "
             "register_full_backward_hook.",
             FutureWarning,
-            stacklevel=4,
         )
 
 
@@ -278,11 +275,9 @@ class Calls:
                 if isinstance(result, (Tensor, tuple)):
                     result = watcher.watch_outputs(result)
                 else:
-                    warnings.warn(
+                    warn(
                         "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                        f"{type(module).__name__} returned {type(result)}",
-                        UserWarning,
-                        stacklevel=3,
+                        f"{type(module).__name__} returned {type(result)}"
                     )
             if at_last_node:
                 _hook_last_node(module, at_last_node, args, result)
@@ -294,11 +289,9 @@ class Calls:
                 try:
                     hooks.call(number, module, args, kwargs, result)
                 except Exception as error:
-                    warnings.warn(
+                    warn(
                         "a module forward hook with always_call=True raised an exception, which is silenced as forward "
-                        f"had raised another one: {error}",
-                        UserWarning,
-                        stacklevel=3,
+                        f"had raised another one: {error}"
                     )
             raise
 

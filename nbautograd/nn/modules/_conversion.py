@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -11,7 +10,7 @@ from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.swapping import swap_tensors
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import kind_of
+from nbautograd.errors import kind_of, warn
 from nbautograd.nn.parameter import Parameter
 
 __all__ = ["Conversion"]
@@ -100,11 +99,7 @@ class Conversion:
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind!r}"
             )
         if kind is not None and kind.is_complex:
-            warnings.warn(
-                "Complex modules are a new feature in PyTorch: not every layer works with complex parameters",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn("Complex modules are a new feature in PyTorch: not every layer works with complex parameters")
         target = None if place is None else as_device(place)
         wide = options.get("memory_format")
 

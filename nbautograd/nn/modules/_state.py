@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.hooks import RemovableHandle
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import kind_of
+from nbautograd.errors import kind_of, warn
 from nbautograd.nn.parameter import Parameter, is_lazy
 
 __all__ = ["State"]
@@ -246,11 +245,9 @@ class State:
             setattr(self, name, loaded)
             return None
         if own.is_meta and not loaded.is_meta:
-            warnings.warn(
+            warn(
                 f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
-                "model, which is a no-op. Pass assign=True to use the tensors of the checkpoint themselves",
-                UserWarning,
-                stacklevel=2,
+                "model, which is a no-op. Pass assign=True to use the tensors of the checkpoint themselves"
             )
         with no_grad():
             before = own.detach().clone()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import empty
+from nbautograd.errors import warn
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.init import constant_
 from nbautograd.nn.modules._options import Layer
@@ -108,9 +108,7 @@ class Hardtanh(Layer, function=F.hardtanh, show="min_val max_val", unused="min_v
         for former, name in (("min_value", "min_val"), ("max_value", "max_val")):
             value = options.pop(former)
             if value is not None:
-                warnings.warn(
-                    f"keyword argument `{former}` is deprecated and renamed to `{name}`", FutureWarning, stacklevel=4
-                )
+                warn(f"keyword argument `{former}` is deprecated and renamed to `{name}`", FutureWarning)
                 options[name] = value
         if not options["max_val"] > options["min_val"]:
             raise AssertionError(

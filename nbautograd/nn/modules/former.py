@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.joining import stack
+from nbautograd.errors import warn
 from nbautograd.nn.modules.loss import NLLLoss
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.modules.normalization import _BatchNorm
@@ -26,11 +26,10 @@ class Container(Module):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
-        warnings.warn(
+        warn(
             "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that "
             "instead.",
             FutureWarning,
-            stacklevel=2,
         )
         for name, module in kwargs.items():
             self.add_module(name, module)
@@ -55,11 +54,10 @@ class NLLLoss2d(NLLLoss):
         reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
-        warnings.warn(
+        warn(
             "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
             "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import zeros
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.joining import cat, stack
+from nbautograd.errors import warn
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.functional.fused_recurrent import Weights, fused, is_fused
 from nbautograd.nn.functional.recurrent import STEPS, State, Step, run
@@ -64,11 +64,7 @@ class RNNBase(Module):
                 f"got {dropout!r}"
             )
         if dropout > 0 and num_layers == 1:
-            warnings.warn(
-                f"dropout={dropout} is applied between recurrent layers, so it needs num_layers greater than 1",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn(f"dropout={dropout} is applied between recurrent layers, so it needs num_layers greater than 1")
         _check_flags(bias=bias, batch_first=batch_first)
         _check_sizes(input_size, hidden_size, num_layers, proj_size)
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers

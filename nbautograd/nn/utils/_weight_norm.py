@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.reduction.norms import linalg_vector_norm
+from nbautograd.errors import warn
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter, is_lazy
 
@@ -35,10 +35,9 @@ class WeightNorm:
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
         """Add the two parameters and the hook to a module."""
-        warnings.warn(
+        warn(
             "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
             FutureWarning,
-            stacklevel=3,
         )
         hooks = module._forward_pre_hooks.values()
         if any(isinstance(hook, WeightNorm) and hook.name == name for hook in hooks):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
 from nbautograd._engine.core.grad_mode import no_grad
@@ -10,6 +9,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import tensor
 from nbautograd._engine.ops.reduction.norms import linalg_vector_norm
 from nbautograd._engine.ops.shape.joining import stack
+from nbautograd.errors import warn
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -117,10 +117,9 @@ def clip_grad_norm(
     ...     torch.nn.utils.clip_grad_norm([x], 1.0)
     tensor(10.)
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.compiler.op import op
+from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.ops.creation.creation import full
 from nbautograd._engine.ops.creation.from_data import as_tensor, tensor
+from nbautograd._engine.ops.indexing.indexing import Key, index_back  # noqa: F401  a formula names it
 from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.errors import kind_of
 
@@ -107,40 +110,64 @@ def pack_padded_sequence(
     :param input: shape (length, batch, ...), or (batch, length, ...) if ``batch_first``.
     :param lengths: the length of each, a list or a tensor on the CPU.
     :param enforce_sorted: whether the sequences must be sorted, longest first.
-    :raises RuntimeError: a length is not positive, the lengths are not sorted, or their number is wrong.
+    :raises RuntimeError: a length is not positive, the lengths are not sorted, their number is wrong, or the input is
+        empty.
 
     >>> import nbautograd as torch
     >>> pack_padded_sequence(torch.tensor([[1., 2.], [3., 0.]]), [2, 1]).data
     tensor([1., 2., 3.])
     """
-    counts = np.asarray(lengths.tolist() if isinstance(lengths, Tensor) else lengths, np.int64)
     order = None
     if not enforce_sorted:
-        order = as_tensor(lengths).argsort(descending=True)
-        input = input.index_select(0 if batch_first else 1, order)
-        counts = counts[np.asarray(order.tolist())]
-    if batch_first:
-        input = input.transpose(0, 1)
-    if counts.shape != (input.shape[1],):
-        raise RuntimeError(f"Expected `len(lengths)` to be batch_size {input.shape[1]}, but got {counts.size}")
-    if (counts <= 0).any():
-        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' <= 0")
+        lengths = as_tensor(lengths)
+        order = lengths.argsort(descending=True)
+        input, lengths = input.index_select(0 if batch_first else 1, order), lengths[order]
+    counts = np.asarray(lengths.tolist() if isinstance(lengths, Tensor) else lengths, np.int64)
+    _check_lengths(input, counts, batch_first)
+    there = np.arange(counts[0])[:, None] < counts
+    times, sequences = _indices(there)
+    data = _pack(input, (sequences, times) if batch_first else (times, sequences))
+    return PackedSequence(data, tensor(there.sum(1).tolist(), dtype=dtypes.int64), order)
+
+
+@op(node="PackPaddedSequenceBackward0", symbol="pack", method=False, input="index_back(g, input.shape, key)")
+def _pack(input: Tensor, key: Key) -> Tensor:
+    """Return the elements at two arrays of indices."""
+    return input[tuple(array_of(item) for item in key)]
+
+
+def _check_lengths(input: Tensor, counts: np.ndarray[Any, Any], batch_first: bool) -> None:
+    """Check that the lengths fit a padded batch, longest first.
+
+    :raises IndexError: the batch has one dimension.
+    :raises RuntimeError: a length is not positive, they are not sorted, or their number is wrong.
+    """
+    shape = input.shape
+    length, batch = shape[dimension(int(batch_first), len(shape))], shape[dimension(int(not batch_first), len(shape))]
+    if counts.ndim != 1:
+        raise RuntimeError(f"'lengths' argument should be a 1D int64 tensor or a list, but got {counts.ndim}D")
+    if not input.numel():
+        raise RuntimeError(f"Cannot pack empty tensors: the shape of the input is {tuple(input.shape)}")
+    if len(counts) != batch:
+        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size {batch}, but got {len(counts)}")
+    if counts[-1] <= 0:
+        raise RuntimeError(
+            f"Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0: "
+            f"{counts[-1]}"
+        )
     if (np.diff(counts) > 0).any():
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True; pass "
             "enforce_sorted=False to have the sequences sorted"
         )
-    if counts[0] > input.shape[0]:
-        raise RuntimeError(f"Expected lengths of at most {input.shape[0]}, the padded length, but got {counts[0]}")
-    there = np.arange(counts[0])[:, None] < counts
-    data = input[_indices(there)]
-    return PackedSequence(data, tensor(there.sum(1).tolist(), dtype=dtypes.int64), order)
+    if counts[0] > length:
+        raise RuntimeError(f"Expected lengths of at most {length}, the padded length, but got {counts[0]}")
 
 
 def _indices(there: np.ndarray[Any, Any]) -> tuple[Tensor, Tensor]:
     """Return the time steps and the sequence numbers of all elements, as two index tensors."""
-    places, sequences = np.nonzero(there)
-    return tensor(places), tensor(sequences)
+    times, sequences = np.nonzero(there)
+    return tensor(times), tensor(sequences)
 
 
 def pad_packed_sequence(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from nbautograd.errors import warn
 from nbautograd.nn.modules.functional_call import functional_call as _functional_call
 from nbautograd.nn.modules.module import Module
 
@@ -21,10 +21,9 @@ def functional_call(
     strict: bool = False,
 ) -> Any:
     """Deprecated: use :func:`torch.func.functional_call`."""
-    warnings.warn(
+    warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
         "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
         FutureWarning,
-        stacklevel=2,
     )
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)

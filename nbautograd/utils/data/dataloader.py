@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import sys
 import time
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -18,6 +17,7 @@ from typing import Any, NoReturn
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.rng.generator import Generator
 from nbautograd._names.docstrings.classes import composed
+from nbautograd.errors import warn
 from nbautograd.utils.data.collate import default_collate, default_convert
 from nbautograd.utils.data.dataset import IterableDataset
 from nbautograd.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
@@ -172,11 +172,9 @@ class DataLoader:
         """Warn if there are more workers than processors."""
         most = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if self.num_workers > most:
-            warnings.warn(
+            warn(
                 f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
-                f"of worker in current system is {most}: more may make it slow.",
-                UserWarning,
-                stacklevel=3,
+                f"of worker in current system is {most}: more may make it slow."
             )
 
     @property
@@ -185,20 +183,16 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory:
-            warnings.warn(
+            warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
-                "used.",
-                UserWarning,
-                stacklevel=2,
+                "used."
             )
         if self.num_workers == 0:
             return _Here(self)
         if sys.platform in WITHOUT_PROCESSES:
-            warnings.warn(
+            warn(
                 f"This DataLoader asks for {self.num_workers} worker processes, and WebAssembly has none: batches are "
-                "fetched in this process.",
-                UserWarning,
-                stacklevel=2,
+                "fetched in this process."
             )
             return _Here(self)
         self.check_worker_number_rationality()
@@ -274,11 +268,9 @@ class _Batches:
         self.fetched += 1
         told = self.loader._told_length
         if told is not None and self.fetched > told:
-            warnings.warn(
+            warn(
                 f"Length of IterableDataset {self.loader.dataset} was reported to be {told} (when accessing "
-                f"len(dataloader)), but {self.fetched} samples have been fetched.",
-                UserWarning,
-                stacklevel=2,
+                f"len(dataloader)), but {self.fetched} samples have been fetched."
             )
         return batch
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -13,6 +12,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.random import randperm
 from nbautograd._engine.rng.generator import Generator
 from nbautograd._names.docstrings.classes import composed
+from nbautograd.errors import warn
 
 __all__ = [
     "ChainDataset",
@@ -270,11 +270,7 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | 
             sizes[i % len(sizes)] += 1
         for index, size in enumerate(sizes):
             if size == 0:
-                warnings.warn(
-                    f"Length of split at index {index} is 0. This might result in an empty dataset.",
-                    UserWarning,
-                    stacklevel=2,
-                )
+                warn(f"Length of split at index {index} is 0. This might result in an empty dataset.")
     else:
         sizes = list(lengths)  # type: ignore[arg-type]
     if sum(sizes) != count:

@@ -64,6 +64,7 @@ OTHERS = [
     case("clamp by a low tensor", lambda T, x, y: x.clamp(min=y), (2, 3), (3,)),
     case("clamp by a high tensor", lambda T, x, y: x.clamp(max=y), (2, 3), (3,)),
     case("triangular_solve", lambda T, a, b: T.triangular_solve(b, a)[0] + b * b, (3, 3), (3, 2)),
+    case("pack", lambda T, x: T.nn.utils.rnn.pack_padded_sequence(x * x, [3, 1]).data, (3, 2)),
 ]
 CASES = [*SHARED, *OTHERS, attention(), *sliced(), layer("RNN_TANH", 1), layer("LSTM", 4), layer("GRU", 3)]
 MUTATIONS = {

@@ -117,7 +117,7 @@ def test_settings_of_the_compiler_for_a_while() -> None:
     assert not config.suppress_errors and not config.verbose
     config.cache_size_limit = 64
     assert torch._dynamo.config.cache_size_limit == 64
-    with pytest.raises(AttributeError, match=r"PyTorch has no torch\._dynamo\.config\.what_nobody_has"):
+    with pytest.raises(AttributeError, match=r"PyTorch documents no torch\._dynamo\.config\.what_nobody_has"):
         _ = config.what_nobody_has
 
 

@@ -56,7 +56,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     kind = input.dtype if kind is None else kind
     target = input.device if place is None else as_device(place)
     if input._a.dtype.kind == "c" and kind.rank in (1, 2) and input._a.size:
-        warn_once("Casting complex values to real discards the imaginary part", stacklevel=3)
+        warn_once("Casting complex values to real discards the imaginary part")
     if kind is not input.dtype or target != input.device or copy:
         ordered = input if wanted is preserve_format else contiguous(input, wanted)  # the cast keeps the order
         result = move(ordered, kind.numpy, target, input.device)

@@ -17,7 +17,7 @@ from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._names.docstrings import described
-from nbautograd.errors import AutogradError, kind_of
+from nbautograd.errors import AutogradError, kind_of, warn
 
 __all__ = ["as_tensor", "from_numpy", "tensor"]
 
@@ -294,13 +294,9 @@ def tensor(
     """
     dtype = check_options("tensor", dtype, None, pin_memory)
     if isinstance(data, Tensor):
-        import warnings
-
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).",
-            UserWarning,
-            stacklevel=2,
+            "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor)."
         )
         if isinstance(data, BatchedTensor):
             return data.detach().to(dtype=data.dtype if dtype is None else dtype).clone()
@@ -359,7 +355,6 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     if not ndarray.flags.writeable:
         warn_once(
             "The given NumPy array is not writable, so writing to the tensor raises an error: copy the array to get a "
-            "writable tensor.",
-            stacklevel=2,
+            "writable tensor."
         )
     return wrap_known(ndarray.view(np.ndarray))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import Device, check_options, finish, number_in
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._names.docstrings import described
+from nbautograd.errors import warn
 
 __all__ = ["arange", "linspace", "logspace", "range"]
 
@@ -231,11 +231,9 @@ def range(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return evenly spaced numbers in [``start``, ``end``], both included; deprecated as in PyTorch: use ``arange``."""
-    warnings.warn(
+    warn(
         "torch.range is deprecated because its end is part of the range, unlike that of Python's range. Instead, use "
-        "torch.arange, which produces values in [start, end).",
-        UserWarning,
-        stacklevel=2,
+        "torch.arange, which produces values in [start, end)."
     )
     dtype = check_options("range", dtype, layout)
     if end is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +25,7 @@ from nbautograd._engine.ops.creation.from_data import number_in, tensor
 from nbautograd._engine.ops.shape.broadcasting import joint_shape
 from nbautograd._engine.ops.shape.shape import unsqueeze, view
 from nbautograd._engine.ops.shape.slicing import select, slice_
-from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of
+from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of, warn
 
 __all__ = [
     "index_put",
@@ -71,11 +70,9 @@ def _as_tuple(key: Any) -> Any:
         and len(key) < 32
         and any(k is None or k is Ellipsis or isinstance(k, several) for k in key)
     ):
-        warnings.warn(
+        warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(key)] instead of "
-            "x[key], or x[torch.tensor(key)] where one index of several dimensions is meant.",
-            UserWarning,
-            stacklevel=3,
+            "x[key], or x[torch.tensor(key)] where one index of several dimensions is meant."
         )
         return tuple(key)
     return key
@@ -96,11 +93,7 @@ def _index_array(item: Any, like: Tensor) -> Any:
         if result.dtype.kind not in "iub":
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {result.dtype}")
         if result.dtype.char == "B":
-            warnings.warn(
-                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-                UserWarning,
-                stacklevel=4,
-            )
+            warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
             result = result.astype(np.bool_)
         if result.dtype.kind == "b" and not result.ndim:
             result = result.reshape((1,))

@@ -16,7 +16,7 @@ from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - a formula names it
 from nbautograd._engine.ops.elementwise.complex import complex as complex_of
-from nbautograd.errors import DtypeError
+from nbautograd.errors import DtypeError, warn
 
 __all__ = ["bincount", "corrcoef", "cov", "histc", "histogram", "histogramdd"]
 
@@ -354,13 +354,7 @@ def cov(
 
 
 def _warn_few() -> None:
-    import warnings
-
-    warnings.warn(
-        "cov(): degrees of freedom is <= 0: the correction is not less than the number of observations",
-        UserWarning,
-        stacklevel=4,
-    )
+    warn("cov(): degrees of freedom is <= 0: the correction is not less than the number of observations")
 
 
 @composite()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from nbautograd._engine.ops._internal import (
     upcast_half,
 )
 from nbautograd._engine.ops.reduction.reduction import Dims
-from nbautograd.errors import DtypeError
+from nbautograd.errors import DtypeError, warn
 
 __all__ = ["std", "std_mean", "var", "var_mean"]
 
@@ -119,11 +118,9 @@ def _spread(
     if input._a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(f"{name}(): std and var only support floating point and complex dtypes, got {input.dtype!r}")
     if count(input._a.shape, dim) <= correction:
-        warnings.warn(
+        warn(
             f"{name}(): degrees of freedom is <= 0: the number of reduced elements is not larger than the correction, "
-            f"{correction}, so the result is nan or inf",
-            UserWarning,
-            stacklevel=4,
+            f"{correction}, so the result is nan or inf"
         )
     return function(input, dim, correction, keepdim)
 

@@ -10,6 +10,7 @@ from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.compiler.op import VIEW, alias, composite, op
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd.errors import warn
 
 __all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"]
 
@@ -128,13 +129,9 @@ def _reversed(self: Tensor) -> Tensor:
 
 
 def _warn_reversed(ndim: int) -> None:
-    import warnings
-
-    warnings.warn(
+    warn(
         f"The use of x.T on tensors of dimension other than 2, here {ndim}, to reverse their shape is deprecated. Use "
-        "x.mT to transpose batches of matrices or x.permute(*range(x.ndim - 1, -1, -1)) to reverse the dimensions.",
-        UserWarning,
-        stacklevel=3,
+        "x.mT to transpose batches of matrices or x.permute(*range(x.ndim - 1, -1, -1)) to reverse the dimensions."
     )
 
 
@@ -150,9 +147,7 @@ def _matrices(t: Tensor, name: str) -> Tensor:
 
 
 def _warn_scalar(what: str) -> None:
-    import warnings
-
-    warnings.warn(f"{what} is deprecated on 0-D tensors. Use x.conj(), or x itself.", UserWarning, stacklevel=4)
+    warn(f"{what} is deprecated on 0-D tensors. Use x.conj(), or x itself.")
 
 
 def _hermitian(self: Tensor) -> Tensor:

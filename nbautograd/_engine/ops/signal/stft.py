@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,7 +20,7 @@ from nbautograd._engine.ops.shape.shape import reshape
 from nbautograd._engine.ops.shape.slicing import narrow
 from nbautograd._engine.ops.shape.transpose import transpose
 from nbautograd._engine.ops.signal.fourier import _fft_c2c, _fft_c2r, _fft_r2c
-from nbautograd.errors import DtypeError, ShapeError, kind_of
+from nbautograd.errors import DtypeError, ShapeError, kind_of, warn
 
 __all__ = ["istft", "stft"]
 
@@ -96,11 +95,9 @@ def _lengths(name: str, n_fft: Any, hop_length: Any, win_length: Any) -> tuple[i
 def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
     """Return the window of ``n`` elements, zero-padded on both sides if it is shorter; ones by default."""
     if window is None:
-        warnings.warn(
+        warn(
             f"{name}(): A window was not provided: a rectangular one is used, whose sharp edges leak into all "
-            "frequencies. Pass window=torch.hann_window(...), or torch.ones(...) for a rectangular one.",
-            UserWarning,
-            stacklevel=4,
+            "frequencies. Pass window=torch.hann_window(...), or torch.ones(...) for a rectangular one."
         )
         window = ones(size, dtype=like.dtype.to_real(), device=like.device)
     elif not isinstance(window, Tensor):
@@ -222,7 +219,7 @@ def stft(
         result = result.squeeze(0)
     if return_complex is None or return_complex:
         return result
-    warnings.warn("stft with return_complex=False is deprecated: use return_complex=True", UserWarning, stacklevel=3)
+    warn("stft with return_complex=False is deprecated: use return_complex=True")
     return view_as_real(result)
 
 
@@ -296,9 +293,5 @@ def istft(
     signal = _overlap_add_normalized(pieces, weights, hop, start, min(stop, whole) - start)
     if stop <= whole:
         return signal
-    warnings.warn(
-        "istft(): The length of signal is shorter than the length parameter: the result is padded with zeros",
-        UserWarning,
-        stacklevel=3,
-    )
+    warn("istft(): The length of signal is shorter than the length parameter: the result is padded with zeros")
     return pad_like(signal, (*signal.shape[:-1], stop - start))
