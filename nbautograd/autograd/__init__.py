@@ -11,7 +11,7 @@ from nbautograd._engine.core.grad_mode import (
     set_multithreading_enabled,
 )
 from nbautograd._names import lazy
-from nbautograd.autograd import anomaly_mode, forward_ad, saved_tensors  # noqa: F401 - it gives Node its methods
+from nbautograd.autograd import anomaly_mode, saved_tensors  # noqa: F401 - it gives Node its methods
 from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from nbautograd.autograd.backward import ImperativeEngine, backward, grad
 from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
@@ -20,7 +20,7 @@ from nbautograd.autograd.saved_tensors import SavedTensor
 from nbautograd.autograd.variable import Variable
 
 if TYPE_CHECKING:
-    from nbautograd.autograd import function, functional, graph, profiler
+    from nbautograd.autograd import forward_ad, function, functional, graph, profiler
     from nbautograd.autograd.function import Function
 
 __all__ = [
@@ -52,6 +52,7 @@ Variable._execution_engine = ImperativeEngine()
 
 LATE = {
     "Function": "function",
+    "forward_ad": "forward_ad",
     "function": "function",
     "functional": "functional",
     "graph": "graph",

@@ -14,6 +14,7 @@ from nbautograd._engine.core import dispatch_mode, inplace
 from nbautograd._engine.core.batched import BatchedTensor, batched
 from nbautograd._engine.core.overlap import check_overlap
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor_properties import TensorProperties
 from nbautograd._names import absent
 from nbautograd.autograd import jvp, tangents
 from nbautograd.autograd.tangents import has_tangent, levels, set_tangent, tangent_of, visible
@@ -267,4 +268,5 @@ def _level(number: int, what: str) -> tangents.Level:
 
 # -- methods -----------------------------------------------------------------------------------------------------------
 
-Tensor._tangent, Tensor._drop_tangents = tangent_of, tangents.forget  # type: ignore[assignment, method-assign]
+_methods: Any = TensorProperties
+_methods._tangent, _methods._drop_tangents = tangent_of, tangents.forget

@@ -11,7 +11,6 @@ from nbautograd._engine.arrays import backend
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._names import lazy
 from nbautograd.autograd.backward import grad
-from nbautograd.autograd.jacobians import GradcheckError, Point, as_tuple, tensors_of
 from nbautograd.errors import warn
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
         get_numerical_jacobian,
         get_numerical_jacobian_wrt_specific_input,
     )
+    from nbautograd.autograd.jacobians import GradcheckError
 
 __all__ = [
     "GradcheckError",
@@ -84,7 +84,9 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    from nbautograd.autograd.gradient_checks import Check  # late: import nbautograd loads little
+    # Late: import nbautograd loads little.
+    from nbautograd.autograd.gradient_checks import Check
+    from nbautograd.autograd.jacobians import GradcheckError, Point, as_tuple
 
     arguments = as_tuple(inputs)
     _check_inputs(arguments)
@@ -171,6 +173,8 @@ def gradgradcheck(
     for name, option in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
         if option and not check_rev_over_rev:
             raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
+    from nbautograd.autograd.jacobians import as_tuple
+
     arguments = as_tuple(inputs)
     if grad_outputs is None:
         outputs = _differentiable(func(*arguments))
@@ -217,6 +221,8 @@ def _first_derivative(func: Callable[..., Any], together: tuple[Any, ...], count
 
 def _differentiable(answer: Any) -> list[Tensor]:
     """Return the outputs that can be differentiated."""
+    from nbautograd.autograd.jacobians import tensors_of
+
     return [out for out in tensors_of(answer) if out.requires_grad]
 
 
@@ -229,8 +235,10 @@ def _cotangent(out: Tensor, index: int, apart: bool = False) -> Tensor:
     return wrap(array).requires_grad_()
 
 
-LATE = dict.fromkeys(
-    ("get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input"),
-    ".former_jacobians",
-)
+LATE = {
+    "GradcheckError": ".jacobians",
+    "get_analytical_jacobian": ".former_jacobians",
+    "get_numerical_jacobian": ".former_jacobians",
+    "get_numerical_jacobian_wrt_specific_input": ".former_jacobians",
+}
 __getattr__, __dir__ = lazy.attributes(__name__, LATE)
