@@ -13,6 +13,7 @@ from nbautograd._engine.arrays.caching_allocator import is_whole
 from nbautograd._engine.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.arrays.thread_pool import process_lock
+from nbautograd._engine.compiler.promotion import broadcasts_to
 from nbautograd._engine.core.defaults import is_warn_always_enabled
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
@@ -63,8 +64,8 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
         if leaf.__class__ is SparseTensor or held.__class__ is SparseTensor:
             fresh.append((leaf, _sparse_sum(held, d)))
         elif held is None:
-            if create_graph:
-                gradient = empty_like(leaf.detach()).copy_(d)
+            if create_graph or d.shape != leaf._a.shape:  # after a reshape under no_grad(): broadcast, as in PyTorch
+                gradient = empty_like(leaf.detach()).copy_(as_tensor(d))
             else:
                 # If its reference count shows no other references, the array itself becomes .grad.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
@@ -81,7 +82,7 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
         elif create_graph:
             fresh.append((leaf, held + as_tensor(d)))
         else:
-            if held._a.shape != d.shape:
+            if held._a.shape != d.shape and not broadcasts_to(d.shape, held._a.shape):
                 _refuse(leaf, held, d)
             grown.append((held, d))
     return fresh, grown
