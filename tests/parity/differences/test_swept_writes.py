@@ -93,3 +93,48 @@ def test_set_of_a_recorded_tensor(torch: Any) -> Any:
             "y = T.ones(2); y.set_(); r = y, y._version",
         ),
     )
+
+
+INTO = ("T.zeros(3, dtype=T.int64)", "T.zeros(3, dtype=T.bool)", "T.zeros(3)", "T.zeros(3).cfloat()")
+COPIES = (
+    "copy_(g)",
+    "__setitem__(0, g[0])",
+    "__setitem__(..., g)",
+    "__setitem__(None, g)",
+    "view(3, 1)[:1].copy_(g[:1])",
+)
+
+
+@agrees
+def test_copies_of_what_requires_grad(torch: Any) -> Any:
+    """Integers have no gradient."""
+    return outcomes(
+        torch,
+        (
+            f"g = T.tensor([1.0, 2.0, 3.0], requires_grad=True); i = {into}; i.{copy}; r = i, i.is_leaf"
+            for into, copy in itertools.product(INTO, COPIES)
+        ),
+    )
+
+
+VALUES = ("2.5", "2", "[2.5]", "[2.5, 1, 1]", "True", "1j", "[[1.0]]")
+INDICES = ("i == 0", "[True, False, True]", "(None, i == 0)", "T.tensor([0])", "[0, 1]", "0", "slice(1)")
+
+
+@agrees
+def test_values_of_other_dtypes_assigned_by_masks(torch: Any) -> Any:
+    """One element for a mask is cast, as a fill is; others have to be of the dtype."""
+    programs = itertools.product(INTO, VALUES, INDICES)
+    return outcomes(torch, (f"i = {into}; i[{key}] = T.tensor({value}); r = i" for into, value, key in programs))
+
+
+@agrees
+def test_index_put_of_other_dtypes(torch: Any) -> Any:
+    return outcomes(
+        torch,
+        (
+            *("r = T.zeros(3).index_put((T.zeros(3) == 0,), T.tensor(2))", "r = x.index_put((x > 1,), T.tensor(2))"),
+            "r = T.zeros(3).index_put((T.zeros(3) == 0,), T.tensor(2), accumulate=True)",
+            "v = T.ones(1).double().requires_grad_(); x.index_put((x > 1,), v).sum().backward(); r = v.grad",
+        ),
+    )
