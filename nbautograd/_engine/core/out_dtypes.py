@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from nbautograd._engine.arrays.dtypes import bool_
-from nbautograd._engine.core.overlap import check_operands
+from nbautograd._engine.core import inplace
+from nbautograd._engine.core.overlap import check_operands, check_overlap
 from nbautograd._engine.core.return_types import FIELDS
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import DtypeError, kind_of
+from nbautograd.errors import DtypeError, ShapeError, kind_of
 
 __all__ = [
     "COPIED",
@@ -19,6 +20,7 @@ __all__ = [
     "RESIZED_SILENTLY",
     "UNRECORDED",
     "check_out",
+    "compute_into",
     "is_accepted",
     "of_result",
     "refuse",
@@ -60,6 +62,37 @@ _COPIED = """
 """
 COPIED = frozenset(_COPIED.split())
 """The operations whose result is copied into ``out=``, also where it is recorded."""
+
+
+_ITERATED = """
+    addr complex float_power frexp heaviside
+    index_select ldexp lerp max min nan_to_num outer polar round scatter scatter_add scatter_reduce softplus
+    softshrink take
+"""
+ITERATED = frozenset(_ITERATED.split())
+"""The operations that write into ``out=`` before they resize it, as those of single elements do."""
+OF_ELEMENTS = ("addr", "heaviside", "lerp", "max", "min", "float_power", "complex", "polar")
+"""Those of them that resize no operand."""
+
+
+def compute_into(
+    name: str, out: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any], of_elements: bool
+) -> Any:
+    """Return what ``function(*args, **kwargs)`` returns, written into ``out``.
+
+    :param of_elements: whether it computes element by element.
+    :raises RuntimeError: the elements of ``out`` share memory, an operand overlaps it in part or would be resized.
+    """
+    check_out(name, out, (*args, *kwargs.values()))
+    if (of_elements or name in ITERATED) and isinstance(out, Tensor):
+        check_overlap(out, name)
+    result = function(*args, **kwargs)
+    is_operand = (of_elements or name in OF_ELEMENTS) and any(value is out for value in args)
+    if is_operand and result._a.shape != out._a.shape:
+        shapes = f"{list(out._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
+        raise ShapeError(f"{name}(): output with shape {shapes}")
+    of_complex = name == "abs" and args and args[0].is_complex()  # whose result is cast
+    return inplace.resize_into(out, result, "abs_of_complex" if of_complex else name)
 
 
 def check_out(name: str, out: Any, operands: Iterable[Any]) -> None:
