@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from nbautograd._engine.arrays.caching_allocator import is_whole
 from nbautograd._engine.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.arrays.thread_pool import process_lock
-from nbautograd._engine.compiler.promotion import broadcasts_to
 from nbautograd._engine.core.defaults import is_warn_always_enabled
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
@@ -64,13 +63,13 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
         if leaf.__class__ is SparseTensor or held.__class__ is SparseTensor:
             fresh.append((leaf, _sparse_sum(held, d)))
         elif held is None:
-            if create_graph or d.shape != leaf._a.shape:  # after a reshape under no_grad(): broadcast, as in PyTorch
+            if create_graph or d.shape != leaf._a.shape:  # or reshaped since
                 gradient = empty_like(leaf.detach()).copy_(as_tensor(d))
             else:
                 # If its reference count shows no other references, the array itself becomes .grad.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
                 gradient = new(Tensor)
-                if d.ndim > 1 and d.strides != leaf._a.strides:
+                if d.strides != leaf._a.strides:
                     gradient._a = _laid_out(leaf, d)
                 elif owned or isinstance(d, np.generic):
                     gradient._a = d
@@ -82,8 +81,10 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
         elif create_graph:
             fresh.append((leaf, held + as_tensor(d)))
         else:
-            if held._a.shape != d.shape and not broadcasts_to(d.shape, held._a.shape):
-                _refuse(leaf, held, d)
+            if held._a.shape != d.shape:
+                from nbautograd.autograd.misfits import check_added
+
+                check_added(leaf, held, d)
             grown.append((held, d))
     return fresh, grown
 
@@ -100,15 +101,6 @@ def _laid_out(leaf: Tensor, d: Any) -> Any:
     array = empty_like(leaf.detach())._shared_array()
     array[...] = d
     return array
-
-
-def _refuse(leaf: Tensor, held: Tensor, d: Any) -> NoReturn:
-    """Raise the error for a gradient whose shape differs from that of ``.grad``."""
-    raise AutogradError(
-        f"Function AccumulateGrad returned an invalid gradient at index 0 - got {list(d.shape)} but expected shape "
-        f"compatible with {list(held.shape)}, that of the existing .grad: the .data of the leaf, now of shape "
-        f"{list(leaf.shape)}, has been exchanged. Set its .grad to None first."
-    )
 
 
 def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:

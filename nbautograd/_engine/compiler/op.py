@@ -418,7 +418,8 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
                     if takes_dtype:
                         rules.check_out(name, target, ())
                         kwargs["dtype"] = rules.of_result(name, kwargs.get("dtype"), target)
-                    return rules.compute_into(name, target, public, args, kwargs, False)
+                    result = rules.computed(name, target, public, args, kwargs, False)
+                    return inplace.resize_into(target, result, name)
             elif len(args) > first_option:
                 check_options(function, options, args, kwargs)
             return function(*args, **kwargs)

@@ -52,7 +52,9 @@ def _edge_of(t: Any) -> Any:
 
 
 def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
-    return inplace.out_rules().compute_into(op.name, out, op.function, args, kwargs, op.kind == POINTWISE)
+    result = inplace.out_rules().computed(op.name, out, op.function, args, kwargs, op.kind == POINTWISE)
+    of_complex = op.name == "abs" and args[0].is_complex()  # whose result is cast
+    return inplace.resize_into(out, result, "abs_of_complex" if of_complex else op.name)
 
 
 def _compute_tiled(op: OpSchema, expression: str | None, *arrays: Any) -> Any:

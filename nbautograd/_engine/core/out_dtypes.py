@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
+from nbautograd._engine.arrays import strides
 from nbautograd._engine.arrays.dtypes import bool_
-from nbautograd._engine.core import inplace
 from nbautograd._engine.core.overlap import check_operands, check_overlap
 from nbautograd._engine.core.return_types import FIELDS
 from nbautograd._engine.core.tensor import Tensor
@@ -19,11 +20,14 @@ __all__ = [
     "JOINING",
     "RESIZED_SILENTLY",
     "UNRECORDED",
+    "check_dtype",
     "check_out",
-    "compute_into",
+    "computed",
     "is_accepted",
     "of_result",
+    "record_copy",
     "refuse",
+    "warn_resized",
 ]
 
 _NAMES = """
@@ -75,10 +79,10 @@ OF_ELEMENTS = ("addr", "heaviside", "lerp", "max", "min", "float_power", "comple
 """Those of them that resize no operand."""
 
 
-def compute_into(
+def computed(
     name: str, out: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any], of_elements: bool
 ) -> Any:
-    """Return what ``function(*args, **kwargs)`` returns, written into ``out``.
+    """Return what ``function(*args, **kwargs)`` returns, to be written into ``out``.
 
     :param of_elements: whether it computes element by element.
     :raises RuntimeError: the elements of ``out`` share memory, an operand overlaps it in part or would be resized.
@@ -91,8 +95,7 @@ def compute_into(
     if is_operand and result._a.shape != out._a.shape:
         shapes = f"{list(out._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
         raise ShapeError(f"{name}(): output with shape {shapes}")
-    of_complex = name == "abs" and args and args[0].is_complex()  # whose result is cast
-    return inplace.resize_into(out, result, "abs_of_complex" if of_complex else name)
+    return result
 
 
 def check_out(name: str, out: Any, operands: Iterable[Any]) -> None:
@@ -143,3 +146,34 @@ def is_accepted(name: str, result: str, out: str) -> bool:
     if name in BOOL_OR_BYTE:
         return out == result or out in ("bool", "uint8")
     return result == out or name.lstrip("_") not in EXACT
+
+
+def check_dtype(out: Tensor, result: Tensor, name: str) -> None:
+    """Check that an operation may write its result into ``out=`` of another dtype.
+
+    :raises RuntimeError: its kernel casts no result.
+    """
+    if not is_accepted(name, result.dtype.name, out.dtype.name):
+        cure = f": this operation casts no result. Give it out= of {result.dtype!r}, or cast with to() afterwards"
+        refuse(name, result.dtype, out, cure)
+
+
+def warn_resized(out: Tensor, result: Tensor) -> None:
+    """Warn that ``out=`` gets another shape."""
+    warnings.warn(
+        "An output with one or more elements was resized since it had shape "
+        f"{list(out._a.shape)}, which does not match "
+        f"the required output shape {list(result._a.shape)}. Resize it to zero elements first "
+        "(t.resize_(0)) to reuse it.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def record_copy(out: Tensor, result: Tensor) -> Tensor:
+    """Write into ``out`` as ``copy_`` does, whose history is recorded."""
+    if out._a.shape != result._a.shape:
+        if out.numel():
+            warn_resized(out, result)
+        out._a = strides.empty_as(result._a, out._a.dtype)
+    return out.copy_(result)

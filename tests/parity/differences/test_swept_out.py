@@ -1,4 +1,4 @@
-"""``out=`` whose elements share memory, or that is an operand of another shape, swept over operations that take it."""
+"""Sweeps of ``out=`` whose elements share memory, or that is an operand of another shape."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_operands_of_other_shapes_as_out(torch: Any) -> Any:
 
 @agrees
 def test_out_whose_elements_share_memory(torch: Any) -> Any:
-    """What writes before it resizes refuses it; what resizes first does not."""
+    """Operations that write before they resize raise; others do not."""
     made = "s = T.tensor([0.5, 1.5]); c = s.cfloat(); i = T.tensor([1, 0])"
     return outcomes(
         torch,

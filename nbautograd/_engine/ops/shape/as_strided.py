@@ -280,8 +280,16 @@ alias(resize_as_=resize_as_)
 
 @op(node="NotImplemented", symbol="set", method=False, half=NATIVE, input="not_implemented('set_')")
 def _with_storage_of(input: Tensor) -> Tensor:
-    """Return the tensor: its node stands for a change of storage, whose derivative PyTorch does not have either."""
+    """Return the tensor: its node stands for a change of storage, without a derivative."""
     return input
+
+
+def _share(t: Tensor, array: Any, recorded: Tensor) -> Tensor:
+    exchange(t, version_counter.continued(array, t._a, True))
+    version_counter.record_write(t._a)
+    if recorded._fn is not None and is_grad_enabled():
+        t._fn = _with_storage_of(recorded)._fn
+    return t
 
 
 def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
@@ -321,12 +329,7 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         wanted = Geometry(shape, strides, storage_offset)
         check_inside(a, wanted)
         a = restride(a, shape, strides, storage_offset - stride_tools.offset_of(a))
-    recorded = next((t for t in (self, source) if isinstance(t, Tensor) and t._fn is not None), None)
-    exchange(self, version_counter.continued(a, self._a, True))
-    version_counter.record_write(self._a)
-    if recorded is not None and is_grad_enabled():
-        self._fn = _with_storage_of(recorded)._fn
-    return self
+    return _share(self, a, source if getattr(source, "requires_grad", False) else self)
 
 
 _set.__name__ = _set.__qualname__ = "set_"
