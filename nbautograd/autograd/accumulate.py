@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -62,13 +62,13 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
         if leaf.__class__ is SparseTensor or held.__class__ is SparseTensor:
             fresh.append((leaf, _sparse_sum(held, d)))
         elif held is None:
-            if create_graph:
-                gradient = empty_like(leaf.detach()).copy_(d)
+            if create_graph or d.shape != leaf._a.shape:  # or reshaped since
+                gradient = empty_like(leaf.detach()).copy_(as_tensor(d))
             else:
                 # If its reference count shows no other references, the array itself becomes .grad.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
                 gradient = new(Tensor)
-                if d.ndim > 1 and d.strides != leaf._a.strides:
+                if d.strides != leaf._a.strides:
                     gradient._a = _laid_out(leaf, d)
                 elif owned or isinstance(d, np.generic):
                     gradient._a = d
@@ -81,7 +81,9 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
             fresh.append((leaf, held + as_tensor(d)))
         else:
             if held._a.shape != d.shape:
-                _refuse(leaf, held, d)
+                from nbautograd.autograd.misfits import check_added
+
+                check_added(leaf, held, d)
             grown.append((held, d))
     return fresh, grown
 
@@ -98,15 +100,6 @@ def _laid_out(leaf: Tensor, d: Any) -> Any:
     array = empty_like(leaf.detach())._shared_array()
     array[...] = d
     return array
-
-
-def _refuse(leaf: Tensor, held: Tensor, d: Any) -> NoReturn:
-    """Raise the error for a gradient whose shape differs from that of ``.grad``."""
-    raise AutogradError(
-        f"Function AccumulateGrad returned an invalid gradient at index 0 - got {list(d.shape)} but expected shape "
-        f"compatible with {list(held.shape)}, that of the existing .grad: the .data of the leaf, now of shape "
-        f"{list(leaf.shape)}, has been exchanged. Set its .grad to None first."
-    )
 
 
 def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:

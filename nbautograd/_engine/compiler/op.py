@@ -414,10 +414,12 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
                 if takes_dtype and "dtype" in kwargs:
                     kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
                 if out and (target := kwargs.pop("out", None)) is not None:
-                    inplace.out_rules().check_out(function.__name__, target, (*args, *kwargs.values()))
+                    rules, name = inplace.out_rules(), function.__name__
                     if takes_dtype:
-                        kwargs["dtype"] = inplace.out_rules().of_result(function.__name__, kwargs.get("dtype"), target)
-                    return inplace.resize_into(target, public(*args, **kwargs), function.__name__)
+                        rules.check_out(name, target, ())
+                        kwargs["dtype"] = rules.of_result(name, kwargs.get("dtype"), target)
+                    result = rules.computed(name, target, public, args, kwargs, False)
+                    return inplace.resize_into(target, result, name)
             elif len(args) > first_option:
                 check_options(function, options, args, kwargs)
             return function(*args, **kwargs)

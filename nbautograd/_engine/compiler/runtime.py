@@ -41,7 +41,7 @@ from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.node import LEAF, OutputEdge
 from nbautograd._engine.core.tensor import Tensor, new
 from nbautograd._engine.fusion import tiling
-from nbautograd.errors import INPUT_ERRORS, ShapeError
+from nbautograd.errors import INPUT_ERRORS
 
 __all__ = ["FORWARD", "INPLACE"]
 
@@ -52,14 +52,7 @@ def _edge_of(t: Any) -> Any:
 
 
 def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
-    inplace.out_rules().check_out(op.name, out, (*args, *kwargs.values()))
-    if op.kind == POINTWISE and isinstance(out, Tensor):  # which write before they resize
-        overlap.check_overlap(out, op.name)
-    result = op.function(*args, **kwargs)
-    is_operand = op.kind == POINTWISE and any(value is out for value in args)  # which is not resized
-    if is_operand and result._a.shape != out._a.shape:
-        shapes = f"{list(out._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
-        raise ShapeError(f"{op.name}(): output with shape {shapes}")
+    result = inplace.out_rules().computed(op.name, out, op.function, args, kwargs, op.kind == POINTWISE)
     of_complex = op.name == "abs" and args[0].is_complex()  # whose result is cast
     return inplace.resize_into(out, result, "abs_of_complex" if of_complex else op.name)
 

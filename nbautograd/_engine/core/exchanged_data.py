@@ -15,6 +15,7 @@ import numpy as np
 from nbautograd._engine.arrays import version_counter
 from nbautograd._engine.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd._engine.arrays.version_counter import clock, next_sequence_nr
+from nbautograd._engine.core.hooks import keep_shape
 
 __all__ = ["exchange", "exchanged", "expect_hidden_writes", "latest"]
 
@@ -34,6 +35,8 @@ class _Limit:
 
 def exchange(tensor: Any, array: Any) -> None:
     """Give a tensor another array, which no other tensor may hold."""
+    if tensor._a.shape != array.shape:
+        keep_shape(tensor)
     former, tensor._a = tensor._a, array
     clock.last_write = time = next_sequence_nr()  # so that the engine checks saved tensors
     tensor._data_since = time

@@ -13,7 +13,7 @@ from typing import Any
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
 from nbautograd.errors import warn
 
-__all__ = ["Hooks", "LeafHooks", "RemovableHandle", "alive", "warn_of_hooks"]
+__all__ = ["Hooks", "LeafHooks", "RemovableHandle", "alive", "keep_shape", "warn_of_hooks"]
 
 
 class _Alive:
@@ -31,10 +31,11 @@ alive = _Alive()
 class Hooks:
     """The hooks of one node, each kind in the order of registration; the kinds run in the order of the fields."""
 
-    __slots__ = ("accumulated", "outputs", "post", "pre", "retain", "tensor")
+    __slots__ = ("accumulated", "outputs", "post", "pre", "retain", "shape", "tensor")
 
     def __init__(self) -> None:
         alive.count += 1
+        self.shape: tuple[int, ...] | None = None  # of the gradient, if the output has another now: keep_shape
         self.tensor: dict[int, Callable[..., Any]] = {}  # of the output: Tensor.register_hook
         self.retain: weakref.ref[Any] | None = None  # the output that keeps its gradient: Tensor.retain_grad
         self.pre: dict[int, Callable[..., Any]] = {}  # Node.register_prehook
@@ -96,6 +97,13 @@ class RemovableHandle:
 
     def __exit__(self, *exception: object) -> None:
         self.remove()
+
+
+def keep_shape(tensor: Any) -> None:
+    """Note the shape of the gradient of a computed tensor before the tensor is reshaped unrecorded."""
+    if not getattr(tensor._fn, "is_hidden", True):
+        hooks = tensor._fn._own_hooks()
+        hooks.shape = tensor._a.shape if hooks.shape is None else hooks.shape
 
 
 def warn_of_hooks(hooks: Hooks | None) -> None:

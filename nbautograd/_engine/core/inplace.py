@@ -29,7 +29,6 @@ from nbautograd.errors import (
     ShapeError,
     kind_of,
     name_operation,
-    warn,
 )
 
 __all__ = [
@@ -289,8 +288,8 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     is_unrecorded = result._a.dtype.kind == "b" or out_rules().UNRECORDED.match(name) is not None
     if is_grad_enabled() and (result._fn is not None or out._fn is not None and not is_unrecorded):
         if name in out_rules().COPIED:
-            _check_dtype(out, result, name)
-            return _record_copy(out, result)
+            out_rules().check_dtype(out, result, name)
+            return out_rules().record_copy(out, result)
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
@@ -302,7 +301,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {result.device} "
             f"and {out.device} of the argument 'out'"
         )
-    _check_dtype(out, result, name)
+    out_rules().check_dtype(out, result, name)
     try:
         check_cast(result._a.dtype, out._a.dtype)
     except DtypeError as error:
@@ -312,7 +311,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         raise
     if out._a.shape != result._a.shape:
         if out.numel() and name not in out_rules().RESIZED_SILENTLY:
-            _warn_resized(out, result)
+            out_rules().warn_resized(out, result)
         fresh = strides.empty_as(result._a, out._a.dtype)
         fresh[...] = result._a
         version_counter.record_write(fresh)
@@ -324,34 +323,6 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             return copy_into(out, wrap(result._a))
     check_writable(out, name)
     return copy_into(out, wrap(result._a))
-
-
-def _check_dtype(out: Tensor, result: Tensor, name: str) -> None:
-    """Check that an operation may write its result into ``out=`` of another dtype.
-
-    :raises RuntimeError: its kernel casts no result.
-    """
-    if not out_rules().is_accepted(name, result.dtype.name, out.dtype.name):
-        cure = f": this operation casts no result. Give it out= of {result.dtype!r}, or cast with to() afterwards"
-        out_rules().refuse(name, result.dtype, out, cure)
-
-
-def _record_copy(out: Tensor, result: Tensor) -> Tensor:
-    """Write into ``out`` as ``copy_`` does, whose history is recorded."""
-    if out._a.shape != result._a.shape:
-        if out.numel():
-            _warn_resized(out, result)
-        out._a = strides.empty_as(result._a, out._a.dtype)
-    return out.copy_(result)
-
-
-def _warn_resized(out: Tensor, result: Tensor) -> None:
-    warn(
-        "An output with one or more elements was resized since it had shape "
-        f"{list(out._a.shape)}, which does not match "
-        f"the required output shape {list(result._a.shape)}. Resize it to zero elements first "
-        "(t.resize_(0)) to reuse it."
-    )
 
 
 def _written_at() -> tuple[str, int] | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
+from nbautograd._engine.arrays import strides
 from nbautograd._engine.arrays.dtypes import bool_
-from nbautograd._engine.core.overlap import check_operands
+from nbautograd._engine.core.overlap import check_operands, check_overlap
 from nbautograd._engine.core.return_types import FIELDS
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import DtypeError, kind_of
+from nbautograd.errors import DtypeError, ShapeError, kind_of
 
 __all__ = [
     "COPIED",
@@ -18,10 +19,14 @@ __all__ = [
     "JOINING",
     "RESIZED_SILENTLY",
     "UNRECORDED",
+    "check_dtype",
     "check_out",
+    "computed",
     "is_accepted",
     "of_result",
+    "record_copy",
     "refuse",
+    "warn_resized",
 ]
 
 _NAMES = """
@@ -60,6 +65,36 @@ _COPIED = """
 """
 COPIED = frozenset(_COPIED.split())
 """The operations whose result is copied into ``out=``, also where it is recorded."""
+
+
+_ITERATED = """
+    addr complex float_power frexp heaviside
+    index_select ldexp lerp max min nan_to_num outer polar round scatter scatter_add scatter_reduce softplus
+    softshrink take
+"""
+ITERATED = frozenset(_ITERATED.split())
+"""The operations that write into ``out=`` before they resize it, as those of single elements do."""
+OF_ELEMENTS = ("addr", "heaviside", "lerp", "max", "min", "float_power", "complex", "polar")
+"""Those of them that resize no operand."""
+
+
+def computed(
+    name: str, out: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any], of_elements: bool
+) -> Any:
+    """Return what ``function(*args, **kwargs)`` returns, to be written into ``out``.
+
+    :param of_elements: whether it computes element by element.
+    :raises RuntimeError: the elements of ``out`` share memory, an operand overlaps it in part or would be resized.
+    """
+    check_out(name, out, (*args, *kwargs.values()))
+    if (of_elements or name in ITERATED) and isinstance(out, Tensor):
+        check_overlap(out, name)
+    result = function(*args, **kwargs)
+    is_operand = (of_elements or name in OF_ELEMENTS) and any(value is out for value in args)
+    if is_operand and result._a.shape != out._a.shape:
+        shapes = f"{list(out._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
+        raise ShapeError(f"{name}(): output with shape {shapes}")
+    return result
 
 
 def check_out(name: str, out: Any, operands: Iterable[Any]) -> None:
@@ -110,3 +145,32 @@ def is_accepted(name: str, result: str, out: str) -> bool:
     if name in BOOL_OR_BYTE:
         return out == result or out in ("bool", "uint8")
     return result == out or name.lstrip("_") not in EXACT
+
+
+def check_dtype(out: Tensor, result: Tensor, name: str) -> None:
+    """Check that an operation may write its result into ``out=`` of another dtype.
+
+    :raises RuntimeError: its kernel casts no result.
+    """
+    if not is_accepted(name, result.dtype.name, out.dtype.name):
+        cure = f": this operation casts no result. Give it out= of {result.dtype!r}, or cast with to() afterwards"
+        refuse(name, result.dtype, out, cure)
+
+
+def warn_resized(out: Tensor, result: Tensor) -> None:
+    """Warn that ``out=`` gets another shape."""
+    warn(
+        "An output with one or more elements was resized since it had shape "
+        f"{list(out._a.shape)}, which does not match "
+        f"the required output shape {list(result._a.shape)}. Resize it to zero elements first "
+        "(t.resize_(0)) to reuse it."
+    )
+
+
+def record_copy(out: Tensor, result: Tensor) -> Tensor:
+    """Write into ``out`` as ``copy_`` does, whose history is recorded."""
+    if out._a.shape != result._a.shape:
+        if out.numel():
+            warn_resized(out, result)
+        out._a = strides.empty_as(result._a, out._a.dtype)
+    return out.copy_(result)

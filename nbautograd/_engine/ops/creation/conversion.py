@@ -15,11 +15,12 @@ from nbautograd._engine.compiler.op import NATIVE, composite, op
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.tensor import Tensor, wrap_known
+from nbautograd._engine.ops._internal import cast
 from nbautograd._engine.ops.creation.creation import copy as copy_here
 from nbautograd._engine.ops.creation.from_data import tensor
 from nbautograd._engine.ops.shape.shape import contiguous
 from nbautograd._names.docstrings import described
-from nbautograd.errors import DeviceError, kind_of
+from nbautograd.errors import DeviceError, DtypeError, kind_of
 
 __all__ = ["get_device"]
 
@@ -73,6 +74,8 @@ def copied_from_anywhere(input: Tensor, src: Tensor, non_blocking: bool = False)
         src = tensor(src, device=input.device)
     elif isinstance(src, Tensor) and src.device != input.device:
         src = to(src, input.device)
+    if input._a.dtype.kind in "iub" and isinstance(src, Tensor):
+        src = src.detach()  # integers have no gradient, as in PyTorch
     return copy_here(input, src, non_blocking)
 
 
@@ -92,6 +95,23 @@ def brought(name: str, value: Tensor, x: Tensor) -> Tensor:
             )
         value = to(value, x.device)
     return value
+
+
+def in_dtype_of(x: Tensor, value: Tensor, key: Any) -> Tensor:
+    """Return a value to assign in the dtype of ``x``; only one element for a single mask is cast, as a fill is.
+
+    :raises RuntimeError: it is of another dtype.
+    """
+    left, right = x._a.dtype, value._a.dtype
+    if left == right:
+        return value
+    masks = [item for item in key if not isinstance(item, slice)]
+    if value._a.size == len(masks) == 1 and masks[0].dtype.kind == "b" and (right.kind != "c" or left.kind in "bc"):
+        return cast(value, left)
+    raise DtypeError(
+        f"Index put requires the source and destination dtypes match, got {dtypes.scalar_type(left)} for the "
+        f"destination and {dtypes.scalar_type(right)} for the source."
+    )
 
 
 def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:

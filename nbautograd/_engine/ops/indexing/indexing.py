@@ -20,12 +20,12 @@ from nbautograd._engine.core.inplace import check_writable, copy_into
 from nbautograd._engine.core.overlap import check_operand, without_ones
 from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.core.views import record_unrecorded_write
-from nbautograd._engine.ops.creation.conversion import brought, copied_from_anywhere
+from nbautograd._engine.ops.creation.conversion import brought, copied_from_anywhere, in_dtype_of
 from nbautograd._engine.ops.creation.from_data import number_in, tensor
 from nbautograd._engine.ops.shape.broadcasting import joint_shape
 from nbautograd._engine.ops.shape.shape import unsqueeze, view
 from nbautograd._engine.ops.shape.slicing import select, slice_
-from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of, warn
+from nbautograd.errors import ShapeError, kind_of, warn
 
 __all__ = [
     "index_put",
@@ -311,9 +311,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if shape and shape[0] == 1:  # it may have more leading dimensions of size 1 than x[key] has dimensions
         extra = next((d for d, n in enumerate(shape) if n != 1), len(shape))
         value = view(value, *shape[extra:])
-    if value._a.dtype != part._a.dtype:
-        raise DtypeError(_dtypes_differ(part, value))
-    value = brought("index_put_", value, part)
+    value = brought("index_put_", in_dtype_of(part, value, chosen), part)
     check_writable(part, "index_put_")
     check_operand(part, value, "index_put_")
     if dispatch_mode.is_on() or is_grad_enabled() and not (part._fn is None and value._fn is None):
@@ -349,14 +347,6 @@ def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
     :raises RuntimeError: the dtype cannot hold the number.
     """
     return tensor(number_in(value, kind), dtype=kind, device=place)
-
-
-def _dtypes_differ(destination: Tensor, source: Tensor) -> str:
-    left, right = (SCALAR_TYPES[t.dtype.name] for t in (destination, source))
-    return (
-        f"Index put requires the source and destination dtypes match, got {left} for the destination and {right} for "
-        "the source."
-    )
 
 
 def _first_mismatch(shape: tuple[int, ...], have: tuple[int, ...]) -> str:
@@ -476,9 +466,8 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(item)}")
     if not isinstance(values, Tensor):
         raise TypeError(f"index_put(): argument 'values' (position 3) must be Tensor, not {kind_of(values)}")
-    if values.dtype is not input.dtype:
-        raise DtypeError(_dtypes_differ(input, values))
     key = tuple(_index_array(item, input) for item in indices)
+    values = in_dtype_of(input, values, () if accumulate else key)
     if sum(_width(item) for item in indices) > input._a.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input._a.ndim} (got {len(indices)})")
     _check_bounds(key, input._a.shape)

@@ -13,7 +13,9 @@ from nbautograd._engine.arrays.size import sizes
 from nbautograd._engine.arrays.strides import Geometry, restride
 from nbautograd._engine.compiler.op import NATIVE, OPS, alias, composite, op
 from nbautograd._engine.core.batched import BatchedTensor
+from nbautograd._engine.core.exchanged_data import exchange
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from nbautograd._engine.core.hooks import keep_shape
 from nbautograd._engine.core.inplace import check_history, followers
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
@@ -28,6 +30,7 @@ from nbautograd._engine.core.views import (
     record_unrecorded_write,
     views_of,
 )
+from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - used in a formula
 from nbautograd._engine.ops.elementwise.complex import view_as_complex, view_as_real
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape import joining, shape as shapes, slicing, split, transpose
@@ -158,6 +161,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
             version_counter.record_write(self._a)
             outdate_views(self if self._view is None else self._view.base, self)
         else:
+            keep_shape(before)
             record_unrecorded_write(self)
         return self
 
@@ -274,6 +278,20 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
 alias(resize_as_=resize_as_)
 
 
+@op(node="NotImplemented", symbol="set", method=False, half=NATIVE, input="not_implemented('set_')")
+def _with_storage_of(input: Tensor) -> Tensor:
+    """Return the tensor: its node stands for a change of storage, without a derivative."""
+    return input
+
+
+def _share(t: Tensor, array: Any, recorded: Tensor) -> Tensor:
+    exchange(t, version_counter.continued(array, t._a, True))
+    version_counter.record_write(t._a)
+    if recorded._fn is not None and is_grad_enabled():
+        t._fn = _with_storage_of(recorded)._fn
+    return t
+
+
 def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Make this tensor share the storage of another tensor, or a storage; without ``source`` it becomes empty.
 
@@ -292,9 +310,8 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     for follower in followers:
         follower.refuse_other_memory("set_", self)
     if source is None:
-        self._a = np.zeros_like(self._a, shape=(0,))
-        return self
-    if isinstance(source, Tensor):
+        a = np.zeros_like(self._a, shape=(0,))
+    elif isinstance(source, Tensor):
         if source.dtype is not self.dtype:
             raise RuntimeError(
                 f"Could not set tensor of type {source.dtype!r} to a tensor of type {self.dtype!r}: set_() needs the "
@@ -306,14 +323,13 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         size = (a.shape[0],) if size is None else size
     else:
         raise TypeError(f"set_(): argument 'source' must be Tensor or storage, not {kind_of(source)}")
-    if size is not None:
+    if source is not None and size is not None:
         shape = tuple(size)
         strides = tuple(stride) if stride is not None else stride_tools.contiguous(shape)
         wanted = Geometry(shape, strides, storage_offset)
         check_inside(a, wanted)
         a = restride(a, shape, strides, storage_offset - stride_tools.offset_of(a))
-    self._a = a
-    return self
+    return _share(self, a, source if getattr(source, "requires_grad", False) else self)
 
 
 _set.__name__ = _set.__qualname__ = "set_"
