@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.indices import in_order, takes_rows
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
@@ -22,7 +22,7 @@ from nbautograd._engine.core.overlap import check_operand, without_ones
 from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.core.views import record_unrecorded_write
 from nbautograd._engine.ops.creation.conversion import brought, copied_from_anywhere
-from nbautograd._engine.ops.creation.from_data import number_in, tensor
+from nbautograd._engine.ops.creation.from_data import number_as, number_in
 from nbautograd._engine.ops.shape.broadcasting import joint_shape
 from nbautograd._engine.ops.shape.shape import unsqueeze, view
 from nbautograd._engine.ops.shape.slicing import select, slice_
@@ -269,8 +269,7 @@ def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
     key = tuple(array_of(item) for item in key)
     if takes_rows(key, shape):
         (index, *_), width = key, math.prod(shape[1:])
-        rows = input.reshape((-1, width))
-        return backend.sum_of_rows(index.reshape((-1,)), rows, shape[0]).reshape(shape)
+        return backend.sum_of_rows(index.reshape((-1,)), input.reshape((index.size, width)), shape[0]).reshape(shape)
     output = np.zeros_like(input, shape=shape)
     if all(item.__class__ is slice or item.dtype.kind == "b" for item in key):
         output[key] = input  # a mask selects no element twice
@@ -318,8 +317,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if shape and shape[0] == 1:  # it may have more leading dimensions of size 1 than x[key] has dimensions
         extra = next((d for d, n in enumerate(shape) if n != 1), len(shape))
         value = view(value, *shape[extra:])
-    if value._a.dtype != part._a.dtype:
-        raise DtypeError(_dtypes_differ(part, value))
+    value = _put_there(value, part, chosen)
     value = brought("index_put_", value, part)
     check_writable(part, "index_put_")
     check_operand(part, value, "index_put_")
@@ -350,20 +348,26 @@ def _assigned(x: Tensor, value: Any) -> Tensor:
     return number_as(value, x.dtype, x.device)
 
 
-def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
-    """Return a number as a 0-d tensor of a dtype.
+def _put_there(value: Tensor, part: Tensor, chosen: Any, accumulate: bool = False) -> Tensor:
+    """Return the values that are put into a tensor; one number that fills a mask may be of another dtype.
 
-    :raises RuntimeError: the dtype cannot hold the number.
+    :raises DtypeError: the dtypes differ.
     """
-    return tensor(number_in(value, kind), dtype=kind, device=place)
-
-
-def _dtypes_differ(destination: Tensor, source: Tensor) -> str:
-    left, right = (SCALAR_TYPES[t.dtype.name] for t in (destination, source))
-    return (
-        f"Index put requires the source and destination dtypes match, got {left} for the destination and {right} for "
-        "the source."
-    )
+    kind = part.dtype
+    if value.dtype is kind:
+        return value
+    arrays = [each for each in chosen if each.__class__ is not slice]
+    if accumulate or value._a.size != 1 or len(arrays) > 1 or arrays[0].dtype.kind != "b":
+        left, right = (SCALAR_TYPES[t.dtype.name] for t in (part, value))
+        raise DtypeError(
+            f"Index put requires the source and destination dtypes match, got {left} for the destination and {right} "
+            "for the source."
+        )
+    value = value.reshape(())
+    if not value.is_meta and value.__class__ is not BatchedTensor:
+        value = value.real if value.is_complex() and not kind.is_complex and not value.imag.item() else value
+        number_in(value.item(), kind)
+    return value.to(kind)
 
 
 def _first_mismatch(shape: tuple[int, ...], have: tuple[int, ...]) -> str:
@@ -483,12 +487,11 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(item)}")
     if not isinstance(values, Tensor):
         raise TypeError(f"index_put(): argument 'values' (position 3) must be Tensor, not {kind_of(values)}")
-    if values.dtype is not input.dtype:
-        raise DtypeError(_dtypes_differ(input, values))
     key = tuple(_index_array(item, input) for item in indices)
     if sum(_width(item) for item in indices) > input._a.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input._a.ndim} (got {len(indices)})")
     _check_bounds(key, input._a.shape)
+    values = _put_there(values, input, key, accumulate)
     result: Tensor = put_at(input, values, key, accumulate)
     return result
 
