@@ -88,6 +88,7 @@ uint32 = dtype("uint32", "uint32", 1)
 uint64 = dtype("uint64", "uint64", 1)
 float16 = dtype("float16", "float16", 2)
 bfloat16 = _Bfloat16()
+_Bfloat16.__name__ = _Bfloat16.__qualname__ = "dtype"
 float32 = dtype("float32", "float32", 2)
 float64 = dtype("float64", "float64", 2)
 complex64 = dtype("complex64", "complex64", 3)

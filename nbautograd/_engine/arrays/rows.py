@@ -221,7 +221,7 @@ def small_softmax(a: Any) -> Any:
 
 def small_log_softmax(a: Any) -> Any:
     """Compute the logarithm of ``small_softmax`` for float32; None under the same conditions, and for float64."""
-    if a.dtype == np.float64:
+    if a.dtype == np.float64 or a.shape[-1] == 1:  # whose logarithm is exactly 0
         return None
     wide = _matrix(a).astype(np.float64)
     logarithms = np.log(row_sums(np.exp(wide)))

@@ -11,7 +11,7 @@ from nbautograd._engine.arrays.dtypes import bool_
 from nbautograd._engine.core.overlap import check_operands, check_overlap
 from nbautograd._engine.core.return_types import FIELDS
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import DtypeError, ShapeError, kind_of
+from nbautograd.errors import DtypeError, ShapeError, kind_of, warn
 
 __all__ = [
     "COPIED",

@@ -11,12 +11,21 @@ from nbautograd._engine.core import dispatch_mode, inplace, tracing
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.indexing.indexing import view_alias
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.autograd import saved_tensors
 from nbautograd.autograd.backward import grad
 from nbautograd.errors import UnsupportedDtypeError, kind_of, warn
 from nbautograd.nn.parameter import Parameter
 
-__all__ = ["gradients_of_steps", "in_place_or_not", "is_fusible", "legacy_reduction", "reduced", "tuple_of"]
+__all__ = [
+    "gradients_of_steps",
+    "in_place_or_not",
+    "is_fusible",
+    "legacy_reduction",
+    "of_nothing",
+    "reduced",
+    "tuple_of",
+]
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 PLAIN_CLASSES = (Tensor, Parameter)
@@ -129,3 +138,11 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     result = "none" if reduce is False else "sum" if size_average is False else "mean"
     warn(f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.")
     return result
+
+
+def of_nothing(input: Tensor, **others: Tensor | None) -> Tensor:
+    """Return a batch without elements, normalized."""
+    check_tensors("batch_norm", **{name: t for name, t in others.items() if t is not None})
+    weight, bias = others["weight"], others["bias"]
+    result = input.clone() if weight is None else input.clone() * weight[0]
+    return result if bias is None else result + bias[0]

@@ -381,11 +381,11 @@ def multi_margin_loss(
     rows = 1 if flat else shape[0]
     if target._a.ndim > 1 or target._a.size != rows:
         raise RuntimeError(f"inconsistent target size, expected {rows} but got {list(target._a.shape)}")
+    floating_only("multi_margin_loss", input)
     if target._a.dtype != np.int64:
         raise DtypeError(
             f"multi_margin_loss(): expected target dtype to be Long, but got {dtypes.scalar_type(target.dtype)}"
         )
-    floating_only("multi_margin_loss", input)
     without_derivative("multi_margin_loss", weight=weight)
     classes = shape[-1] if shape else 1
     if weight is not None and weight._a.size != classes:

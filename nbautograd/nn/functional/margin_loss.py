@@ -116,7 +116,7 @@ def cosine_embedding_loss(
     product = (input1 * input2).sum(-1)
     lengths = ((input1 * input1).sum(-1) + eps) * ((input2 * input2).sum(-1) + eps)
     cosine = product / lengths.sqrt()
-    too_close = (cosine - margin).clamp_min(0)
+    too_close = (cosine - float(margin)).clamp_min(0)
     alike = where(target == 1, 1 - cosine, 0)
     return reduced(alike + where(target == -1, too_close, 0), reduction)
 

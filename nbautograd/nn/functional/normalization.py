@@ -22,7 +22,7 @@ from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.reduction import mean_over
 from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.errors import SCALAR_TYPES, DtypeError, UnsupportedDtypeError, warn
-from nbautograd.nn.functional._common import floating_only, without_derivative
+from nbautograd.nn.functional._common import floating_only, of_nothing, without_derivative
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
@@ -268,21 +268,20 @@ def batch_norm(
     """
     if not isinstance(input, Tensor):
         check_tensors("batch_norm", input=input)
+    others = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     shape = input._a.shape
-    if shape == (0,):
-        return input.clone()
-    if len(shape) < 2:
-        raise RuntimeError(f"batch_norm(): input must have at least 2 dimensions (n, c, ...), got shape {list(shape)}")
-    count = math.prod(shape) // max(shape[1], 1)
+    count = math.prod(shape[:1] + shape[2:])
     if training and count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if not input._a.size:
+        return of_nothing(input, **others)
+    if len(shape) < 2:
+        raise RuntimeError(f"batch_norm(): at least 2 dimensions, but got {list(shape)}")
     if not training and (running_mean is None or running_var is None):
         label = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"batch_norm(): {label} must be defined in evaluation mode")
     floating_only("batch_norm", input)
-    _check_channels(
-        "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
-    )
+    _check_channels("batch_norm", shape[1], **others)
     without_derivative("batch_norm", running_mean=running_mean, running_var=running_var)
     weight, bias = (t if t is None or t._a.ndim == 1 else t.reshape(-1) for t in (weight, bias))
     if _is_mixed("batch_norm", input, running_mean, running_var, weight, bias):

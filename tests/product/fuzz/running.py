@@ -96,22 +96,20 @@ def outcomes(T: Any, text: str) -> tuple[list[Any], dict[str, Any]]:
     scope: dict[str, Any] = {"T": T, "V": numbers(T), "inf": math.inf, "nan": math.nan}
     found: list[Any] = []
     versions: dict[str, tuple[Any, int]] = {}
-    touched: set[str] = set()  # by a failed statement: PyTorch may have written a part
     T.manual_seed(0)
     T.set_warn_always(True)
     try:
         for line, name in statements(text):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
+                before = copies(line, scope)
                 try:
                     exec(compile(line, "<program>", "exec"), scope)
                 except Exception as error:
-                    named = set(re.findall(r"\b[aro]\d\w?\b", line))
-                    written_to = {id(scope[n]) for n in named if n in scope}
-                    touched |= named | {n for n, value in scope.items() if id(value) in written_to}
                     is_skipped = isinstance(error, NameError) and "is not defined" in str(error)
                     found.append("skipped" if is_skipped else Raised(raised(error).kind, []))
                     scope.pop(name, None)
+                    forget(scope, [t for t, copy in before if not is_like(t, copy)])
                     versions = {n: (t, version_of(t)) for n, (t, _) in versions.items()}
                     continue
             result = scope.get(name)
@@ -123,7 +121,28 @@ def outcomes(T: Any, text: str) -> tuple[list[Any], dict[str, Any]]:
         T.set_warn_always(False)
         T.set_default_dtype(T.float32)
         T.set_grad_enabled(True)
-    return found, {n: v for n, v in scope.items() if re.fullmatch(r"[arsgo]\d?\w?", n) and n not in touched}
+    return found, {n: v for n, v in scope.items() if re.fullmatch(r"[arsgo]\d?\w?", n)}
+
+
+def copies(line: str, scope: dict[str, Any]) -> list[tuple[Any, Any]]:
+    """Return the tensors that a statement names, each with a copy."""
+    found = (scope.get(name) for name in re.findall(r"\b[aro]\d\w?\b", line))
+    return [(t, t.detach().clone()) for t in found if is_tensor(t)]
+
+
+def is_like(t: Any, copy: Any) -> bool:
+    """Return whether a tensor is like its copy."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return t.shape == copy.shape and bool(((t == copy) | (t != t) & (copy != copy)).all())
+
+
+def forget(scope: dict[str, Any], written: list[Any]) -> None:
+    """Unbind the tensors that a failed statement has written to, and their views: PyTorch may have written a part."""
+    for t in written:
+        for name, value in [*scope.items()]:
+            if is_tensor(value) and (value is t or value._base is t or t._base is value):
+                del scope[name]
 
 
 def version_of(t: Any) -> int:
@@ -201,7 +220,9 @@ def compared(text: str, ours: tuple[Any, Any], theirs: tuple[Any, Any]) -> Disag
     """Return the first disagreement of a program's outcomes, then of its values."""
     lines = list(statements(text))
     for (line, _), mine, other in zip(lines, ours[0], theirs[0], strict=True):
-        if isinstance(mine, Raised) or isinstance(other, Raised) or "skipped" in (mine, other):
+        if "skipped" in (mine, other):
+            continue
+        if isinstance(mine, Raised) or isinstance(other, Raised):
             a = mine.kind if isinstance(mine, Raised) else "no error"
             b = other.kind if isinstance(other, Raised) else "no error"
             if not is_kind(a, b):

@@ -13,11 +13,12 @@ from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.inplace import make_inplace_method
 from nbautograd._engine.compiler.op import NATIVE, composite, op
 from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import cast
 from nbautograd._engine.ops.creation.creation import copy as copy_here
-from nbautograd._engine.ops.creation.from_data import tensor
+from nbautograd._engine.ops.creation.from_data import number_in, tensor
 from nbautograd._engine.ops.shape.shape import contiguous
 from nbautograd._names.docstrings import described
 from nbautograd.errors import DeviceError, DtypeError, kind_of
@@ -107,6 +108,8 @@ def in_dtype_of(x: Tensor, value: Tensor, key: Any) -> Tensor:
         return value
     masks = [item for item in key if not isinstance(item, slice)]
     if value._a.size == len(masks) == 1 and masks[0].dtype.kind == "b" and (right.kind != "c" or left.kind in "bc"):
+        if not value.is_meta and value.__class__ is not BatchedTensor:
+            number_in(value.item(), x.dtype)  # may refuse it
         return cast(value, left)
     raise DtypeError(
         f"Index put requires the source and destination dtypes match, got {dtypes.scalar_type(left)} for the "

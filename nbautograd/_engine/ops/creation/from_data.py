@@ -63,13 +63,21 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
     if kind.rank == 1:
         limits = np.iinfo(kind.numpy)
         if isinstance(value, (float, np.floating)):
-            whole = int(value) if math.isfinite(value) else limits.max + 1
+            whole = int(value) if limits.min <= value <= limits.max else limits.max + 1
         else:
             whole = value
         if not limits.min - (limits.max + 1) * (limits.min == 0) <= whole <= limits.max:
             raise RuntimeError(f"{prefix}value cannot be converted to type {name} without overflow: {value}")
         return int(whole) % (limits.max + 1) if whole < limits.min else whole
     return value
+
+
+def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
+    """Return a number as a 0-d tensor of a dtype.
+
+    :raises RuntimeError: the dtype cannot hold the number.
+    """
+    return tensor(number_in(value, kind), dtype=kind, device=place)
 
 
 def one_value(value: Any) -> Any:

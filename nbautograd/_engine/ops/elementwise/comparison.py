@@ -238,7 +238,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     tensor([False,  True])
     """
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if tolerance < 0:
+        if not tolerance >= 0:
             raise RuntimeError(f"isclose(): {name} must be greater than or equal to zero, but got {tolerance}")
     check_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:

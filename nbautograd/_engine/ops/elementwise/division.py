@@ -59,7 +59,7 @@ alias(divide=div)
 
 def _refuse_zero_divisor(input: Any, other: Any) -> None:
     """Raise if integers are divided by zero, as PyTorch does; NumPy gives 0."""
-    if input.dtype.kind in "iu" and bool((other == 0).any()):
+    if input.size and input.dtype.kind in "iu" and bool((other == 0).any()):
         raise RuntimeError("ZeroDivisionError: an integer tensor was divided by zero")
 
 

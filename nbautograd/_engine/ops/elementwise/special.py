@@ -180,8 +180,9 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, but it is {p}")
-    input = row_major(input)
-    return added(_log_gamma(input - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
+    terms = row_major(input)[..., None]
+    halves = (np.arange(p, like=terms) / 2).astype(terms.dtype)  # which does not fit into memory for a p without end
+    return _log_gamma(terms - halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 @composite(method=False, out=True)

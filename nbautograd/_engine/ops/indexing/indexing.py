@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.indices import in_order, takes_rows
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
@@ -21,7 +21,7 @@ from nbautograd._engine.core.overlap import check_operand, without_ones
 from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.core.views import record_unrecorded_write
 from nbautograd._engine.ops.creation.conversion import brought, copied_from_anywhere, in_dtype_of
-from nbautograd._engine.ops.creation.from_data import number_in, tensor
+from nbautograd._engine.ops.creation.from_data import number_as
 from nbautograd._engine.ops.shape.broadcasting import joint_shape
 from nbautograd._engine.ops.shape.shape import unsqueeze, view
 from nbautograd._engine.ops.shape.slicing import select, slice_
@@ -262,8 +262,7 @@ def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
     key = tuple(array_of(item) for item in key)
     if takes_rows(key, shape):
         (index, *_), width = key, math.prod(shape[1:])
-        rows = input.reshape((-1, width))
-        return backend.sum_of_rows(index.reshape((-1,)), rows, shape[0]).reshape(shape)
+        return backend.sum_of_rows(index.reshape((-1,)), input.reshape((index.size, width)), shape[0]).reshape(shape)
     output = np.zeros_like(input, shape=shape)
     if all(item.__class__ is slice or item.dtype.kind == "b" for item in key):
         output[key] = input  # a mask selects no element twice
@@ -339,14 +338,6 @@ def _assigned(x: Tensor, value: Any) -> Tensor:
     if not isinstance(value, (int, float, complex, np.generic)):
         raise TypeError(f"can't assign a {kind_of(value)} to a tensor of dtype {x.dtype!r}: use a number or Tensor")
     return number_as(value, x.dtype, x.device)
-
-
-def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
-    """Return a number as a 0-d tensor of a dtype.
-
-    :raises RuntimeError: the dtype cannot hold the number.
-    """
-    return tensor(number_in(value, kind), dtype=kind, device=place)
 
 
 def _first_mismatch(shape: tuple[int, ...], have: tuple[int, ...]) -> str:

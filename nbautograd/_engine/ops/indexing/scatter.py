@@ -13,9 +13,9 @@ from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import NATIVE, composite, op
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd._engine.ops.creation.from_data import number_in
+from nbautograd._engine.ops.creation.from_data import number_as, number_in
 from nbautograd._engine.ops.indexing.gather import along, check_along
-from nbautograd._engine.ops.indexing.indexing import number_as, own
+from nbautograd._engine.ops.indexing.indexing import own
 from nbautograd._engine.ops.queries import Number
 from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.joining import cat

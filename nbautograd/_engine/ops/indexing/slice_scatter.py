@@ -90,7 +90,7 @@ def slice_scatter(
     """
     d = dimension(dim, input.ndim)
     if not input.ndim:
-        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if step <= 0:
         raise RuntimeError(f"slice step must be positive, got {step}")
     first, last, by = slice(start, end, step).indices(input.shape[d])

@@ -145,8 +145,8 @@ def linalg_solve_triangular(
     """
     name = "linalg.solve_triangular"
     checked(name, A, square=True)
+    B = B.to(A.dtype)
     checked(name, B, label="B")
-    check_same(name, A, B)
     check_fit(name, A, B, left)
     return triangle_solve(A, B, bool(upper), bool(left), bool(unitriangular))
 
@@ -360,7 +360,8 @@ def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     tensor([1., 1., 1., 1., 1., 1.])
     """
     if dims is not None:
-        dims = [dims] if isinstance(dims, int) else list(dims)
+        if not isinstance(dims, (tuple, list)):
+            raise TypeError(f"linalg_tensorsolve(): argument 'dims' must be tuple of ints, not {kind_of(dims)}")
         A = A.movedim(dims, list(range(A.ndim - len(dims), A.ndim)))
     shape = A.shape[B.ndim :]
     rows, columns = B.numel(), math.prod(shape)

@@ -15,6 +15,7 @@ from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import axes, pairwise_sum, ratio, summed, upcast_half  # noqa: F401 - formulas name ratio
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd.errors import DtypeError
 
@@ -119,6 +120,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     >>> torch.dist(torch.tensor([1., 5.]), torch.tensor([4., 1.]))
     tensor(5.)
     """
+    check_tensors("dist", input=input, other=other)
     difference = input - other
     if difference.dtype.rank < 2:
         kind = dtypes.scalar_type(difference.dtype)
@@ -235,7 +237,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     x2 = x2.to(x1.dtype)
     if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
-    mode = compute_mode or "use_mm_for_euclid_dist_if_necessary"
+    mode = compute_mode
     if mode not in MODES:
         raise ValueError(f"{mode} is not a valid value for compute_mode: expected one of {', '.join(MODES)}")
     if p == 2 and MODES[mode](max(a[-2], b[-2])) and x1._a.size and x2._a.size:

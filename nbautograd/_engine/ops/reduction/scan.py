@@ -313,7 +313,7 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"diff expects order n to be non-negative but got {n}")
-    d = dimension(dim, input._a.ndim)
+    d = dimension(dim, input._a.ndim) if n or prepend is not None or append is not None else 0
     for x in (prepend, append):
         if x is not None and x._a.ndim != input._a.ndim:
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
@@ -368,6 +368,8 @@ def gradient(
         steps = list(spacing)
     else:
         steps = [1 if spacing is None else spacing] * len(dims)
+    if input._a.dtype == "uint8":
+        raise RuntimeError("gradient(): torch.gradient does not support uint8 input.")
     if input._a.dtype.kind == "b" and ndim:
         raise RuntimeError("gradient(): Subtraction, the `-` operator, with two bool tensors is not supported.")
     if input._a.dtype.kind in "biu":
@@ -438,16 +440,12 @@ def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Te
     before, after = part(y, d, 0, n - 1 or -1) if n else y, part(y, d, min(1, n), n) if n else y
     if x is None:
         return before, after, None
-    if not x._a.ndim:
-        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor x has no dimensions")
     if x._a.ndim == 1:
         if x._a.shape[0] != n:
             raise RuntimeError(f"{name}(): There must be one `x` value for each sample point, {n}, got {x._a.shape[0]}")
-        return before, after, diff(x).reshape((max(0, n - 1),) + (1,) * (y._a.ndim - 1 - d))
-    along = d - (y._a.ndim - x._a.ndim)
-    if along < 0 or x._a.ndim > y._a.ndim or x._a.shape[along] != n:
-        raise RuntimeError(f"{name}(): There must be one `x` value for each sample point along dim {dim}, {n}")
-    return before, after, diff(x, dim=along)
+        x = x.reshape((n,) + (1,) * (y._a.ndim - 1 - d))
+    missing = y._a.ndim - x._a.ndim
+    return before, after, diff(x.reshape((1,) * missing + tuple(x._a.shape)) if missing > 0 else x, dim=d)
 
 
 @composite(method=False)
@@ -467,7 +465,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     if steps is not None:
         return ((after + before) * steps).sum(dimension(dim, y._a.ndim)) / 2.0
     _check_step(dx, "trapezoid")
-    return (after + before).sum(dimension(dim, y._a.ndim)) * ((1.0 if dx is None else dx) / 2)
+    d = dimension(dim, y._a.ndim)
+    ends = y.select(d, 0) + y.select(d, -1) if y._a.shape[d] else after.sum(d)
+    return (y.sum(d) - ends * 0.5) * (1.0 if dx is None else dx)
 
 
 @composite(method=False)

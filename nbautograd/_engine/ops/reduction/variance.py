@@ -117,7 +117,7 @@ def _spread(
         correction = 1 if unbiased is None else int(unbiased)
     if input._a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(f"{name}(): std and var only support floating point and complex dtypes, got {input.dtype!r}")
-    if count(input._a.shape, dim) <= correction:
+    if (count(input._a.shape, dim) if input._a.size else 0) <= correction:  # PyTorch divides by the results' size
         warn(
             f"{name}(): degrees of freedom is <= 0: the number of reduced elements is not larger than the correction, "
             f"{correction}, so the result is nan or inf"

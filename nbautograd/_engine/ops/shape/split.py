@@ -274,7 +274,7 @@ def tensor_split(
         if count <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {count}")
         small, longer = divmod(n, count)
-        where = list(accumulate([small + (i < longer) for i in range(count - 1)]))
+        where = list(accumulate(([small + 1] * longer + [small] * (count - longer))[:-1]))
     cuts = [0, *(as_int(i, "tensor_split(): an index") for i in where), n]
     return tuple(_between(input, d, start, stop) for start, stop in pairwise(cuts))
 
