@@ -50,10 +50,6 @@ DEVICES = (
 )
 
 
-WARNING = "embedding_bag grid_sample kl_div rms_norm soft_margin_loss stft"
-"""The affected functions that warn: a warning names the line of the call."""
-
-
 class AutocastState(NamedTuple):
     """The state of a context: the devices for which autocast is on, their dtypes, and the casts of parameters."""
 
@@ -122,8 +118,7 @@ def _interceptions() -> Interceptions:
                     policies.setdefault(function, {})[device] = policy
                 methods.update(dict.fromkeys(inplace_methods(name), _without))
     handlers = methods | {function: partial(_cast_and_call, chosen) for function, chosen in policies.items()}
-    warning = {function for name in WARNING.split() for function in functions(name)}
-    return Interceptions(handlers, warning & handlers.keys())
+    return Interceptions(handlers)
 
 
 # -- a call ------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ ENVIRONMENT = {"sys_platform": "emscripten", "platform_system": "Emscripten", "p
 COMPILED = (".so", ".pyd", ".dylib")
 NOT_RUN = (".md", ".pyi", ".typed")
 LEFT_OUT = (
-    "course", "cli", "__main__.py", "viz/nbval.py", "viz/sphinx.py", "viz/static/lab.js", "viz/static/lab_entry.js",
+    "course", "cli", "__main__.py", "viz/compare.py", "viz/nbval.py", "viz/sphinx.py",
+    "viz/static/lab.js", "viz/static/lab_entry.js",
 )  # fmt: skip
 """Parts that a browser does not need: notebooks and JupyterLab's extension are files of the site; it has no commands,
 no pytest and no Sphinx."""

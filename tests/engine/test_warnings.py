@@ -40,6 +40,12 @@ def checkpoint() -> None:
     nb.utils.checkpoint.checkpoint(lambda x: x.T, nb.ones(1, 2, 3), use_reentrant=False)
 
 
+def after_a_region() -> None:
+    with nb.autocast("cpu"):
+        pass
+    F.kl_div(X, X)
+
+
 PROGRAMS: dict[str, Callable[[], Any]] = {
     "copy of a tensor": lambda: nb.tensor(X),
     "array that cannot be written": lambda: nb.from_numpy(np.broadcast_to(np.ones(1), (3,))),
@@ -61,17 +67,26 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     "anomaly": anomaly,
     "schedule": schedule,
     "checkpoint": checkpoint,
+    "mean over the batch, after a region": after_a_region,
     "few freedoms": lambda: nb.ones(1).std(),
 }
 
 
+AROUND: dict[str, Callable[[], Any]] = {
+    "": contextlib.nullcontext,
+    "profiled": nb.profiler.profile,
+    "autocast": lambda: nb.autocast("cpu"),
+    "mode": nb.overrides.BaseTorchFunctionMode,
+}
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("is_profiled", [False, True], ids=["", "profiled"])
-def test_a_warning_names_the_program(name: str, is_profiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("around", AROUND)
+def test_a_warning_names_the_program(name: str, around: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(defaults, "_warned", set())
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        with nb.profiler.profile() if is_profiled else contextlib.nullcontext():
+        with AROUND[around]():
             PROGRAMS[name]()
     assert {warning.filename for warning in warned} == {__file__}, [str(warning) for warning in warned]
 

@@ -8,7 +8,7 @@ object is exchanged here, so that every reference to the function calls the hand
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial, update_wrapper
 from typing import Any
 
@@ -105,12 +105,10 @@ class Interceptions:
 
     After they are switched off, a function keeps the code that calls its handler until its next call, which restores
     its own code. So to switch them on again takes no longer than what was called in between.
-
-    :param at_once: the functions that return to their own code at once: those that warn, and name their caller's line.
     """
 
-    def __init__(self, handlers: Mapping[Any, Handler], at_once: Iterable[Any] = ()) -> None:
-        self.handlers, self.is_on, self.at_once = handlers, False, tuple(at_once)
+    def __init__(self, handlers: Mapping[Any, Handler]) -> None:
+        self.handlers, self.is_on = handlers, False
         self._calls: dict[Any, Handler] = {function: partial(self._call, function) for function in handlers}
         self._released = dict.fromkeys(handlers)
         _owners.update(dict.fromkeys(handlers, self))
@@ -123,8 +121,6 @@ class Interceptions:
                 if self._calls[function] not in _held.get(function, ()):  # else an interrupt ended this loop before
                     intercept(function, self._calls[function], outside=True)
                 del self._released[function]
-            for function in () if on else self.at_once:
-                self.restore(function)
 
     def rests(self, function: Any) -> bool:
         """Return whether a function has the code that calls its handler, which is switched off."""

@@ -117,7 +117,7 @@ def is_in_mode() -> bool:
 
 
 def handle(function: Callable[..., Any], arguments: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Ask the innermost mode, which is off meanwhile, and the classes of ``arguments`` for the result of a call.
+    """Ask the innermost mode, which is off until it answers, and the classes of ``arguments`` for the result of a call.
 
     :raises TypeError: all of them decline.
     """

@@ -107,10 +107,12 @@ def in_dtype_of(x: Tensor, value: Tensor, key: Any) -> Tensor:
     if left == right:
         return value
     masks = [item for item in key if not isinstance(item, slice)]
-    if value._a.size == len(masks) == 1 and masks[0].dtype.kind == "b" and (right.kind != "c" or left.kind in "bc"):
+    if value._a.size == len(masks) == 1 and masks[0].dtype.kind == "b":
         if not value.is_meta and value.__class__ is not BatchedTensor:
-            number_in(value.item(), x.dtype)  # may refuse it
-        return cast(value, left)
+            if right.kind == "c" and left.kind not in "bc" and not value.item().imag:
+                value = value.real
+            number_in(value.item(), x.dtype)  # raises for a number that does not fit
+        return cast(value.reshape(()), left)
     raise DtypeError(
         f"Index put requires the source and destination dtypes match, got {dtypes.scalar_type(left)} for the "
         f"destination and {dtypes.scalar_type(right)} for the source."
