@@ -76,7 +76,14 @@ def with_argument_errors(function: F) -> F:
     return public  # type: ignore[return-value]
 
 
-CALL_ERRORS = (AttributeError, TypeError, *errors.INPUT_ERRORS)
+_NAMES = """
+    avg_pool1d avg_pool2d avg_pool3d bilinear channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d
+    conv_transpose3d cosine_similarity gelu hardshrink linear logsigmoid one_hot pairwise_distance pixel_shuffle
+    pixel_unshuffle prelu scaled_dot_product_attention softplus softshrink
+"""
+OPERATIONS = frozenset(_NAMES.split())
+"""The functions of networks that are operations in PyTorch, not functions in Python."""
+CALL_ERRORS = (AttributeError, TypeError, ValueError, *errors.INPUT_ERRORS)
 
 
 def answer_error(error: Exception, public: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -88,7 +95,8 @@ def answer_error(error: Exception, public: Any, function: Callable[..., Any], ar
     is_call = isinstance(error, (AttributeError, TypeError))
     if is_call and (answer := offer(public, args, kwargs)) is not UNHANDLED:
         return answer
-    if isinstance(error, AttributeError) or not is_call and function.__module__.startswith("nbautograd._engine.ops"):
+    is_operation = function.__module__.startswith("nbautograd._engine.ops") or function.__name__ in OPERATIONS
+    if isinstance(error, AttributeError) or not is_call and is_operation:
         from nbautograd._engine.compiler.argument_kinds import check_arguments  # after an error only
 
         check_arguments(function, args, kwargs)

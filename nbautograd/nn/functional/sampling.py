@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.arrays.strides import images_like
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
@@ -299,14 +300,20 @@ def _channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return images_like(input.reshape((n, groups, c // groups, *rest)).swapaxes(1, 2).reshape(input.shape).copy(), input)
 
 
-def _check_pixels(name: str, input: Tensor, factor: int, label: str) -> None:
+def _factor(name: str, input: Tensor, value: Any, label: str) -> int:
+    """Return the factor of a shuffle of pixels.
+
+    :raises RuntimeError: it is not positive, or the input has too few dimensions.
+    """
     check_tensors(name, input=input)
+    factor = as_int(value, f"{name}(): argument '{label}'")
     if input._a.ndim < 3:
         raise ShapeError(
             f"{name} expects input to have at least 3 dimensions, but got input with {input._a.ndim} dimension(s)"
         )
     if factor <= 0:
         raise RuntimeError(f"{name} expects a positive {label}, but got {factor}")
+    return factor
 
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
@@ -319,7 +326,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     tensor([[[0, 1],
              [2, 3]]])
     """
-    _check_pixels("pixel_shuffle", input, upscale_factor, "upscale_factor")
+    upscale_factor = _factor("pixel_shuffle", input, upscale_factor, "upscale_factor")
     if upscale_factor**2 >= 2**63:
         raise ValueError(f"pixel_shuffle(): upscale factor is too large, its square overflowed: {upscale_factor=}")
     if input._a.shape[-3] % upscale_factor**2:
@@ -339,7 +346,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     >>> torch.nn.functional.pixel_unshuffle(torch.arange(4).reshape(1, 2, 2), 2).shape
     torch.Size([4, 1, 1])
     """
-    _check_pixels("pixel_unshuffle", input, downscale_factor, "downscale_factor")
+    downscale_factor = _factor("pixel_unshuffle", input, downscale_factor, "downscale_factor")
     for label, d in (("height", -2), ("width", -1)):
         if input._a.shape[d] % downscale_factor:
             raise ShapeError(

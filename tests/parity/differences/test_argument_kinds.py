@@ -1,0 +1,82 @@
+"""Arguments of wrong types beside tensors of wrong shapes: PyTorch's operations look at all types first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.parity.differences.both import agrees
+
+CALLS = {
+    "avg_pool1d": "o(2,3,4) 2",
+    "avg_pool2d": "o(2,3,4) 2",
+    "avg_pool3d": "o(2,3,4,4) 2",
+    "bilinear": "o(2,3) o(2,4) o(5,3,4) o(5)",
+    "channel_shuffle": "o(1,4,2,2) 2",
+    "conv1d": "o(1,2,5) o(3,2,2) o(3) 1 0 1 1",
+    "conv2d": "o(1,2,5,5) o(3,2,2,2) o(3) 1 0 1 1",
+    "conv_transpose1d": "o(1,2,5) o(2,3,2) o(3) 1 0 0 1",
+    "cosine_similarity": "o(2,3) o(2,3) 1 1e-8",
+    "gelu": "o(2)",
+    "hardshrink": "o(2) .5",
+    "linear": "o(2,3) o(4,3) o(4)",
+    "logsigmoid": "o(2)",
+    "one_hot": "o(2).long() 3",
+    "pairwise_distance": "o(2,3) o(2,3) 2. 1e-6 False",
+    "pdist": "o(2,3) 2.",
+    "pixel_shuffle": "o(1,4,2,2) 2",
+    "prelu": "o(2,3) o(1)",
+    "scaled_dot_product_attention": "o(1,2,3) o(1,2,3) o(1,2,3) None",
+    "softplus": "o(2)",
+    "softshrink": "o(2) .5",
+}
+WRONG = ("'a'", "[1.5]", "None", "o(2)", "1j", "o", "2.5", "3")
+KNOWN = {
+    "bilinear": ("o(7,7)", "None o(2)"),  # which of two shapes is named
+    "hardshrink": ("", "1j"),
+    "softshrink": ("", "1j"),
+}
+"""The first words of a call, and the arguments in it, of which PyTorch raises another error."""
+
+
+def calls() -> Iterator[str]:
+    """Yield calls with one argument of a wrong type, and in some one tensor of a wrong shape."""
+    for name, text in CALLS.items():
+        arguments = text.split()
+        for wrong_shape in (None, *range(len(arguments))):
+            if wrong_shape is not None and not arguments[wrong_shape].startswith("o("):
+                continue
+            for place in range(len(arguments)):
+                for wrong in WRONG if place != wrong_shape else ():
+                    given = [*arguments]
+                    if wrong_shape is not None:
+                        given[wrong_shape] = "o(7,7)"
+                    given[place] = wrong
+                    shape, values = KNOWN.get(name, ("none", ""))
+                    if not (wrong in values.split() and (not shape or shape in given)):
+                        yield f"{name}({', '.join(given)})"
+
+
+def kind(torch: Any, call: str) -> str:
+    """Return the built-in type of the error that a call raises; nothing if it raises none."""
+    try:
+        eval(f"F.{call}", {"F": torch.nn.functional, "o": torch.ones})
+    except Exception as error:
+        return next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
+    return ""
+
+
+@agrees(exact=True)
+def test_types_come_before_shapes(torch: Any) -> Any:
+    return [(call, kind(torch, call)) for call in calls()]
+
+
+@agrees(exact=True)
+def test_a_tensor_is_a_number_if_it_is_0_d(torch: Any) -> Any:
+    one = "o(1).long()"
+    programs = (
+        f"channel_shuffle(o(1,4,2,2), {one})",
+        f"avg_pool1d(o(2,3,4), {one}[0])",
+        f"pixel_shuffle(o(1,4,2,2), {one}[0])",
+    )
+    return [(call, kind(torch, call)) for call in programs]
