@@ -80,7 +80,7 @@ class TorchFunctionMode:
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a mode (deprecated)."""
-        warn("`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`")
+        warn("`push` is no longer necessary: enter the mode itself by `with`")
         return cls(*args, **kwargs)
 
 

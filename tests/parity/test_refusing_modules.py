@@ -50,5 +50,5 @@ def test_what_programs_do_while_they_are_imported() -> None:
 
 def test_names_that_nobody_has() -> None:
     for path in ("fx", "export", "nested", "utils.cpp_extension"):
-        with pytest.raises(AttributeError, match="PyTorch has no"):
+        with pytest.raises(AttributeError, match="PyTorch documents no"):
             nb._names.namespaces.module(path).what_nobody_has  # noqa: B018
