@@ -42,6 +42,7 @@ extensions = [
     "links",
     "languages",
     "searching",
+    "answers",
 ]
 extensions += ["sphinx.ext.linkcode" if repository else "sphinx.ext.viewcode"]
 exclude_patterns = ["embedding", "extensions", "_templates", "_root"]

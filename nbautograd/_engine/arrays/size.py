@@ -96,12 +96,15 @@ def dimension(dim: Any, ndim: int) -> int:
     """Return ``dim`` counted from the front; a 0-d tensor counts as 1-d.
 
     :raises IndexError: ``dim`` is out of range.
+    :raises TypeError: it is no integer, such as a vector of one.
 
     >>> dimension(-1, 3)
     2
     """
     if dim.__class__ is int and 0 <= dim < ndim:
         return dim
+    if getattr(dim, "ndim", 0):
+        raise TypeError(f"dim must be int, not {kind_of(dim)} of one dimension or more")
     d = as_int(dim, "dim")
     n = ndim or 1
     if not -n <= d < n:
@@ -125,6 +128,8 @@ def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
             if dims.count(d) > 1:
                 raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
         return dims if ndim else ()
+    if getattr(dim, "ndim", 0):
+        dim = as_int(dim, "dim")  # one dimension may be a vector, where several are allowed
     return (dimension(dim, ndim),) if ndim else (dimension(dim, 0),)[:0]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays.size import dimension, sizes
+from nbautograd._engine.arrays.size import as_int, dimension, sizes
 from nbautograd._engine.arrays.strides import empty_as, in_format
 from nbautograd._engine.compiler.op import NATIVE, alias, composite, op, with_numpy_names
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -121,7 +121,7 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
         if len(by) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:0")
         return np.roll(input.reshape((-1,)), int(by[0])).reshape(input.shape)
-    along = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    along = tuple(dims) if isinstance(dims, (tuple, list)) else (as_int(dims, "dims"),)
     if len(along) != len(by):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}")
     if not input.size:
