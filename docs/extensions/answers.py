@@ -36,5 +36,5 @@ async def get(self: Any, timeout: float | None = None) -> Any:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Replace the method of Jupyter's client."""
-    AsyncZMQSocketChannel.get_msg = get
+    AsyncZMQSocketChannel.get_msg = get  # type: ignore[method-assign]
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -80,3 +80,34 @@ def test_a_tensor_is_a_number_if_it_is_0_d(torch: Any) -> Any:
         f"pixel_shuffle(o(1,4,2,2), {one}[0])",
     )
     return [(call, kind(torch, call)) for call in programs]
+
+
+DIMENSIONS = (
+    *("transpose(x, {}, 1)", "flatten(x, {}, 1)", "select(x, {}, 1)", "argmax(x, {})", "cumsum(x, {})", "sort(x, {})"),
+    *(
+        "chunk(x, 2, {})",
+        "unbind(x, {})",
+        "gather(x, {}, i)",
+        "softmax(x, {})",
+        "unsqueeze(x, {})",
+        "narrow(x, {}, 0, 1)",
+    ),
+    *("renorm(x, 2, {}, 1.)", "index_select(x, {}, i[0])", "index_add(x, {}, i[0, :1], x[:1])", "split(x, 1, {})"),
+    *("unflatten(x, {}, (1, 2))", "cat([x, x], {})", "stack([x, x], {})", "mode(x, {})", "fft.fft(x, dim={})"),
+    *("sum(x, {})", "mean(x, {})", "std(x, {})", "amax(x, {})", "logsumexp(x, {})", "roll(x, 1, {})", "nansum(x, {})"),
+)
+"""Functions of one dimension, and of several."""
+
+
+@agrees(exact=True)
+def test_a_vector_is_no_dimension(torch: Any) -> Any:
+    x, i = torch.ones(2, 3), torch.zeros(1, 2, dtype=torch.int64)
+    found = {}
+    for call in DIMENSIONS:
+        for dim in ("i[0, 0]", "i[0, :1]", "i[0]", "x[0, 0]", "True"):
+            try:
+                eval(f"torch.{call.format(dim)}", {"torch": torch, "x": x, "i": i})
+                found[call, dim] = ""
+            except Exception as error:
+                found[call, dim] = next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
+    return [(*key, value) for key, value in found.items()]

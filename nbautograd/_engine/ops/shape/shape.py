@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes, memory_format as memory_formats, strides as stride_tools
 from nbautograd._engine.arrays.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
-from nbautograd._engine.arrays.size import as_int, dimension, sizes
+from nbautograd._engine.arrays.size import dimension, sizes
 from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd._engine.compiler.registry import OPS
@@ -269,15 +269,12 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     >>> torch.ones(3).unsqueeze(0).shape
     torch.Size([1, 3])
     """
-    n = input.ndim + 1
-    if not -n <= as_int(dim, "dim") < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    d = dim % n
+    d = dimension(dim, input.ndim + 1)
     shape = input.shape
     if _is_plain(input):
         return input.reshape((*shape[:d], 1, *shape[d:]))
     strides = strides_of(input)
-    step = shape[d] * strides[d] if d < n - 1 else 1
+    step = shape[d] * strides[d] if d < input.ndim else 1
     return restride(input, (*shape[:d], 1, *shape[d:]), (*strides[:d], step, *strides[d:]))
 
 
