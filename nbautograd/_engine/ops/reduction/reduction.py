@@ -127,7 +127,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 # -- means -----------------------------------------------------------------------------------------------------------
 
 
-@op(node="MeanBackward0", symbol="mean", method=False, input="spread(g / (count(input.shape, None) or 1), input.shape)")
+@op(node="MeanBackward0", symbol="mean", method=False, input="spread(g / count(input.shape, None), input.shape)")
 def mean_all(input: Tensor) -> Tensor:
     """Return the mean of all elements of a floating tensor."""
     return pairwise_mean(input)
@@ -137,7 +137,7 @@ def mean_all(input: Tensor) -> Tensor:
     node="MeanBackward1",
     symbol="mean",
     method=False,
-    input="spread(g / (count(input.shape, dim) or 1), input.shape, dim, keepdim)",
+    input="spread(g / count(input.shape, dim), input.shape, dim, keepdim)",
 )
 def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """Return the mean over ``dim`` of a floating tensor."""
