@@ -89,14 +89,15 @@ PASSED = {"nbautograd", "torch", "contextlib", "copy"}
 def _users_frame() -> FrameType:
     """Return the innermost frame of the user's code, or the outermost frame."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and _is_passed(frame):
+    while frame.f_back is not None and runs_code_of(frame, PASSED) and frame.f_code.co_filename[:8] != "<doctest":
         frame = frame.f_back
     return frame
 
 
-def _is_passed(frame: FrameType) -> bool:
-    file, package = frame.f_code.co_filename, str(frame.f_globals.get("__name__")).partition(".")[0]
-    return file.startswith("<nbautograd") or (package in PASSED and not file.startswith("<doctest"))
+def runs_code_of(frame: FrameType, packages: set[str]) -> bool:
+    """Return whether a frame runs code of these packages, or code that this library has generated."""
+    package = str(frame.f_globals.get("__name__")).partition(".")[0]
+    return package in packages or frame.f_code.co_filename.startswith("<nbautograd")
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

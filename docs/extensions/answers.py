@@ -2,7 +2,7 @@
 
 nbclient sends the state of an Output widget, such as that of ``interact``, over the socket on which it waits for the
 end of the cell. If the end comes just then, ZeroMQ has told of it during the sending, and the waiting is told nothing:
-it took all of ``nb_execution_timeout``, five minutes, in every tenth site or so. Here it looks again each second.
+it took all of ``nb_execution_timeout``, five minutes, in two builds that were seen. Here it looks again each second.
 """
 
 from __future__ import annotations

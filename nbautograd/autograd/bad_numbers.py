@@ -27,13 +27,13 @@ Place = tuple[str, int]
 def begin(infinite: bool) -> None:
     """Check the results of all operations from now on, also of infinities if ``infinite``."""
     dispatch_mode.push(_stop_at_infinity if infinite else _stop_at_nan, around=True, everywhere=True)
-    inplace.followers.append(inplace.MERE)
+    inplace.followers.append(inplace.IDLE)
 
 
 def end(infinite: bool) -> None:
     """Undo ``begin``."""
     dispatch_mode.pop(_stop_at_infinity if infinite else _stop_at_nan)
-    inplace.followers.remove(inplace.MERE)
+    inplace.followers.remove(inplace.IDLE)
 
 
 def _stop_at_nan(op: Any, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

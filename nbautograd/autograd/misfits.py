@@ -1,4 +1,4 @@
-"""Gradients of other shapes than their tensors, which were reshaped since: rare, so imported late."""
+"""Gradients of tensors that were reshaped after they were used: rare, so imported late."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ __all__ = ["check_added", "fitted"]
 
 
 def fitted(g: Any, shape: tuple[int, ...]) -> Any:
-    """Return a gradient in the shape that the tensor had when it was computed, of which it was reshaped unrecorded."""
+    """Return a gradient in the shape that the tensor had before it was reshaped under ``no_grad``.
+
+    :raises AutogradError: the gradient cannot be summed to it.
+    """
     try:
         return sum_to(g, shape) if isinstance(g, Tensor) else stored(sum_to(wrapped(g, wrap=wrap_known), shape))
     except RuntimeError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Hashable
 from functools import lru_cache
 
 __all__ = ["clean", "columns", "escape", "escape_long", "fit", "fit_path", "one_line", "ordered", "padded", "width"]
@@ -53,7 +52,7 @@ def _short_line(text: str, limit: int) -> str:
 
 
 @lru_cache(maxsize=2048, typed=True)  # a text is in several drawings and tables
-def escape(text: Hashable) -> str:
+def escape(text: str) -> str:
     """Text for SVG or HTML, as content or in a quoted attribute.
 
     >>> escape('<b title="x">')

@@ -15,6 +15,7 @@ from itertools import islice
 from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
 
+from nbautograd.errors import runs_code_of
 from nbautograd.protocol import SourceLocator
 
 __all__ = [
@@ -123,8 +124,7 @@ def user_frame() -> FrameType | None:
 
 def is_users(frame: FrameType) -> bool:
     """Return whether a frame runs code outside libraries, and none that this library has generated."""
-    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    return package not in LIBRARIES and not frame.f_code.co_filename.startswith("<nbautograd")
+    return not runs_code_of(frame, LIBRARIES)
 
 
 def place_of(code: CodeType, instruction: int) -> Place | None:

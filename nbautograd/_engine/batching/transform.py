@@ -81,12 +81,12 @@ def entered(size: int, randomness: str = "error") -> Iterator[BatchLevel]:
     level = BatchLevel(len(stack) + 1, size, randomness)
     mode = Mode(level)
     dispatch_mode.push(mode, around=True)
-    inplace.followers.append(inplace.MERE)  # so that all in-place methods go through ``copy_into``
+    inplace.followers.append(inplace.IDLE)  # so that all in-place methods go through ``copy_into``
     try:
         with without_level((*stack, level)):
             yield level
     finally:
-        inplace.followers.remove(inplace.MERE)
+        inplace.followers.remove(inplace.IDLE)
         dispatch_mode.pop(mode)
 
 

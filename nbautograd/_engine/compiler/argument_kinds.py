@@ -65,15 +65,15 @@ def _unlike(annotation: str, value: Any) -> str | None:
     outer = re.sub(r"\[.*?\]+", "", annotation)  # Sequence[Tensor] is a sequence
     kinds = [_KINDS.get(word.rpartition(".")[2]) for word in outer.split(" | ")]
     accepted = tuple(t for kind in kinds if kind for t in kind[1])
-    if None in kinds or isinstance(value, accepted) and _is_scalar(value, outer):
+    if None in kinds or isinstance(value, accepted) and _fits(value, outer):
         if "Sequence[Tensor]" in annotation and "Sequence[int]" not in annotation and isinstance(value, (tuple, list)):
             return None if all(isinstance(item, Tensor) for item in value) else "tuple of Tensors"
         return None
     return " or ".join(kind[0] for kind in kinds if kind and kind[0] != "None")
 
 
-def _is_scalar(value: Any, annotation: str) -> bool:
-    """Return whether a tensor given as a number is one number, and those in place of integers are integers."""
+def _fits(value: Any, annotation: str) -> bool:
+    """Return whether a tensor in place of a number is 0-d, and a tuple in place of integers has only integers."""
     if isinstance(value, Tensor):
         return "Tensor" in annotation or not value.ndim
     return not (isinstance(value, (tuple, list)) and "Ints" in annotation) or all(isinstance(n, INTS) for n in value)

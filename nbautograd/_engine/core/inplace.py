@@ -148,8 +148,8 @@ class Follower:
     prepare = follow = refuse_out = refuse_other_memory = reshape = check
 
 
-MERE = Follower()
-"""Only keeps methods from computing directly into their tensors."""
+IDLE = Follower()
+"""Does nothing; while it is in the list, no method computes directly into its tensor."""
 followers: list[Follower] = []  # of the process
 
 

@@ -231,7 +231,7 @@ def _notice(cls: Any, **options: Any) -> None:
         if name not in vars(cls) and getattr(cls, name) is getattr(Tensor, name):
             setattr(cls, name, _of_own_class(getattr(Tensor, name)))
     if not subclasses:
-        inplace.followers.append(inplace.MERE)
+        inplace.followers.append(inplace.IDLE)
     subclasses.append(weakref.ref(cls, _forget))
     dispatch_mode.set_override(offer)
 
@@ -241,7 +241,7 @@ def _forget(reference: weakref.ref[type]) -> None:
     subclasses.remove(reference)
     if not subclasses:
         dispatch_mode.set_override(None)
-        inplace.followers.remove(inplace.MERE)
+        inplace.followers.remove(inplace.IDLE)
 
 
 def _of_own_class(method: Any) -> Any:

@@ -237,10 +237,9 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     x2 = x2.to(x1.dtype)
     if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
-    mode = compute_mode
-    if mode not in MODES:
-        raise ValueError(f"{mode} is not a valid value for compute_mode: expected one of {', '.join(MODES)}")
-    if p == 2 and MODES[mode](max(a[-2], b[-2])) and x1._a.size and x2._a.size:
+    if compute_mode not in MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode: expected one of {', '.join(MODES)}")
+    if p == 2 and MODES[compute_mode](max(a[-2], b[-2])) and x1._a.size and x2._a.size:
         batch = np.broadcast_shapes(a[:-2], b[:-2])
         flat = [x.expand(*batch, *x._a.shape[-2:]).reshape(-1, *x._a.shape[-2:]) for x in (x1, x2)]
         return euclidean_distances(*flat).reshape(*batch, a[-2], b[-2])
