@@ -53,7 +53,6 @@ from nbautograd._engine.core.tensor import Tensor, _rebuild_tensor as _rebuild_t
 from nbautograd._engine.ops.creation.conversion import *
 from nbautograd._engine.ops.creation.creation import *
 from nbautograd._engine.ops.creation.from_data import *
-from nbautograd._engine.ops.creation.legacy_tensor_types import *
 from nbautograd._engine.ops.creation.random import *
 from nbautograd._engine.ops.creation.ranges import *
 from nbautograd._engine.ops.elementwise.arithmetic import *
@@ -65,20 +64,17 @@ from nbautograd._engine.ops.elementwise.logic import *
 from nbautograd._engine.ops.elementwise.power import *
 from nbautograd._engine.ops.elementwise.rounding import *
 from nbautograd._engine.ops.elementwise.selection import *
-from nbautograd._engine.ops.elementwise.trigonometric import *
 from nbautograd._engine.ops.indexing.gather import *
 from nbautograd._engine.ops.indexing.indexing import *
 from nbautograd._engine.ops.linalg.matmul import *
 from nbautograd._engine.ops.queries import *
 from nbautograd._engine.ops.reduction.minmax import *
 from nbautograd._engine.ops.reduction.reduction import *
-from nbautograd._engine.ops.reduction.scan import *
 from nbautograd._engine.ops.shape.as_strided import *
 from nbautograd._engine.ops.shape.broadcasting import *
 from nbautograd._engine.ops.shape.joining import *
 from nbautograd._engine.ops.shape.shape import *
 from nbautograd._engine.ops.shape.slicing import *
-from nbautograd._engine.ops.shape.split import *
 from nbautograd._engine.ops.shape.transpose import *
 from nbautograd._engine.rng.generator import Generator, _rebuild_generator as _rebuild_generator, default_generator
 from nbautograd._names import import_hook, lazy
@@ -117,8 +113,10 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._engine.core.printing import set_printoptions
     from nbautograd._engine.ops.creation.distributions import *
     from nbautograd._engine.ops.creation.interop import *
+    from nbautograd._engine.ops.creation.legacy_tensor_types import *
     from nbautograd._engine.ops.elementwise.bessel import *
     from nbautograd._engine.ops.elementwise.special import *
+    from nbautograd._engine.ops.elementwise.trigonometric import *
     from nbautograd._engine.ops.indexing.index_add import *
     from nbautograd._engine.ops.indexing.nonzero import *
     from nbautograd._engine.ops.indexing.scatter import *
@@ -137,7 +135,9 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._engine.ops.linalg.vectors import *
     from nbautograd._engine.ops.reduction.distances import *
     from nbautograd._engine.ops.reduction.norms import *
+    from nbautograd._engine.ops.reduction.products import *
     from nbautograd._engine.ops.reduction.quantiles import *
+    from nbautograd._engine.ops.reduction.scan import *
     from nbautograd._engine.ops.reduction.searchsorted import *
     from nbautograd._engine.ops.reduction.softmax import *
     from nbautograd._engine.ops.reduction.sorting import *
@@ -146,7 +146,9 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._engine.ops.reduction.variance import *
     from nbautograd._engine.ops.shape.padding import constant_pad_nd
     from nbautograd._engine.ops.shape.rearrange import *
+    from nbautograd._engine.ops.shape.split import *
     from nbautograd._engine.ops.shape.triangular import *
+    from nbautograd._engine.ops.shape.view_copies import *
     from nbautograd._engine.ops.signal.stft import *
     from nbautograd._engine.ops.signal.windows import *
     from nbautograd._names.import_hook import standing_in

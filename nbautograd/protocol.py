@@ -14,9 +14,24 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 from types import CodeType
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbautograd._names import lazy
+
+if TYPE_CHECKING:
+    from nbautograd._engine.base.pass_events import (
+        Accumulated,
+        Captured,
+        EdgeSent,
+        Event,
+        GraphNode,
+        HookCalled,
+        Leaf,
+        NodeFinished,
+        NodeStarted,
+        PassFinished,
+        PassStarted,
+    )
 
 __all__ = [
     "Accumulated",
@@ -43,48 +58,6 @@ __all__ = [
     "scope",
     "scopes",
 ]
-
-
-@runtime_checkable
-class GraphNode(Protocol):
-    """A step of a recorded computation, seen from its result: the source and the targets of gradients.
-
-    :param args, kwargs: none: a protocol has no instances.
-    :returns: nothing: use ``isinstance`` to check for its attributes.
-    :raises TypeError: the class is called.
-
-    >>> import nbautograd as nb
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> isinstance((x * 2).grad_fn, GraphNode), isinstance(x, GraphNode)
-    (True, False)
-    """
-
-    @property
-    def next_functions(self) -> tuple[tuple[GraphNode | None, int], ...]:
-        """For each differentiable input: its node, and the index of the input among the node's outputs."""
-
-    def name(self) -> str:
-        """Return the node's name, such as ``MulBackward0``."""
-
-
-@runtime_checkable
-class Leaf(Protocol):
-    """The end of an edge: the node that adds gradients to ``variable.grad``.
-
-    :param args, kwargs: none: a protocol has no instances.
-    :returns: nothing: use ``isinstance`` to check for its attributes.
-    :raises TypeError: the class is called.
-
-    >>> import nbautograd as nb
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> leaf, _ = (x * 2).grad_fn.next_functions[0]
-    >>> isinstance(leaf, Leaf), leaf.variable is x
-    (True, True)
-    """
-
-    @property
-    def variable(self) -> Any:
-        """The leaf tensor."""
 
 
 class Operand(NamedTuple):
@@ -272,201 +245,6 @@ class SourceLocator:
     """Maps a file name to those of the cells that ran before, last first."""
 
 
-# Events, in the order in which a pass sends them. Gradients are live arrays (tensors if the pass creates a graph): an
-# observer that keeps one must copy it.
-
-
-class PassStarted(NamedTuple):
-    """A backward pass begins at ``roots``, each a node and the index of its output, with these gradients.
-
-    :param roots: nodes, each with the number of an output.
-    :param gradients: an array or a tensor for each root.
-    :param retain_graph, create_graph: True if saved tensors are kept; True if the pass itself is recorded.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
-
-    >>> import nbautograd as nb
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     (x * 2).backward()
-    >>> [(len(event.roots), event.retain_graph) for event in events if isinstance(event, PassStarted)][0]
-    (1, False)
-    """
-
-    roots: tuple[tuple[GraphNode, int], ...]
-    gradients: tuple[Any, ...]
-    retain_graph: bool
-    create_graph: bool
-
-
-class NodeStarted(NamedTuple):
-    """All gradients for ``node`` have arrived (None for an unused output) and its formula runs now.
-
-    :param node: the node.
-    :param gradients: one for each output, or None.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
-
-    >>> import nbautograd as nb
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     (x * 2).backward()
-    >>> [event.node.name() for event in events if isinstance(event, NodeStarted)][0]
-    'MulBackward0'
-    """
-
-    node: GraphNode
-    gradients: tuple[Any, ...]
-
-
-class EdgeSent(NamedTuple):
-    """``node`` sent ``gradient`` along edge ``index`` to output ``to_index`` of ``to``, where the sum is now ``total``.
-
-    This is the sum over paths inside one pass, in a buffer; ``.grad`` has not changed yet.
-
-    :param node, index: the source node, and the index of its edge.
-    :param to, to_index: the target node, and the index of its output.
-    :param gradient: the gradient sent.
-    :param total: the sum so far, in the shape of that output.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
-
-    >>> import nbautograd as nb
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     (x * x).backward()
-    >>> [(event.node.name(), event.index, float(event.gradient)) for event in events if isinstance(event, EdgeSent)][0]
-    ('MulBackward0', 0, 3.0)
-    """
-
-    node: GraphNode
-    index: int  # type: ignore[assignment]  # hides tuple's method
-    to: GraphNode
-    to_index: int
-    gradient: Any
-    total: Any
-
-
-class HookCalled(NamedTuple):
-    """A hook of ``node`` ran (kind: ``tensor``, ``pre`` or ``post``) and may have replaced a gradient.
-
-    :param node: the node.
-    :param kind: ``tensor``, ``pre`` or ``post``.
-    :param before, after: the gradient, or the tuple of gradients, before and after the hook.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
-
-    >>> import nbautograd as nb
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> handle = x.register_hook(lambda gradient: gradient * 10)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     (x * 2).backward()
-    >>> [event.kind for event in events if isinstance(event, HookCalled)][0]
-    'tensor'
-    """
-
-    node: GraphNode
-    kind: str
-    before: Any
-    after: Any
-
-
-class Accumulated(NamedTuple):
-    """A leaf's ``.grad`` was ``before`` (None at first) and is now ``after`` = before + incoming.
-
-    :param node: the node of the leaf.
-    :param before: ``.grad`` before, or None.
-    :param incoming: the gradient that arrived.
-    :param after: ``.grad`` after.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
-
-    >>> import nbautograd as nb
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     (x * 2).backward()
-    >>> [(event.before, float(event.after)) for event in events if isinstance(event, Accumulated)][0]
-    (None, 2.0)
-    """
-
-    node: Leaf
-    before: Any
-    incoming: Any
-    after: Any
-
-
-class Captured(NamedTuple):
-    """``autograd.grad`` captured ``gradient`` for one of its inputs; nothing was accumulated.
-
-    :param node: the node.
-    :param index: the index of its output.
-    :param gradient: the gradient that arrived.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
-
-    >>> import nbautograd as nb
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     gradients = nb.autograd.grad(x * 2, x)
-    >>> [float(event.gradient) for event in events if isinstance(event, Captured)][0]
-    2.0
-    """
-
-    node: GraphNode
-    index: int  # type: ignore[assignment]  # hides tuple's method
-    gradient: Any
-
-
-class NodeFinished(NamedTuple):
-    """``node`` is done; ``freed`` is True if it has just dropped its saved tensors.
-
-    :param node: the node.
-    :param freed: True if its saved tensors have just been dropped.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
-
-    >>> import nbautograd as nb
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     (x * x).backward()
-    >>> [(event.node.name(), event.freed) for event in events if isinstance(event, NodeFinished)][0]
-    ('MulBackward0', True)
-    """
-
-    node: GraphNode
-    freed: bool
-
-
-class PassFinished(NamedTuple):
-    """The pass is over; ``error`` is the exception that ended it early, or None.
-
-    :param error: the exception, or None.
-    :returns: a named tuple of these.
-    :raises TypeError: a field is missing.
-
-    >>> import nbautograd as nb
-    >>> x = nb.tensor(3.0, requires_grad=True)
-    >>> events = []
-    >>> with observe(events.append):
-    ...     (x * 2).backward()
-    >>> [event.error is None for event in events if isinstance(event, PassFinished)][0]
-    True
-    """
-
-    error: BaseException | None
-
-
-Event = (
-    PassStarted | NodeStarted | EdgeSent | HookCalled | Accumulated | Captured | NodeFinished | PassFinished
-)  #: any of the records above
-
 observers: ContextVar[tuple[Callable[[Event], object], ...]] = ContextVar("observers", default=())
 
 
@@ -498,3 +276,7 @@ def observe(callback: Callable[[Event], object]) -> Iterator[None]:
         yield
     finally:
         observers.set(before)
+
+
+LATE = "Accumulated Captured EdgeSent Event GraphNode HookCalled Leaf NodeFinished NodeStarted PassFinished PassStarted"
+__getattr__, __dir__ = lazy.attributes(__name__, dict.fromkeys(LATE.split(), "._engine.base.pass_events"))

@@ -111,6 +111,22 @@ FAMILIES = {
         _foreach_sinh_ _foreach_sqrt_ _foreach_tan_ _foreach_tanh_ _foreach_trunc_ _foreach_add_ _foreach_sub_
         _foreach_mul_ _foreach_div_ _foreach_clamp_min_ _foreach_clamp_max_ _foreach_pow_ _foreach_maximum_
         _foreach_minimum_ _foreach_addcdiv_ _foreach_addcmul_ _foreach_copy_ _foreach_lerp_ _foreach_zero_""",
+    "_engine.ops.reduction.scan": """
+        cummax cummin cumsum cumulative_trapezoid diff gradient logcumsumexp trapezoid trapz""",
+    "_engine.ops.reduction.products": "cumprod prod",
+    "_engine.ops.shape.split": """
+        chunk dsplit hsplit split split_with_sizes tensor_split unsafe_chunk unsafe_split
+        unsafe_split_with_sizes vsplit""",
+    "_engine.ops.elementwise.trigonometric": """
+        acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh cos cosh
+        deg2rad polar rad2deg sin sinc sinh tan tanh""",
+    "_engine.ops.shape.view_copies": """
+        alias_copy as_strided_copy detach_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy
+        slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy
+        unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy""",
+    "_engine.ops.creation.legacy_tensor_types": """
+        BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor
+        FloatTensor HalfTensor IntTensor LongTensor ShortTensor""",
     "_compat.accelerator": "Event Stream get_device_module",
     "_compat.backends": "get_float32_matmul_precision set_float32_matmul_precision",
     "_compat.compiler": "compile",
@@ -165,6 +181,17 @@ METHODS = {
     "_engine.ops.reduction.softmax": "log_softmax softmax",
     "_engine.ops.reduction.variance": "std var",
     "_engine.ops.shape.rearrange": "__reversed__ flip fliplr flipud kron repeat repeat_interleave roll rot90 tile",
+    "_engine.ops.reduction.scan": "cummax cummin cumsum cumsum_ diff logcumsumexp",
+    "_engine.ops.reduction.products": "cumprod cumprod_ prod",
+    "_engine.ops.shape.split": """
+        chunk dsplit hsplit split split_with_sizes tensor_split unsafe_chunk unsafe_split
+        unsafe_split_with_sizes vsplit""",
+    "_engine.ops.elementwise.trigonometric": """
+        acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2
+        arctan2_ arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh atanh_ cos cos_
+        cosh cosh_ deg2rad deg2rad_ rad2deg rad2deg_ sin sin_ sinc sinc_ sinh sinh_ tan tan_ tanh tanh_""",
+    "_engine.ops.shape.view_copies": "narrow_copy",
+    "_engine.ops.creation.legacy_tensor_types": "_construct new type",
 }
 """By module, the methods that its declarations attach to Tensor."""
 

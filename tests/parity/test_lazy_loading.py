@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import nbautograd
+from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names import lazy
+from tests.package_sources import SOURCES, imports
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,6 +83,32 @@ for op in [op for op in OPS.values() if op.formulas]:
 print(sorted({name for name in sys.modules if name.startswith("nbautograd")} - before))
 """
     assert fresh(code) == "['nbautograd._engine.compiler.folding']"  # which compiles, but does not run
+
+
+@functools.cache
+def with_imports(module: str) -> frozenset[str]:
+    """Return the modules that come with a module: it, its packages, and what they import at once."""
+    found, waiting = set[str](), [module]
+    while waiting:
+        name = waiting.pop()
+        if name and name not in found:
+            found.add(name)
+            waiting += [name.rpartition(".")[0], *imports(name, inside_functions=False, types=False)]
+    return frozenset(found)
+
+
+def test_a_formula_names_operations_that_come_with_its_module() -> None:
+    lazy.load()
+    missing = {
+        (op.name, part.id)
+        for op in OPS.values()
+        if op.body.__module__ in SOURCES
+        for formula in (op.formulas or {}).values()
+        for part in ast.walk(ast.parse(formula))
+        if isinstance(part, ast.Name) and part.id in OPS and part.id not in op.body.__code__.co_varnames
+        if OPS[part.id].body.__module__ not in with_imports(op.body.__module__) | with_imports("nbautograd")
+    }
+    assert missing == set()
 
 
 def test_every_way_of_asking() -> None:

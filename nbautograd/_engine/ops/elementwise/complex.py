@@ -22,7 +22,6 @@ __all__ = [
     "conj",
     "conj_physical",
     "imag",
-    "polar",
     "real",
     "resolve_conj",
     "resolve_neg",
@@ -236,7 +235,7 @@ def angle(input: Tensor) -> Tensor:
 # -- construction ----------------------------------------------------------------------------------------------------
 
 
-def _check_parts(name: str, **parts: Tensor) -> None:
+def check_parts(name: str, **parts: Tensor) -> None:
     """Check that both parts have the same dtype, one with a complex counterpart."""
     check_tensors(name, **parts)
     kinds = [SCALAR_TYPES[t.dtype.name] for t in parts.values()]
@@ -277,35 +276,5 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     >>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.+2.j])
     """
-    _check_parts("complex", real=real, imag=imag)
+    check_parts("complex", real=real, imag=imag)
     return _complex(real, imag)
-
-
-@op(
-    node="PolarBackward0",
-    symbol="r∠φ",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    abs="real(g) * cos(angle) + imag(g) * sin(angle)",
-    angle="(imag(g) * cos(angle) - real(g) * sin(angle)) * abs",
-)
-def _polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Build complex numbers from polar coordinates."""
-    return complex_array(abs * precise.cos(angle), abs * precise.sin(angle))
-
-
-@composite(method=False, out=True)
-def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Build complex numbers from polar coordinates: ``abs * (cos(angle) + i sin(angle))``.
-
-    :param abs: float32 or float64, the same dtype as ``angle``; shapes are broadcast.
-    :raises RuntimeError: the dtypes differ, or are not supported.
-
-    >>> import nbautograd as torch
-    >>> torch.polar(torch.tensor([2.]), torch.tensor([0.]))
-    tensor([2.+0.j])
-    """
-    _check_parts("polar", abs=abs, angle=angle)
-    return _polar(abs, angle)

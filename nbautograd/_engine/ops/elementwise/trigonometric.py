@@ -1,4 +1,4 @@
-"""Elementwise trigonometric and hyperbolic functions, and their inverses."""
+"""Elementwise trigonometric and hyperbolic functions, and their inverses; polar coordinates."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from math import pi as PI  # noqa: N812 - formulas name it as a constant
 import numpy as np
 
 from nbautograd._engine.arrays import precise
-from nbautograd._engine.compiler.op import POINTWISE, alias, op
+from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name it
+from nbautograd._engine.ops._internal import complex_array, ratio  # noqa: F401 - formulas name it
+from nbautograd._engine.ops.elementwise.complex import check_parts
 from nbautograd._engine.ops.elementwise.exp_log import rsqrt  # noqa: F401 - formulas name it
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "cos",
     "cosh",
     "deg2rad",
+    "polar",
     "rad2deg",
     "sin",
     "sinc",
@@ -271,3 +273,33 @@ def atanh(input: Tensor) -> Tensor:
 
 arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh = acos, acosh, asin, asinh, atan, atan2, atanh
 alias(arccos=acos, arccosh=acosh, arcsin=asin, arcsinh=asinh, arctan=atan, arctan2=atan2, arctanh=atanh)
+
+
+@op(
+    node="PolarBackward0",
+    symbol="r∠φ",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    abs="real(g) * cos(angle) + imag(g) * sin(angle)",
+    angle="(imag(g) * cos(angle) - real(g) * sin(angle)) * abs",
+)
+def _polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """Build complex numbers from polar coordinates."""
+    return complex_array(abs * precise.cos(angle), abs * precise.sin(angle))
+
+
+@composite(method=False, out=True)
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """Build complex numbers from polar coordinates: ``abs * (cos(angle) + i sin(angle))``.
+
+    :param abs: float32 or float64, the same dtype as ``angle``; shapes are broadcast.
+    :raises RuntimeError: the dtypes differ, or are not supported.
+
+    >>> import nbautograd as torch
+    >>> torch.polar(torch.tensor([2.]), torch.tensor([0.]))
+    tensor([2.+0.j])
+    """
+    check_parts("polar", abs=abs, angle=angle)
+    return _polar(abs, angle)

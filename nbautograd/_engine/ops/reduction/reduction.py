@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes, precise
-from nbautograd._engine.arrays.size import dimension, dimensions, sizes
+from nbautograd._engine.arrays.size import dimensions, sizes
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.tensor import Tensor
@@ -22,7 +22,7 @@ from nbautograd._engine.ops._internal import (
 )
 from nbautograd.errors import DtypeError
 
-__all__ = ["all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "prod", "sum"]
+__all__ = ["all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "sum"]
 
 Dims = int | tuple[int, ...] | list[int] | None
 
@@ -124,6 +124,11 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     return input
 
 
+def accumulated(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of sums and products of elements of ``dtype``: int64 for integers and bools."""
+    return dtype if dtype.kind in dtypes.INEXACT else np.dtype(np.int64)
+
+
 # -- means -----------------------------------------------------------------------------------------------------------
 
 
@@ -182,54 +187,6 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
         )
     there = sum(input == input, dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / there
-
-
-# -- products --------------------------------------------------------------------------------------------------------
-
-
-@op(
-    node="ProdBackward0",
-    symbol="Π",
-    method=False,
-    input="g * conj(products_before(input.reshape((-1,)), 0) * products_before(input.reshape((-1,)), 0, True))"
-    ".reshape(input.shape)",
-)
-def prod_all(input: Tensor) -> Tensor:
-    """Return the product of all elements; the derivative by each is the product of all elements before and after it."""
-    return upcast_half(input).prod().astype(accumulated(input.dtype))
-
-
-@op(
-    node="ProdBackward1",
-    symbol="Π",
-    method=False,
-    input="spread(g, input.shape, dim, keepdim) "
-    "* conj(products_before(input, dim) * products_before(input, dim, True))",
-)
-def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
-    """Return the product over one dimension."""
-    d = dimension(dim, input.ndim)
-    a = row_major(upcast_half(input).prod(d, None, None, keepdim)) if input.ndim else input.copy()
-    return a.astype(accumulated(input.dtype))
-
-
-def accumulated(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of sums and products of elements of ``dtype``: int64 for integers and bools."""
-    return dtype if dtype.kind in dtypes.INEXACT else np.dtype(np.int64)
-
-
-@composite(out=True)
-def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the product of all elements or over one dimension; int64 for integers and bools.
-
-    >>> import nbautograd as torch
-    >>> torch.prod(torch.tensor([2., 3., 4.]))
-    tensor(24.)
-    """
-    if dtype is not None:
-        input = input.to(dtype)
-    result = prod_all(input) if dim is None else prod_over(input, dim, keepdim)
-    return result if dtype is None else result.to(dtype)
 
 
 # -- all, any --------------------------------------------------------------------------------------------------------

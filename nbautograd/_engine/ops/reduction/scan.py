@@ -1,4 +1,4 @@
-"""Scans along a dimension: cumulative sums, products, extrema; finite differences and integrals."""
+"""Scans along a dimension: cumulative sums and extrema; finite differences and integrals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from nbautograd._engine.ops.shape.joining import cat
 __all__ = [
     "cummax",
     "cummin",
-    "cumprod",
     "cumsum",
     "cumulative_trapezoid",
     "diff",
@@ -100,13 +99,7 @@ def recurrence(input: Tensor, factors: Tensor, dim: int, reverse: bool = False) 
     return np.flip(y, d).copy() if reverse else y
 
 
-def _products(a: Any, d: int) -> Any:
-    """Return cumulative products, accumulated in double precision."""
-    a = row_major(a)
-    return a.cumprod(d, WIDE.get(a.dtype.char)).astype(a.dtype) if a.ndim else a.copy()
-
-
-# -- cumulative sums, products, extrema ------------------------------------------------------------------------------
+# -- cumulative sums, extrema ----------------------------------------------------------------------------------------
 
 
 @op(node="CumsumBackward0", symbol="Σ≤", method=False, input="cumsum_over(g, dim, not reverse)")
@@ -139,54 +132,6 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
 
 
 Tensor.cumsum_ = make_inplace_method("cumsum_", scan_in_place(cumsum))
-
-
-@op(
-    node="CumprodBackward0",
-    symbol="Π≤",
-    method=False,
-    input="conj(products_before(input, dim)) * recurrence(g, conj(shifted(input, dim, -1)), dim, True)",
-)
-def cumprod_over(input: Tensor, dim: int) -> Tensor:
-    """Return the cumulative product along ``dim``; its derivative has no division, so elements may be 0."""
-    result = _products(input, dimension(dim, input.ndim))
-    return result if input.dtype.kind in "fc" else result.astype(np.int64)
-
-
-@op(
-    node="CumprodBackward0",
-    symbol="Π before",
-    method=False,
-    input="conj(result) * recurrence(shifted(g, dim, 1 if reverse else -1), "
-    "conj(shifted(input, dim, 1 if reverse else -1)), dim, not reverse)",
-)
-def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
-    """Return the exclusive cumulative product along ``dim``: of all elements before each, with ``reverse`` after it."""
-    d = dimension(dim, input.ndim)
-    if not input.ndim:
-        return np.ones_like(input)
-    if reverse:
-        return np.flip(moved(_products(np.flip(input, d), d), d, 1, 1), d).copy()
-    return moved(_products(input, d), d, 1, 1)
-
-
-@composite(out=True)
-def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Return the cumulative product along ``dim``; int64 for integers and bools.
-
-    >>> import nbautograd as torch
-    >>> torch.cumprod(torch.tensor([1., 2., 3.]), dim=0)
-    tensor([1., 2., 6.])
-    """
-    if dtype is not None:
-        input = input.to(dtype)
-    elif input._a.dtype.kind in "biu":
-        input = input.to(dtypes.int64)
-    result = cumprod_over(input, dim)
-    return result if dtype is None else result.to(dtype)
-
-
-Tensor.cumprod_ = make_inplace_method("cumprod_", scan_in_place(cumprod))
 
 
 def _running_extreme(name: str, a: Any, dim: int) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Strides and storage: ``as_strided``, ``resize_``, ``set_``; in-place view methods; views as copies."""
+"""Strides and storage: ``as_strided``, ``resize_``, ``set_``; in-place view methods."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools, version_counter
+from nbautograd._engine.arrays import backend, strides as stride_tools, version_counter
 from nbautograd._engine.arrays.memory_format import contiguous_format, preserve_format
 from nbautograd._engine.arrays.size import sizes
 from nbautograd._engine.arrays.strides import Geometry, restride
@@ -31,39 +31,17 @@ from nbautograd._engine.core.views import (
     views_of,
 )
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - used in a formula
-from nbautograd._engine.ops.elementwise.complex import view_as_complex, view_as_real
 from nbautograd._engine.ops.queries import check_tensors
-from nbautograd._engine.ops.shape import joining, shape as shapes, slicing, split, transpose
-from nbautograd._engine.ops.shape.broadcasting import expand
+from nbautograd._engine.ops.shape import shape as shapes, slicing, transpose
 from nbautograd._engine.ops.shape.slicing import as_strided_in
 from nbautograd.errors import AutogradError, InplaceError, kind_of
 
 __all__ = [
     "TypedStorage",
     "UntypedStorage",
-    "alias_copy",
     "as_strided",
     "as_strided_",
-    "as_strided_copy",
-    "detach_copy",
-    "diagonal_copy",
-    "expand_copy",
-    "narrow_copy",
-    "permute_copy",
     "resize_as_",
-    "select_copy",
-    "slice_copy",
-    "split_copy",
-    "split_with_sizes_copy",
-    "squeeze_copy",
-    "t_copy",
-    "transpose_copy",
-    "unbind_copy",
-    "unfold_copy",
-    "unsqueeze_copy",
-    "view_as_complex_copy",
-    "view_as_real_copy",
-    "view_copy",
 ]
 
 
@@ -395,62 +373,3 @@ Tensor._is_view = lambda self: self._view is not None
 Tensor._base = property(
     lambda self: None if self._view is None else self._view.base, doc="The tensor that this is a view of."
 )
-
-
-# -- views as copies -------------------------------------------------------------------------------------------------
-
-
-def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
-    """Declare ``name``: the result of ``view`` as a copy."""
-
-    def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        check_tensors(name, input=input)
-        result = view(input, *args, **kwargs)
-        if isinstance(result, tuple):
-            return tuple(shapes.clone(part, memory_format=contiguous_format) for part in result)
-        return shapes.clone(result, memory_format=contiguous_format)
-
-    copy.__name__ = copy.__qualname__ = name
-    copy.__doc__ = f"The result of ``{name.removesuffix('_copy')}`` as a copy, not a view."
-    return composite(method=method, out=True)(copy)
-
-
-def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    if step <= 0:
-        raise RuntimeError("slice step must be positive")
-    return slicing.slice_(input, shapes.dimension(dim, input._a.ndim), start, end, step)
-
-
-def _view_as(input: Tensor, size: Any = None, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    if isinstance(size, (tuple, list)):
-        return input.reshape(*size)  # which copies if no such view exists
-    return input.view(dtype if size is None else size)
-
-
-def _alias(input: Tensor) -> Tensor:
-    if input.is_contiguous():
-        return shapes.view(input, *input._a.shape)
-    return transpose.permute(input, *range(input.ndim))
-
-
-alias_copy = _copies("alias_copy", lambda input: input)
-as_strided_copy = _copies("as_strided_copy", as_strided)
-detach_copy = _copies("detach_copy", lambda input: input.detach())
-diagonal_copy = _copies("diagonal_copy", slicing.diagonal)
-expand_copy = _copies("expand_copy", lambda input, size, *, implicit=False: expand(input, *size))
-narrow_copy = _copies("narrow_copy", slicing.narrow, method=True)
-permute_copy = _copies("permute_copy", lambda input, dims: transpose.permute(input, dims))
-select_copy = _copies("select_copy", slicing.select)
-slice_copy = _copies("slice_copy", _slice)
-split_copy = _copies("split_copy", split.split)
-split_with_sizes_copy = _copies("split_with_sizes_copy", split.split_with_sizes)
-squeeze_copy = _copies("squeeze_copy", shapes.squeeze)
-t_copy = _copies("t_copy", transpose.t)
-transpose_copy = _copies("transpose_copy", transpose.transpose)
-unbind_copy = _copies("unbind_copy", joining.unbind)
-unfold_copy = _copies("unfold_copy", slicing.unfold)
-unsqueeze_copy = _copies("unsqueeze_copy", shapes.unsqueeze)
-view_as_complex_copy = _copies("view_as_complex_copy", view_as_complex)
-view_as_real_copy = _copies("view_as_real_copy", view_as_real)
-view_copy = _copies("view_copy", _view_as)
-_view_as.__qualname__ = "view_copy"
