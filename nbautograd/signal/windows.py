@@ -141,7 +141,7 @@ def exponential(
     >>> torch.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
     """
-    if tau <= 0:
+    if (tau := float(tau)) <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
         raise ValueError(f"Center must be None for symmetric windows, got: {center} with sym=True")
@@ -168,7 +168,7 @@ def gaussian(
     >>> torch.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
     """
-    if std <= 0:
+    if (std := float(std)) <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     k, n, kind = _begin("gaussian", M, dtype, layout, device)
     x = (k - span(n, not sym) / 2) / std
@@ -219,6 +219,7 @@ def general_hamming(
     tensor([0.2000, 0.6000, 1.0000, 0.6000, 0.2000])
     """
     k, n, kind = _begin("general_hamming", M, dtype, layout, device)
+    alpha = float(alpha)
     return window_tensor(cosine_sum(k, span(n, not sym), (alpha, 1 - alpha)), n, kind, requires_grad)
 
 
@@ -278,7 +279,7 @@ def kaiser(
     >>> torch.signal.windows.kaiser(5, beta=5.)
     tensor([0.0367, 0.5529, 1.0000, 0.5529, 0.0367])
     """
-    if beta < 0:
+    if (beta := float(beta)) < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     k, n, kind = _begin("kaiser", M, dtype, layout, device)
     return window_tensor(kaiser_bessel(k, span(n, not sym), beta), n, kind, requires_grad)

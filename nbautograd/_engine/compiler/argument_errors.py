@@ -65,7 +65,7 @@ def with_argument_errors(function: F) -> F:
         if subclasses and (answer := offer(public, args, kwargs)) is not UNHANDLED:
             return answer
         if len(args) > first_option or kwargs and options:
-            check_options(function, options, args, kwargs)
+            args = check_options(function, options, args, kwargs)
         try:
             return function(*args, **kwargs)
         except CALL_ERRORS as error:
@@ -183,43 +183,59 @@ def options_of(function: Callable[..., Any]) -> Options:
 
 
 _READ_BY_PYTHON = {
-    "bool": ("get_infos", "recompute_scale_factor", "reduce", "return_indices", "size_average"),
+    "bool": ("center", "get_infos", "recompute_scale_factor", "reduce", "return_indices", "size_average"),
     "str": ("mode", "padding_mode", "reduction"),
 }
 """By annotation, options that PyTorch's Python code reads: it takes any value as true or false, or compares texts."""
 
 
-def check_options(function: Callable[..., Any], options: Options, args: Any, kwargs: Any) -> None:
-    """Check the arguments of options.
+def check_options(
+    function: Callable[..., Any], options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Check the arguments of options, and replace tensors in place of numbers by their numbers, also in ``kwargs``.
 
+    :returns: the positional arguments.
     :raises TypeError: an argument is of another type.
     """
     count = len(args)
     for name, position, hint, at_sight in options:
         if position < count:
             if args[position].__class__ not in at_sight:
-                check_option(function.__name__.lstrip("_"), name, args[position], hint, position)
+                value = check_option(function.__name__.lstrip("_"), name, args[position], hint, position)
+                args = (*args[:position], value, *args[position + 1 :])
         elif name in kwargs and kwargs[name].__class__ not in at_sight:
-            check_option(function.__name__.lstrip("_"), name, kwargs[name], hint)
+            kwargs[name] = check_option(function.__name__.lstrip("_"), name, kwargs[name], hint)
+    return args
 
 
 def check_option(
     function: str, name: str, value: Any, hint: str, position: int | None = None, operands: tuple[Any, ...] = ()
-) -> None:
+) -> Any:
     """Check one argument by its annotation.
 
     :param operands: those that a factor multiplies: a bool multiplies only bools.
+    :returns: the value; the number of a tensor in place of one.
     :raises TypeError: it is of another type.
     :raises RuntimeError: it is True or False, and an operand is not of dtype bool.
     """
     if value.__class__ is bool and any(not isinstance(each, Tensor) or each._a.dtype.kind != "b" for each in operands):
         raise errors.DtypeError(f"{function}(): Boolean {name} only supported for Boolean results")
     if value is None and (hint.endswith("None") or name == "requires_grad"):
-        return
-    expected, matches = _SIMPLE[hint.removesuffix(" | None")]
-    if not matches(value):
-        place = "" if position is None else f" (position {position + 1})"
-        raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
+        return value
+    kind = hint.removesuffix(" | None")
+    expected, matches = _SIMPLE[kind]
+    if matches(value):
+        if not isinstance(value, Tensor) or "Tensor" in kind:
+            return value
+        if kind in ("float", "Number"):
+            if not value.ndim and not value.requires_grad:
+                return value.item()
+        elif value._a.dtype.kind in "iu" and value._a.size == 1:
+            if not value.ndim or "dim" not in name:  # a vector of one element is a size, but no dimension
+                return value.item()
+            return value  # the function raises
+    place = "" if position is None else f" (position {position + 1})"
+    raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
 
 
 # -- of operations ---------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ class ForwardWriter:
                     is_factor = name == "alpha" and hint == "Number" and op.kind == POINTWISE
                     operands = f", None, ({', '.join(op.tensors)},)" * is_factor
                     check = f"check_option({public_name(op)!r}, {name!r}, {name}, {hint!r}{operands})"
-                    body.append(f"if {unlike}: {check}")
+                    body.append(f"if {unlike}: {name} = {check}")
         if op.rest:
             body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
         if op.has_out and self.fixed is None:

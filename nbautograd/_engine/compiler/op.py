@@ -406,7 +406,7 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
         try:
             if kwargs:
                 if options:
-                    check_options(function, options, args, kwargs)
+                    args = check_options(function, options, args, kwargs)
                 if not others.keys().isdisjoint(kwargs):
                     for numpy, name in others.items():
                         if numpy in kwargs and name not in kwargs:
@@ -421,7 +421,7 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
                     result = rules.computed(name, target, public, args, kwargs, False)
                     return inplace.resize_into(target, result, name)
             elif len(args) > first_option:
-                check_options(function, options, args, kwargs)
+                args = check_options(function, options, args, kwargs)
             return function(*args, **kwargs)
         except CALL_ERRORS as error:
             if (answer := answer_error(error, public, function, args, kwargs)) is not UNHANDLED:

@@ -470,7 +470,9 @@ def rms_norm(
     return result if weight is None else (result * weight).to(input.dtype)
 
 
-def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+def local_response_norm(
+    input: Tensor, size: int, alpha: float | Tensor = 1e-4, beta: float | Tensor = 0.75, k: float | Tensor = 1.0
+) -> Tensor:
     """Divide each element by ``(k + alpha * mean)^beta``, with the mean of squares over ``size`` neighboring channels.
 
     See Krizhevsky et al., "ImageNet classification with deep convolutional neural networks" (2012).

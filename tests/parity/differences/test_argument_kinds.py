@@ -111,3 +111,35 @@ def test_a_vector_is_no_dimension(torch: Any) -> Any:
             except Exception as error:
                 found[call, dim] = next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
     return [(*key, value) for key, value in found.items()]
+
+
+NUMBERS = """
+    add(x, x, alpha={}); sub(x, x, alpha={}); addmm(x[0, 0], x, x.mT, alpha={}); addcmul(x, x, x, value={});
+    addcdiv(x, x, x, value={}); isclose(x, x, rtol={}); allclose(x, x, atol={}); arange({}); full((2,), {});
+    full_like(x, {}); x.new_full((2,), {}); nan_to_num(x, nan={}); renorm(x, {}, 0, 1.); histc(x, 2, max={});
+    linspace(0, {}, 3); logspace(0, {}, 3); std(x, correction={}); polygamma(1, x); F.leaky_relu(x, {});
+    F.elu(x, {}); F.hardtanh(x, -1, {}); F.threshold(x, {}, 0); F.softplus(x, {}); F.layer_norm(x, (3,), eps={});
+    F.group_norm(x[None, 0], 1, eps={}); F.rms_norm(x, (3,), eps={}); F.pad(x, (1, 1), value={});
+    F.avg_pool2d(x[None], 1, divisor_override={}); F.pairwise_distance(x, x, {}); topk(x, {}); tril(x, {});
+    diag(x, {}); narrow(x, 0, 0, {}); roll(x, {}, 0); chunk(x, {}); bincount(i, minlength={}); unsqueeze(x, {});
+    F.one_hot(i, {}); signal.windows.gaussian(3, std={}); eye({}); ones({}, 2)
+"""
+"""Functions of a number."""
+
+
+@agrees
+def test_a_tensor_stands_for_a_number_if_it_is_0_d_and_needs_no_gradient(torch: Any) -> Any:
+    given = {"one": torch.tensor(1), "float": torch.tensor(1.0), "leaf": torch.tensor(1.0, requires_grad=True)}
+    x, i = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), torch.tensor([0])
+    names = {"torch": torch, "F": torch.nn.functional, "x": x, "i": i, **given}
+    found = []
+    for call in NUMBERS.split(";"):
+        for number in given:
+            text = call.strip().format(number)
+            try:
+                result = eval(text if text[:2] in ("F.", "x.") else f"torch.{text}", names)
+                found.append((text, result))
+            except Exception as error:
+                kind = next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
+                found.append((text, kind))
+    return found

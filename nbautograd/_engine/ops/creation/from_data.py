@@ -12,6 +12,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.memory_format import strided
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.node import LEAF
@@ -42,6 +43,11 @@ def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = 
 _C_SCALAR = {"int32": "int", "float32": "float", "float64": "double", "float16": "double", "bfloat16": "double"}
 _C_SCALAR |= {name: f"{name}_t" for name in ("uint8", "int8", "int16", "int64", "uint16", "uint32", "uint64")}
 """Names of the dtypes in messages about a single number."""
+
+
+def as_number(function: str, value: Any) -> Any:
+    """Return a fill value; of a 0-d tensor its number."""
+    return check_option(function, "fill_value", value, "Number", 1) if isinstance(value, Tensor) else value
 
 
 def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:

@@ -129,7 +129,7 @@ def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[
     :raises RuntimeError: an end does not fit into the dtype, is complex where that is not, or has several elements.
     """
     for what, value in (("start", start), ("end", end)):
-        check_option(name, what, value, "Number")
+        check_option(name, what, value, "Number | Tensor")
         if isinstance(value, Tensor) and value._a.ndim:
             raise RuntimeError(
                 f"{name} only supports 0-dimensional start and end tensors, but got {what} with {value._a.ndim} "

@@ -445,6 +445,13 @@ def special_entr(input: Tensor) -> Tensor:
     return value("entr", input)
 
 
+def _times(factor: Any, logarithm: Any, of: Any) -> Any:
+    """Return a product with a logarithm, rounded as ``factor * log(of)`` is; 0 if ``factor`` is, unless ``of`` is nan."""
+    with backend.quiet():
+        product = factor * logarithm
+    return np.where((factor == 0) & (of == of), product.dtype.type(0), product)
+
+
 @op(
     node="XlogyBackward0",
     symbol="x ln y",
@@ -461,7 +468,7 @@ def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 2.]))
     tensor([0.0000, 1.3863])
     """
-    return value("xlogy", input, other)
+    return _times(input, precise.log(other), other)
 
 
 @op(
@@ -482,4 +489,4 @@ def special_xlog1py(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 1.]))
     tensor([0.0000, 1.3863])
     """
-    return np.where((input == 0) & (other == other), 0 * input, input * precise.log1p(other))
+    return _times(input, precise.log1p(other), other)
