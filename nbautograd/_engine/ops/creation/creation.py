@@ -19,15 +19,7 @@ from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.overrides import offer, overloaded, subclasses
 from nbautograd._engine.core.sparse import SparseTensor, wrapped
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap_known  # noqa: F401 - a formula names array_of
-from nbautograd._engine.ops.creation.from_data import (
-    Device,
-    as_number,
-    check_options,
-    finish,
-    number_in,
-    one_value,
-    tensor,
-)
+from nbautograd._engine.ops.creation.from_data import Device, check_options, finish, item, number_in, one_value, tensor
 from nbautograd._engine.ops.creation.ranges import written
 from nbautograd._engine.ops.queries import Number
 from nbautograd._names.docstrings import described
@@ -177,9 +169,7 @@ def full(
             [3.1416, 3.1416, 3.1416]])
     """
     dtype = check_options("full", dtype, layout, pin_memory)
-    value = (
-        check_option("full", "fill_value", fill_value, "Number", 2) if isinstance(fill_value, Tensor) else fill_value
-    )
+    value = item("full", fill_value)
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
     shape = new_shape((size,), "full")
@@ -220,7 +210,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
         a = input._a
         place = input.device if device is None else as_device(device)
         kind = input.dtype if dtype is None else dtype
-        values = [number_in(as_number(name, v), kind, name) for v in (*value, *fill_value.values())]
+        values = [number_in(item(name, v), kind, name) for v in (*value, *fill_value.values())]
         if (a.flags.c_contiguous and memory_format is None) or memory_format is contiguous_format or a.ndim < 2:
             return finish(fill(backend.module(place), a.shape, kind.numpy, *values), requires_grad)
         like = a if place == input.device else backend.module(place).empty(())

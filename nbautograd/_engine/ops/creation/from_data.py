@@ -45,7 +45,7 @@ _C_SCALAR |= {name: f"{name}_t" for name in ("uint8", "int8", "int16", "int64", 
 """Names of the dtypes in messages about a single number."""
 
 
-def as_number(function: str, value: Any) -> Any:
+def item(function: str, value: Any) -> Any:
     """Return a fill value; of a 0-d tensor its number."""
     return check_option(function, "fill_value", value, "Number", 1) if isinstance(value, Tensor) else value
 

@@ -446,7 +446,7 @@ def special_entr(input: Tensor) -> Tensor:
 
 
 def _times(factor: Any, logarithm: Any, of: Any) -> Any:
-    """Return a product with a logarithm, rounded as ``factor * log(of)`` is; 0 if ``factor`` is, unless ``of`` is nan."""
+    """Return a factor times the logarithm of ``of``: 0 where the factor is 0, unless ``of`` is nan."""
     with backend.quiet():
         product = factor * logarithm
     return np.where((factor == 0) & (of == of), product.dtype.type(0), product)
