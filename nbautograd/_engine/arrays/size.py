@@ -78,9 +78,12 @@ def sizes(arguments: Iterable[Any], what: str = "size") -> tuple[int, ...]:
 def new_shape(arguments: Iterable[Any], what: str) -> tuple[int, ...]:
     """Return the shape of a new tensor.
 
+    :raises TypeError: nothing is given, or something else than integers.
     :raises RuntimeError: a size is negative.
     """
     shape = tuple(arguments)
+    if not shape:
+        raise TypeError(f"{what}() missing 1 required positional argument: 'size'")
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
     for n in shape:

@@ -143,3 +143,37 @@ def test_a_tensor_stands_for_a_number_if_it_is_0_d_and_needs_no_gradient(torch: 
                 kind = next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
                 found.append((text, kind))
     return found
+
+
+NOTHING = """
+    zeros() ones() empty() rand() randn() x.view() x.new_zeros() x.new_ones() x.new_empty() x[0,0].view()
+    zeros(()) x[0,0].view(()) x[0,0].expand(()) rand(()) zeros([]) x.sum(()) x.squeeze(()) x.flip(()) x.tile(())
+    zeros(size=()) ones(*x.shape) x.view(*x.shape)
+"""
+
+
+@agrees(exact=True)
+def test_a_size_must_be_given(torch: Any) -> Any:
+    found = []
+    for call in NOTHING.split():
+        try:
+            text = call if call.startswith("x") else f"torch.{call}"
+            found.append((call, list(eval(text, {"torch": torch, "x": torch.zeros(2, 3)}).shape)))
+        except Exception as error:
+            found.append((call, type(error).__name__))
+    return found
+
+
+@agrees(says="0D or 1D target tensor expected, multi-target not supported")
+def test_several_targets_of_a_sample_are_not_supported(torch: Any) -> Any:
+    return torch.nn.functional.cross_entropy(torch.ones(2, 3), torch.zeros(2, 1, dtype=torch.long))
+
+
+@agrees(says="only batches of spatial targets supported (3D tensors)")
+def test_images_have_targets_of_three_dimensions(torch: Any) -> Any:
+    return torch.nn.functional.cross_entropy(torch.ones(2, 3, 4, 5), torch.zeros(2, 4, dtype=torch.long))
+
+
+@agrees(says="allclose(): argument 'other' (position 2) must be Tensor, not int")
+def test_allclose_names_itself(torch: Any) -> Any:
+    return torch.allclose(torch.ones(2), 1)

@@ -237,16 +237,20 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     >>> torch.isclose(torch.tensor([1., 1.]), torch.tensor([1.1, 1.000001]))
     tensor([False,  True])
     """
+    _check_close("isclose", input, other, rtol, atol)
+    return _isclose(input, other, rtol, atol, equal_nan)
+
+
+def _check_close(function: str, input: Tensor, other: Tensor, rtol: float, atol: float) -> None:
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not tolerance >= 0:
-            raise RuntimeError(f"isclose(): {name} must be greater than or equal to zero, but got {tolerance}")
-    check_tensors("isclose", input=input, other=other)
+            raise RuntimeError(f"{function}(): {name} must be greater than or equal to zero, but got {tolerance}")
+    check_tensors(function, input=input, other=other)
     if input.dtype is not other.dtype:
         raise DtypeError(
-            f"isclose(): {SCALAR_TYPES[input.dtype.name]} did not match {SCALAR_TYPES[other.dtype.name]}: the dtypes "
-            "of both tensors must be the same"
+            f"{function}(): {SCALAR_TYPES[input.dtype.name]} did not match {SCALAR_TYPES[other.dtype.name]}: "
+            "the dtypes of both tensors must be the same"
         )
-    return _isclose(input, other, rtol, atol, equal_nan)
 
 
 @composite()
@@ -259,7 +263,8 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     >>> torch.allclose(torch.tensor([1., 2.]), torch.tensor([1., 2.000001]))
     True
     """
-    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+    _check_close("allclose", input, other, rtol, atol)
+    return bool(_isclose(input, other, rtol, atol, equal_nan).all())
 
 
 @composite()

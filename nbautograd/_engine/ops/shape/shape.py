@@ -135,6 +135,8 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
     >>> torch.tensor([1.]).view(torch.int32)
     tensor([1065353216], dtype=torch.int32)
     """
+    if not shape and dtype is None and size is None:
+        raise TypeError("view() missing 1 required positional argument: 'size'")
     if shape and isinstance(shape[0], (dtypes.dtype, type)):
         dtype = shape[0]
     if dtype is not None:
