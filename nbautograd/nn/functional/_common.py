@@ -18,6 +18,7 @@ from nbautograd.errors import UnsupportedDtypeError, kind_of, warn
 from nbautograd.nn.parameter import Parameter
 
 __all__ = [
+    "check_running",
     "gradients_of_steps",
     "in_place_or_not",
     "is_fusible",
@@ -82,6 +83,17 @@ def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[i
         kind = {0: "non-negative", 1: "greater than zero (positive)"}.get(least, f"at least {least}")
         raise RuntimeError(f"{what} should be {kind}, but got {value!r}")
     return result
+
+
+def check_running(training: bool, eps: float, running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    """Check the options of a normalization by running statistics.
+
+    :raises ValueError: there is only one of the two, or ``eps`` is not positive.
+    """
+    if eps < 0 or training and eps == 0:
+        raise ValueError(f"batch_norm eps must be positive in training, and non-negative otherwise, but got {eps}")
+    if training and (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
 def in_place_or_not(name: str, function: Callable[..., Tensor], write: bool, input: Tensor, *options: Any) -> Tensor:

@@ -22,7 +22,7 @@ from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.reduction import mean_over
 from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.errors import SCALAR_TYPES, DtypeError, UnsupportedDtypeError, warn
-from nbautograd.nn.functional._common import floating_only, of_nothing, without_derivative
+from nbautograd.nn.functional._common import check_running, floating_only, of_nothing, without_derivative
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
@@ -272,7 +272,9 @@ def batch_norm(
     shape = input._a.shape
     count = math.prod(shape[:1] + shape[2:])
     if training and count == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+        kind = ValueError if shape else IndexError
+        raise kind(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    check_running(training, eps, running_mean, running_var)
     if not input._a.size:
         return of_nothing(input, **others)
     if len(shape) < 2:
@@ -330,6 +332,7 @@ def instance_norm(
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    check_running(use_input_stats, eps, running_mean, running_var)
     if len(shape) < 2:
         raise RuntimeError(f"instance_norm(): input must have at least 2 dimensions, got shape {list(shape)}")
     floating_only("batch_norm", input)
@@ -415,8 +418,8 @@ def group_norm(
     >>> torch.nn.functional.group_norm(torch.tensor([[1., 3., 10., 30.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
-    if not isinstance(input, Tensor):
-        check_tensors("group_norm", input=input)
+    parameters = {"weight": weight, "bias": bias}
+    check_tensors("group_norm", input=input, **{name: t for name, t in parameters.items() if t is not None})
     shape = input._a.shape
     if len(shape) < 2:
         raise RuntimeError(f"group_norm(): Expected at least 2 dimensions for input tensor but received {len(shape)}")

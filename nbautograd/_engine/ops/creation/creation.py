@@ -269,7 +269,7 @@ full_like = _like(
 
 def _new(name: str, make: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        return make(*args, dtype=dtype or self.dtype, device=device or self.device, **options)
+        return make(*args, dtype=self.dtype if dtype is None else dtype, device=device or self.device, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"""Call ``torch.{name}(...)`` with this tensor's dtype and device by default.

@@ -30,7 +30,7 @@ def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
 
     :raises RuntimeError: it is 0, or has the wrong sign.
     """
-    if step == 0:
+    if step == 0 or step != step:
         raise RuntimeError(f"{name}(): step must be nonzero")
     if (last - first) * step < 0:
         raise RuntimeError(
@@ -129,7 +129,7 @@ def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[
     :raises RuntimeError: an end does not fit into the dtype, is complex where that is not, or has several elements.
     """
     for what, value in (("start", start), ("end", end)):
-        check_option(name, what, value, "Number")
+        check_option(name, what, value, "Number | Tensor")
         if isinstance(value, Tensor) and value._a.ndim:
             raise RuntimeError(
                 f"{name} only supports 0-dimensional start and end tensors, but got {what} with {value._a.ndim} "

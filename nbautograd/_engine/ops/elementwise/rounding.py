@@ -244,6 +244,7 @@ def nan_to_num(
     kind=POINTWISE,
     method=False,
     inplace_method=False,
+    real_only=True,
     input="where(isfinite(input), g, zeros_of(g))",
 )
 def _nan_to_num(input: Tensor, nan: float, posinf: float | None, neginf: float | None) -> Tensor:

@@ -399,7 +399,11 @@ def put_at(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
     output = copied(input)
     if accumulate:
         shape = input[key].shape
-        joint_shape([shape, values.shape])
+        if joint_shape([shape, values.shape]) != shape:
+            raise ShapeError(
+                f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+                f"shape {list(shape)}"
+            )
         backend.add_at(output, key, np.broadcast_to(values, shape))
     else:
         _assign(output, key, values)

@@ -398,6 +398,10 @@ def scatter_reduce(
         raise TypeError(f"scatter_reduce(): arguments 'index' and 'src' must be Tensor, not {kind_of(src)}")
     if src.dtype is not input.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if reduce == "mean" and input.dtype is dtypes.bool_:
+        raise NotImplementedError("\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'")
+    if max(index.ndim, 1) != max(src.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if input.is_complex() and reduce in ("amax", "amin"):
         raise NotImplementedError(f"scatter_reduce(): {reduce} is not implemented for complex tensors")
     if input.is_complex() and is_grad_enabled() and (input.requires_grad or src.requires_grad):

@@ -131,6 +131,8 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     """
     home = stride_tools.of(input._a)
     shape, strides = sizes((tuple(size),), "size"), sizes((tuple(stride),), "stride")
+    if len(shape) != len(strides):
+        raise RuntimeError(f"mismatch in length of strides and shape: {list(strides)} for {list(shape)}")
     view = Geometry(shape, strides, home.offset if storage_offset is None else storage_offset)
     check_inside(input._a, view)
     return strided_scatter(input, src, view, home, stride_tools.length_of(input._a))
