@@ -188,7 +188,7 @@ def options_of(function: Callable[..., Any]) -> Options:
 
 
 _READ_BY_PYTHON = {
-    "bool": ("get_infos", "recompute_scale_factor", "reduce", "return_indices", "size_average"),
+    "bool": ("antialias", "get_infos", "recompute_scale_factor", "reduce", "return_indices", "size_average"),
     "str": ("mode", "padding_mode", "reduction"),
 }
 """By annotation, options that PyTorch's Python code reads: it takes any value as true or false, or compares texts."""

@@ -186,7 +186,7 @@ def _sizes(
         raise ValueError(f"interpolate(): {which} size or scale_factor should be defined")
     label, value = ("size", size) if size is not None else ("scale_factor", scale_factor)
     items = tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(old)
-    if any(isinstance(item, (bool, str)) for item in items):
+    if any(isinstance(item, str) or isinstance(item, bool) and size is not None for item in items):
         raise TypeError(f"interpolate(): argument '{label}' must be tuple of numbers, not {kind_of(items[0])}")
     if len(items) != len(old):
         raise ValueError(
