@@ -9,6 +9,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.argument_kinds import check_arguments
 from nbautograd._engine.compiler.op import composite, with_numpy_names
 from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.addmm import addmm
@@ -113,6 +114,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {list(bias._a.shape)} but expected {w[0]}"
         )
+    if input1.is_complex() and is_grad_enabled() and any(t.requires_grad for t in (input1, input2, weight)):
+        raise RuntimeError("_trilinear does not support automatic differentiation for outputs with complex dtype.")
     result = einsum("...m,omn,...n->...o", input1, weight, input2)
     return result if bias is None else result + bias
 

@@ -404,7 +404,7 @@ def layer_norm(
 
 
 def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    input: Tensor, num_groups: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     """Normalize groups of channels of each sample to mean 0 and variance 1 (Wu and He, 2018).
 
@@ -421,7 +421,7 @@ def group_norm(
     shape = input._a.shape
     if len(shape) < 2:
         raise RuntimeError(f"group_norm(): Expected at least 2 dimensions for input tensor but received {len(shape)}")
-    if num_groups <= 0:
+    if as_int(num_groups, "group_norm(): argument 'num_groups' (position 2)") <= 0:
         raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {num_groups}")
     n, c = shape[:2]
     if c % num_groups:

@@ -460,7 +460,8 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """
     value = one_value(value)
     number = not hasattr(value, "dtype")
-    return np.full_like(input, number_in(value, dtypes.of(input.dtype)) if number else value, shape=input.shape)
+    value = number_in(value, dtypes.of(input.dtype)) if number else value
+    return np.full_like(input, value, None, "C" if 0 in input.strides else "K", shape=input.shape)
 
 
 @op(node="ZeroBackward0", symbol="0", input="zeros_of(g)", inplace_method=True, into="input[...] = 0", method=False)

@@ -212,6 +212,9 @@ def index_reduce(
     if reduce not in INDEX_REDUCTIONS:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     d = _index_reduce(input, dim, index, source)
+    if input.is_complex() and reduce in ("amax", "amin") and source.numel():
+        name = "maximum" if reduce == "amax" else "minimum"
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.scalar_type(input.dtype)}'")
     if input._a.dtype.kind == "b":
         raise NotImplementedError("\"index_func_\" not implemented for 'Bool'")
     if input.is_complex():

@@ -402,6 +402,8 @@ def scatter_reduce(
         raise NotImplementedError("\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'")
     if max(index.ndim, 1) != max(src.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    if index.ndim != src.ndim:  # one of them is 0-d
+        index, src = index.reshape(-1), src.reshape(-1)
     if input.is_complex() and reduce in ("amax", "amin"):
         raise NotImplementedError(f"scatter_reduce(): {reduce} is not implemented for complex tensors")
     if input.is_complex() and is_grad_enabled() and (input.requires_grad or src.requires_grad):

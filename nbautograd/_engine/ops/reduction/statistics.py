@@ -247,6 +247,7 @@ def _binned(
                     f"{name}(): input tensor and bins tensors should have the same dtype, but got input with dtype "
                     f"{dtypes.scalar_type(input.dtype)} and bins with dtype {dtypes.scalar_type(how.dtype)}"
                 )
+            _positive(how._a.size - 1, name)
             edges.append(how._a)
             continue
         _positive(how, name)

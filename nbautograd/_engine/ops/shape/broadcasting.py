@@ -125,7 +125,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
         results += [1] * (len(shape) - len(results))
         for i, n in enumerate(reversed(shape)):
             if n < 0:
-                raise ValueError(f"Attempting to broadcast a dimension with negative length: {n} in {shape}")
+                raise RuntimeError(f"Attempting to broadcast a dimension with negative length: {n} in {shape}")
             if n != 1 and results[i] not in (1, n):
                 raise ShapeError(
                     f"broadcast_shapes(): Attempting to broadcast a dimension of length {n} at {-1 - i}, where "
