@@ -170,7 +170,7 @@ def interpolate(
     kind = input._a.dtype
     if not input.is_floating_point() and not (kind == np.uint8 and mode.startswith("nearest")):
         raise UnsupportedDtypeError("interpolate", input.dtype, "f")
-    name = mode + " aa" * antialias
+    name = mode + " aa" * bool(antialias)
     options = enumerate(zip(old, new, scales, strict=True), 2)
     kind = np.dtype(np.float64 if kind == np.float64 else np.float32)
     tables = tuple(_table(name, d, a, b, a / b if s is None else 1 / s, align, kind) for d, (a, b, s) in options)
