@@ -19,6 +19,7 @@ CALLS = {
             "scatter_reduce(b, 0, i, b, 'mean')",
             "scatter_reduce(b, 0, i, b, 'prod')",
             "index_reduce(b, 0, i, b, 'prod')",
+            f"arange(0, {NAN}, dtype=L)",
         ),
         *("index_reduce(o(3, 2) + 0j, 0, i, o(1, 2) + 0j, 'amax')", "o(2).new_zeros(2, dtype=0)"),
         *("ones(2).new_full((2,), 1, dtype=0)", "ones(2).new_tensor(1, dtype=0)"),
@@ -43,6 +44,8 @@ CALLS = {
         *("broadcast_shapes((5,), 1j)", "broadcast_shapes((5,), -1)", "Tensor.broadcast_to(o(1, 3), 2, 3)"),
         "nn.functional.scaled_dot_product_attention(o(4, 0, 0), o(4, 6, 0), o(4, 6, 8))",
         "cholesky_inverse(zeros(2, 2))",
+        *("scatter_add(o(3, 2), 0, o(1, 2).long(), o(()))", "scatter_add(o(3), 0, i, o(()))"),
+        *("scatter(o(3, 2), 0, o(1, 2).long(), o(()))", "scatter(o(3), 0, i, o(()))"),
     ),
     "options": (
         *("nn.functional.group_norm(o(3), (0, 1))", "nn.functional.group_norm(o(3, 4), (0, 1))"),

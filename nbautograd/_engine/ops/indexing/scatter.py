@@ -57,6 +57,11 @@ def _same_dtype(name: str, input: Any, src: Any) -> None:
         )
 
 
+def _check_rank(index: Any, src: Any) -> None:
+    if index.size and index.ndim > 1 and not src.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+
+
 @op(
     node="ScatterBackward0",
     symbol="scatter",
@@ -68,6 +73,7 @@ def _same_dtype(name: str, input: Any, src: Any) -> None:
 def scatter_src(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Compute ``scatter`` with a tensor ``src``."""
     _same_dtype("scatter", input, src)
+    _check_rank(index, src)
     return _scattered("scatter", input, dim, index, src, _replace)
 
 
@@ -101,6 +107,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     tensor([2., 0., 1.])
     """
     _same_dtype("scatter_add", input, src)
+    _check_rank(index, src)
     return _scattered("scatter_add", input, dim, index, src, backend.add_at)
 
 
