@@ -162,7 +162,8 @@ def table(names: list[str]) -> list[str]:
 def row(name: str) -> str:
     function = find(name)
     declared = OPS.get(getattr(function, "__name__", name))
-    declared = declared if declared is not None and declared.function is function else None
+    is_own = declared is not None and declared.function in (function, getattr(nbautograd.Tensor, name, None))
+    declared = declared if is_own else None
     text = (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ").replace("|", r"\|")
     forms = ["method"] * hasattr(nbautograd.Tensor, name) + ["in place"] * hasattr(nbautograd.Tensor, name + "_")
     if takes_out(function, declared):

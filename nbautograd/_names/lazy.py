@@ -89,13 +89,13 @@ FAMILIES = {
     "_engine.ops.linalg.vectors": "cross vdot",
     "_engine.ops.reduction.softmax": "log_softmax softmax",
     "_engine.ops.reduction.variance": "std std_mean var var_mean",
-    "_engine.ops.shape.rearrange": "flip fliplr flipud kron repeat_interleave roll rot90 tile",
+    "_engine.ops.shape.rearrange": "fliplr flipud kron repeat_interleave roll rot90",
     "_engine.ops.functions_of_methods": """
-        detach detach_ dsmm spmm abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_
-        asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_
-        erf_ erfc_ exp2_ exp_ expm1_ fix_ floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_
-        nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_
-        tan_ tanh_ trunc_ xlogy_""",
+        detach detach_ dsmm flip permute reshape spmm tile abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_
+        arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_
+        deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fix_ floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_
+        nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
+        trunc_ xlogy_""",
     "_engine.ops.foreach": """
         _foreach_abs _foreach_acos _foreach_asin _foreach_atan _foreach_ceil _foreach_clone _foreach_cos
         _foreach_cosh _foreach_erf _foreach_erfc _foreach_exp _foreach_expm1 _foreach_floor _foreach_frac
@@ -145,6 +145,7 @@ FAMILIES = {
 """By module, the names that the package takes from it."""
 
 METHODS = {
+    "_engine.core.rare_methods": "apply_ map2_ map_ resize resize_as",
     "nn.functional": "hardshrink prelu",
     "_engine.ops.elementwise.bessel": "i0 i0_",
     "sparse": """

@@ -47,11 +47,12 @@ class Inputs:
     Inside ``vmap``, a leaf is batched at all levels, so that each sample has its own derivative.
     """
 
-    __slots__ = ("args", "leaves", "places", "single", "specs", "stack")
+    __slots__ = ("args", "given", "leaves", "places", "single", "specs", "stack")
 
     def __init__(self, name: str, args: tuple[Any, ...], argnums: Places) -> None:
         self.places, self.single = places_of(args, argnums), isinstance(argnums, int)
         self.stack: tuple[BatchLevel, ...] = levels()
+        self.given: list[Any] = []
         self.leaves: list[Any] = []
         self.specs = []
         changed = list(args)
@@ -59,6 +60,7 @@ class Inputs:
             parts, spec = tree_flatten(args[place])
             fresh = [self._leaf(name, part) for part in parts]
             changed[place] = tree_unflatten(fresh, spec)
+            self.given += parts
             self.leaves += fresh
             self.specs.append(spec)
         self.args = tuple(changed)
@@ -85,7 +87,13 @@ class Inputs:
         return trees[0] if self.single else tuple(trees)
 
     def detach(self, tree: Any) -> Any:
-        """Detach results from these leaves, but keep a history that outer transforms need."""
+        """Detach results from these leaves, but keep a history that outer transforms need.
+
+        A leaf that is itself a result is the argument again, as in PyTorch.
+        """
+        values, spec = tree_flatten(tree)
+        places = {id(leaf): x for leaf, x in zip(self.leaves, self.given, strict=True)}
+        tree = tree_unflatten([places.get(id(value), value) for value in values], spec)
         for leaf in self.leaves:
             sample = samples_of(leaf)
             if sample._fn is LEAF:

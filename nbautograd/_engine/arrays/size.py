@@ -10,6 +10,10 @@ from nbautograd.errors import kind_of
 
 __all__ = ["Size"]
 
+Int = Any
+Ints = Any
+"""The annotations of an int, or of several, whose default is None, which raises if it is given."""
+
 
 class Size(tuple[int, ...]):
     """A shape: a tuple of ints that prints as PyTorch's does.

@@ -39,7 +39,9 @@ def is_half(dtype: np.dtype[Any]) -> bool:
 
 def upcast_half(a: Any) -> Any:
     """Return half precision as float32, for sums and squares; anything else unchanged."""
-    return a.astype(np.float32) if hasattr(a, "dtype") and is_half(a.dtype) else a
+    if not hasattr(a, "dtype") or not is_half(a.dtype):
+        return a
+    return a.astype(np.float32, "C" if 0 in a.strides else "K")
 
 
 def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:

@@ -106,26 +106,30 @@ def answer_error(error: Exception, public: Any, function: Callable[..., Any], ar
 
 
 def _is_int(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return not value._a.ndim and value._a.dtype.kind in "iu"
     return isinstance(value, INTS) and not isinstance(value, bool)
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, NUMBERS)
+    return isinstance(value, NUMBERS) and not getattr(value, "ndim", 0)
 
 
 def _are_ints(value: Any) -> bool:
-    return (
-        _is_int(value) or isinstance(value, (tuple, list)) and not any(isinstance(n, (bool, float, str)) for n in value)
-    )
+    if isinstance(value, (tuple, list)):
+        return not any(isinstance(n, (bool, float, str)) for n in value)
+    return isinstance(value, INTS) and not isinstance(value, bool)
 
 
 _SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "bool": ("bool", lambda value: isinstance(value, (bool, np.bool_))),
     "str": ("str", lambda value: isinstance(value, str)),
     "int": ("int", _is_int),
+    "Int": ("int", _is_int),
+    "Int | Tensor": ("int or Tensor", lambda value: isinstance(value, INTS)),
     "float": ("float", lambda value: _is_number(value) and not isinstance(value, complex)),
     "Number": ("Number", _is_number),
-    "Number | Tensor": ("Number or Tensor", _is_number),
+    "Number | Tensor": ("Number or Tensor", lambda value: isinstance(value, NUMBERS)),
     "Ints": ("tuple of ints", _are_ints),
     "Sequence[int]": ("tuple of ints", lambda value: isinstance(value, (tuple, list)) and _are_ints(value)),
     "Dims": ("tuple of ints", lambda value: value is None or _are_ints(value)),
@@ -138,6 +142,7 @@ AT_SIGHT: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "str": (str,),
     "int": (int,),
+    "Int": (int,),
     "float": (float, int),
     "Number": (float, int),
     "Number | Tensor": (float, int, Tensor),
@@ -183,7 +188,7 @@ def options_of(function: Callable[..., Any]) -> Options:
 
 
 _READ_BY_PYTHON = {
-    "bool": ("center", "get_infos", "recompute_scale_factor", "reduce", "return_indices", "size_average"),
+    "bool": ("antialias", "center", "get_infos", "recompute_scale_factor", "reduce", "return_indices", "size_average"),
     "str": ("mode", "padding_mode", "reduction"),
 }
 """By annotation, options that PyTorch's Python code reads: it takes any value as true or false, or compares texts."""
@@ -227,13 +232,8 @@ def check_option(
     if matches(value):
         if not isinstance(value, Tensor) or "Tensor" in kind:
             return value
-        if kind in ("float", "Number"):
-            if not value.ndim and not value.requires_grad:
-                return value.item()
-        elif value._a.dtype.kind in "iu" and value._a.size == 1:
-            if not value.ndim or "dim" not in name:  # a vector of one element is a size, but no dimension
-                return value.item()
-            return value  # the function raises
+        if not value.requires_grad and (kind in ("float", "Number") or value._a.dtype.kind in "iu"):
+            return value if value.ndim else value.item()
     place = "" if position is None else f" (position {position + 1})"
     raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
 

@@ -2,6 +2,7 @@
 
 from typing import TypeAlias, overload
 
+from collections.abc import Callable
 from collections.abc import Sequence
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.arrays.dtypes import dtype
@@ -153,6 +154,8 @@ class TensorMethods:
         """Return the argument of each complex number, in radians; for real numbers π if negative, else 0."""
     def any(self, dim: Dims = None, keepdim: _bool = False, *, axis: Dims = None, keepdims: _bool = False) -> Tensor:
         """Return whether any element, or any over ``dim``, is nonzero."""
+    def apply_(self, callable: Callable[[Any], Any]) -> Any:
+        """Replace each element by the result of a Python function: slow, and only on the CPU."""
     def arccos(self) -> Tensor:
         """Compute the inverse cosine (arccosine) of each element, in radians; nan outside [-1, 1]."""
     def arccos_(self) -> Tensor:
@@ -259,8 +262,8 @@ class TensorMethods:
         """Compute the batched matrix product: (b, n, m) @ (b, m, p) gives (b, n, p), without broadcasting."""
     def bool(self, memory_format: Any = None) -> Tensor:
         """Return the tensor cast to bool; the tensor itself if it has that dtype."""
-    def broadcast_to(self, size: Sequence[_int]) -> Tensor:
-        """Return a view of the tensor broadcast to ``size``."""
+    def broadcast_to(self, *size: _int) -> Tensor:
+        """Return a view with dimensions of size 1 expanded to a larger size, and new dimensions in front."""
     def byte(self, memory_format: Any = None) -> Tensor:
         """Return the tensor cast to uint8; the tensor itself if it has that dtype."""
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -729,10 +732,10 @@ class TensorMethods:
     def logit_(self, eps: _float | None = None) -> Tensor:
         """In-place version of ``logit``: writes the result into this tensor and returns it."""
     @overload
-    def logsumexp(self, dim: Dims, keepdim: _bool = False, *, keepdims: _bool = False) -> Tensor:
+    def logsumexp(self, dim: _int | tuple[_int, ...] | list[_int], keepdim: _bool = False, *, keepdims: _bool = False) -> Tensor:
         """Compute ``log(sum(exp(input)))`` over ``dim``, without overflow."""
     @overload
-    def logsumexp(self, *, axis: Dims, keepdim: _bool = False, keepdims: _bool = False) -> Tensor: ...
+    def logsumexp(self, *, axis: _int | tuple[_int, ...] | list[_int], keepdim: _bool = False, keepdims: _bool = False) -> Tensor: ...
     def long(self, memory_format: Any = None) -> Tensor:
         """Return the tensor cast to int64; the tensor itself if it has that dtype."""
     def lt(self, other: Tensor | Number) -> Tensor:
@@ -752,6 +755,10 @@ class TensorMethods:
     @property
     def mT(self) -> Any:
         """The transpose of each matrix, as a view."""
+    def map2_(self, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
+        """Replace each element by a Python function of it and those of two other tensors."""
+    def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
+        """Replace each element by a Python function of it and that of another tensor, which is broadcast."""
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
         """Return ``input`` with ``value`` where ``mask`` is true."""
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Tensor:
@@ -930,8 +937,13 @@ class TensorMethods:
         """In-place version of ``pow``: writes the result into this tensor and returns it."""
     def prelu(self, weight: Tensor) -> Tensor:
         """Return ``input`` where it is positive, otherwise ``weight * input``."""
-    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
+    @overload
+    def prod(self, *, dtype: dtype | None = None) -> Tensor:
         """Return the product of all elements or over one dimension; int64 for integers and bools."""
+    @overload
+    def prod(self, dim: _int, keepdim: _bool = False, *, dtype: dtype | None = None, keepdims: _bool = False) -> Tensor: ...
+    @overload
+    def prod(self, *, axis: _int, keepdim: _bool = False, dtype: dtype | None = None, keepdims: _bool = False) -> Tensor: ...
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """Return a copy with the elements at flat indices replaced by those of ``source``."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
@@ -992,11 +1004,15 @@ class TensorMethods:
     def reshape(self, shape: Sequence[_int], /) -> Tensor: ...
     def reshape_as(self, other: Tensor) -> Tensor:
         """Return the tensor reshaped to the shape of ``other``."""
+    def resize(self, *sizes: Any) -> Any:
+        """Return the tensor resized: the old form of ``view``, which warns."""
     @overload
     def resize_(self, *sizes: _int, memory_format: memory_format = ...) -> Tensor:
         """Resize the tensor in place, row-major; the storage grows if it is too small."""
     @overload
     def resize_(self, sizes: Sequence[_int], /, *, memory_format: memory_format = ...) -> Tensor: ...
+    def resize_as(self, tensor: Any) -> Any:
+        """Return the tensor resized: the old form of ``view_as``, which warns."""
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
         """Resize the tensor in place to the shape of another tensor."""
     def resolve_conj(self) -> Tensor:
@@ -1005,7 +1021,7 @@ class TensorMethods:
         """Return the tensor itself: it has no lazy negative views to materialize."""
     def roll(self, shifts: _int | tuple[_int, ...] | list[_int], dims: Any = None) -> Tensor:
         """Return the tensor shifted circularly along dimensions."""
-    def rot90(self, k: _int = 1, dims: Any = ...) -> Tensor:
+    def rot90(self, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
         """Return the tensor rotated by 90 degrees ``k`` times in the plane of two dimensions, from the first to the second."""
     def round(self, *, decimals: _int = 0) -> Tensor:
         """Round each element to ``decimals`` places, half to even; the derivative is 0."""
@@ -1117,7 +1133,7 @@ class TensorMethods:
         """Compute ``beta * input + alpha * (mat1 @ mat2)`` of two sparse matrices and a dense one, as a sparse tensor."""
     def std(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Any = None, keepdims: _bool = False) -> Tensor:
         """Return the standard deviation of all elements or over ``dim``: the square root of :func:`var`."""
-    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool | _int = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """Compute the short-time Fourier transform (STFT): the transforms of overlapping windowed frames of a signal."""
     def storage(self) -> TypedStorage:
         """Return the tensor's storage, as elements of its dtype."""

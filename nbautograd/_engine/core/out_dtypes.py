@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from nbautograd._engine.arrays import strides
-from nbautograd._engine.arrays.dtypes import bool_
 from nbautograd._engine.core.overlap import check_operands, check_overlap
 from nbautograd._engine.core.return_types import FIELDS
 from nbautograd._engine.core.tensor import Tensor
@@ -53,6 +52,7 @@ JOINING = ("cat", "concat", "concatenate", "stack")
 """The operations that raise a TypeError for a dtype that cannot hold the result."""
 OF_ONE_OR_SEVERAL = ("max", "median", "min", "nanmedian")
 """The operations that return one tensor of all elements, and several along a dimension."""
+OF_PARTS = ("split_copy", "split_with_sizes_copy", "unbind_copy")
 IN_DTYPE_OF_OUT = ("cumprod", "cumsum", "prod", "sum")
 """The operations that compute in the dtype of ``out=``."""
 UNRECORDED = re.compile(
@@ -103,7 +103,7 @@ def check_out(name: str, out: Any, operands: Iterable[Any]) -> None:
     :raises TypeError: it is not.
     :raises RuntimeError: an operand overlaps it in part.
     """
-    several = name in FIELDS and name not in OF_ONE_OR_SEVERAL
+    several = name in FIELDS and name not in OF_ONE_OR_SEVERAL or name in OF_PARTS
     if not isinstance(out, (tuple, list) if several else (Tensor, tuple, list)):
         raise TypeError(
             f"{name.lstrip('_')}(): argument 'out' must be {'tuple of Tensors' if several else 'Tensor'}, not "
@@ -120,8 +120,6 @@ def of_result(name: str, dtype: Any, out: Any) -> Any:
     """
     if dtype is None:
         dtype = getattr(out, "dtype", None) if name in IN_DTYPE_OF_OUT else None
-    if dtype is bool_ and name.startswith("cum"):
-        raise NotImplementedError(f"{name}(): \"{name}_out_cpu\" not implemented for 'Bool'")
     if dtype is None:
         return None
     if dtype is not getattr(out, "dtype", dtype):

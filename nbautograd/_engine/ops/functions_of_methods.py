@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from nbautograd._engine.compiler.argument_errors import with_argument_errors
 from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.matmul import mm
@@ -13,7 +16,63 @@ _IN_PLACE = """
     floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
     reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_"""
 
-__all__ = ["detach", "detach_", "dsmm", "spmm", *_IN_PLACE.split()]
+__all__ = ["detach", "detach_", "dsmm", "flip", "permute", "reshape", "spmm", "tile", *_IN_PLACE.split()]
+
+
+@with_argument_errors
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """Return the tensor reversed along ``dims``, copied.
+
+    :raises TypeError: ``dims`` is no tuple, as the method allows.
+
+    >>> import nbautograd as torch
+    >>> torch.flip(torch.arange(3), (0,))
+    tensor([2, 1, 0])
+    """
+    return input.flip(*dims)
+
+
+@with_argument_errors
+def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """Return a view with the dimensions permuted.
+
+    :raises TypeError: ``dims`` is no tuple, as the method allows.
+    :raises RuntimeError: ``dims`` is not a permutation of the dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.permute(torch.ones(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
+    return input.permute(*dims)
+
+
+@with_argument_errors
+def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
+    """Return the tensor with another shape: a view where the strides allow it, otherwise a copy.
+
+    :param shape: one size may be -1, which is inferred.
+    :raises TypeError: ``shape`` is no tuple, as the method allows.
+    :raises RuntimeError: the shape has another number of elements.
+
+    >>> import nbautograd as torch
+    >>> torch.reshape(torch.arange(4), (2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    return input.reshape(shape)
+
+
+@with_argument_errors
+def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """Return the tensor repeated along each dimension, as NumPy's ``tile`` does; missing numbers are 1.
+
+    :raises TypeError: ``dims`` is no tuple, as the method allows.
+
+    >>> import nbautograd as torch
+    >>> torch.tile(torch.tensor([[1, 2]]), (2,))
+    tensor([[1, 2, 1, 2]])
+    """
+    return input.tile(dims)
 
 
 def detach(input: Tensor) -> Tensor:

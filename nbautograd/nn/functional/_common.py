@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.core import dispatch_mode, inplace, tracing
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
@@ -14,13 +15,15 @@ from nbautograd._engine.ops.indexing.indexing import view_alias
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.autograd import saved_tensors
 from nbautograd.autograd.backward import grad
-from nbautograd.errors import UnsupportedDtypeError, kind_of, warn
+from nbautograd.errors import DtypeError, UnsupportedDtypeError, kind_of, warn
 from nbautograd.nn.parameter import Parameter
 
 __all__ = [
+    "check_running",
     "gradients_of_steps",
     "in_place_or_not",
     "is_fusible",
+    "is_mixed",
     "legacy_reduction",
     "of_nothing",
     "reduced",
@@ -82,6 +85,32 @@ def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[i
         kind = {0: "non-negative", 1: "greater than zero (positive)"}.get(least, f"at least {least}")
         raise RuntimeError(f"{what} should be {kind}, but got {value!r}")
     return result
+
+
+def check_running(training: bool, running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    """Check that a normalization in training follows both running statistics or neither.
+
+    :raises ValueError: there is only one of them.
+    """
+    if training and (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+
+
+def is_mixed(name: str, input: Tensor, *others: Tensor | None) -> bool:
+    """Return whether the input has half precision and the parameters float32, as autocast leaves them.
+
+    :raises TypeError: the dtypes differ otherwise.
+    """
+    mixed = False
+    for t in others:
+        if t is not None and t._a.dtype != input._a.dtype:
+            mixed = input._a.dtype.itemsize == 2 and t._a.dtype == np.float32
+            if not mixed:
+                raise DtypeError(
+                    f"{name}(): mixed dtype (CPU): expect parameter to have scalar type of "
+                    f"{dtypes.scalar_type(input.dtype)}, as input has, but found {dtypes.scalar_type(t.dtype)}"
+                )
+    return mixed
 
 
 def in_place_or_not(name: str, function: Callable[..., Tensor], write: bool, input: Tensor, *options: Any) -> Tensor:

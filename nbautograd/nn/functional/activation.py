@@ -426,7 +426,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     tensor([-0.0000, 1.5000])
     """
     check_tensors("softshrink", input=input)
-    if not lambd >= 0:
+    if not 0 <= lambd < float("inf"):
         raise RuntimeError(
             f"lambda must be in range [0, {dtypes.of(input._a.dtype).name}'s largest] for softshrink, but found {lambd}"
         )

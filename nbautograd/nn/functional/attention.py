@@ -51,9 +51,10 @@ def scaled_dot_product_attention(
     """
     name = "scaled_dot_product_attention"
     _check_attention(name, query, key, value, attn_mask, dropout_p, is_causal)
+    dropout_p = dropout_p if dropout_p > 0 else 0.0
     if enable_gqa:
         key, value = (_repeated(name, query, t) for t in (key, value))
-    factor = 1 / math.sqrt(query._a.shape[-1]) if scale is None else scale
+    factor = 1 / math.sqrt(query._a.shape[-1] or 1) if scale is None else scale
     dtype = query.dtype
     if dtype.is_floating_point and dtype.itemsize == 2:  # every step in float32, rounded once
         mask = attn_mask if attn_mask is None or attn_mask.dtype.rank == 0 else attn_mask.float()
@@ -83,8 +84,8 @@ def _check_attention(
         )
     if attn_mask is not None and is_causal:
         raise RuntimeError(f"{name}(): Explicit attn_mask should not be set when is_causal=True")
-    if not 0 <= dropout_p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
+    if dropout_p > 1:  # PyTorch takes any other number as no dropout
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
     if attn_mask is not None:
         check_tensors(name, attn_mask=attn_mask)
         if attn_mask._a.dtype.kind != "b" and not attn_mask.is_floating_point():

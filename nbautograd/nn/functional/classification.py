@@ -462,7 +462,7 @@ def multilabel_margin_loss(
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
         )
-    if target._a.shape != shape:
+    if target._a.shape != shape and {target._a.shape, shape} != {(), (1,)}:
         raise RuntimeError(f"inconsistent target size: {list(target._a.shape)} for input of size: {list(shape)}")
     if target._a.dtype != np.int64:
         raise DtypeError(

@@ -24,6 +24,8 @@ __all__ = [
 ]
 
 Ints = int | tuple[int, ...]
+UNCONVOLVED = ("bool", "uint8", "int8", "int16", "int32")
+"""The dtypes that PyTorch's transposed convolutions name first, before they compare that of the bias."""
 
 
 def _options(name: str, n: int, stride: Ints, dilation: Ints) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -82,6 +84,9 @@ def _check(
             )
     for label, x in (("bias", bias), ("weight", weight)):
         if x is not None and x._a.dtype != input._a.dtype:
+            if transposed and input.dtype.name in UNCONVOLVED:
+                kind = dtypes.scalar_type(input.dtype)
+                raise NotImplementedError(f"{name}(): \"slow_{name}_out_cpu\" not implemented for '{kind}'")
             kinds = f"Input type ({dtypes.c_type(input.dtype)}) and {label} type ({dtypes.c_type(x.dtype)})"
             raise DtypeError(f"{name}(): {kinds} should be the same")
 

@@ -23,7 +23,7 @@ SATURATION = 1.7580993408473766
 def _check(name: str, input: Tensor, p: float) -> None:
     check_tensors(name, input=input)
     if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise (ValueError if p == p else RuntimeError)(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:

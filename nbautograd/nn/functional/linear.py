@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.argument_kinds import check_arguments
 from nbautograd._engine.compiler.op import composite, with_numpy_names
 from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.addmm import addmm
@@ -15,6 +17,7 @@ from nbautograd._engine.ops.linalg.einsum import einsum
 from nbautograd._engine.ops.queries import check_tensors, result_type
 from nbautograd._engine.ops.reduction.distances import pdist, vector_norm
 from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
+from nbautograd.errors import DtypeError
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
 
@@ -57,6 +60,8 @@ def _without_none(*args: Any) -> tuple[Any, ...]:
 def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Compute the linear map for any shapes."""
     shape = input._a.shape
+    if weight._a.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight._a.ndim}D")
     if bias is None or weight._a.ndim != 2 or not shape or not math.prod(shape):
         product = input @ (weight.t() if weight._a.ndim == 2 else weight)
         return product if bias is None else product + bias
@@ -83,7 +88,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     tensor([[9.]])
     """
     check_tensors("bilinear", input1=input1, input2=input2, weight=weight)
+    given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
+    if len({t.dtype for t in given.values()}) > 1:
+        kinds = ", ".join(f"{label}: {dtypes.c_type(t.dtype)}" for label, t in given.items())
+        raise DtypeError(f"All tensors must have the same dtype, got {kinds}")
     a, b, w = input1._a.shape, input2._a.shape, weight._a.shape
+    if len(a) != len(b):
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {len(a)} and {len(b)}")
     if a[:-1] != b[:-1]:
         raise RuntimeError(
             f"bilinear(): input batch dimensions do not match: got shapes {list(a)} for input1 and {list(b)} for input2"
@@ -103,6 +114,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {list(bias._a.shape)} but expected {w[0]}"
         )
+    if input1.is_complex() and is_grad_enabled() and any(t.requires_grad for t in (input1, input2, weight)):
+        raise RuntimeError("_trilinear does not support automatic differentiation for outputs with complex dtype.")
     result = einsum("...m,omn,...n->...o", input1, weight, input2)
     return result if bias is None else result + bias
 
@@ -132,13 +145,15 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor([0.7071])
     """
     check_tensors("cosine_similarity", x1=x1, x2=x2)
+    if not eps >= 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps}")
+    shape = broadcast_shapes(x1._a.shape, x2._a.shape)
+    x1, x2 = x1.expand(*shape), x2.expand(*shape)
     kind = result_type(x1, x2)
     if kind.rank != 2:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {kind!r}")
     if x1.dtype is not x2.dtype:
         x1, x2 = x1.to(kind), x2.to(kind)
-    shape = broadcast_shapes(x1._a.shape, x2._a.shape)
-    x1, x2 = x1.expand(*shape), x2.expand(*shape)
     lengths = [vector_norm(x, 2.0, dim, True) for x in (x1, x2)]
     return (_over(x1, lengths[0], eps) * _over(x2, lengths[1], eps)).sum(dim)
 

@@ -205,8 +205,10 @@ def smooth_l1_loss(
 
 
 @derivative_helper
-def huber_slope(d: Any, delta: float) -> Any:
-    """Compute the derivative of Huber's loss."""
+def huber_slope(d: Any, delta: float, mixed: Any) -> Any:
+    """Compute the derivative of Huber's loss, which PyTorch has in one dtype."""
+    if mixed:
+        raise DtypeError(f"Found dtype {mixed[1]} but expected {mixed[0]}")
     return where(abs(d) <= delta, d, sgn(d) * delta)
 
 
@@ -214,10 +216,10 @@ def huber_slope(d: Any, delta: float) -> Any:
     node="HuberLossBackward0",
     symbol="huber",
     method=False,
-    input="huber_slope(input - target, delta) * each(g, input.shape, reduction)",
-    target="huber_slope(target - input, delta) * each(g, input.shape, reduction)",
+    input="huber_slope(input - target, delta, mixed) * each(g, input.shape, reduction)",
+    target="huber_slope(target - input, delta, mixed[::-1]) * each(g, input.shape, reduction)",
 )
-def _huber(input: Tensor, target: Tensor, reduction: str, delta: float) -> Tensor:
+def _huber(input: Tensor, target: Tensor, reduction: str, delta: float, mixed: tuple[str, ...]) -> Tensor:
     """Return Huber's losses, reduced."""
     size = np.abs(input - target)
     return aggregate(np.where(size <= delta, size * size * 0.5, (size - 0.5 * delta) * delta), reduction)
@@ -236,12 +238,14 @@ def huber_loss(
     tensor([0.1250, 2.5000])
     """
     check_tensors("huber_loss", input=input, target=target)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
     check_cast(target._a.dtype, input._a.dtype)
     floating_only("huber_loss", input)
+    kinds = dtypes.scalar_type(input.dtype), dtypes.scalar_type(target.dtype)
+    mixed = () if input.dtype is target.dtype else kinds
     input, target = broadcast_pair("huber_loss", input, target.to(input.dtype))
     check_reduction(reduction)
     if weight is not None:
-        return _weighted_difference(_huber(input, target, "none", delta), weight, reduction, False)
-    return _huber(input, target, reduction, delta)
+        return _weighted_difference(_huber(input, target, "none", delta, mixed), weight, reduction, False)
+    return _huber(input, target, reduction, delta, mixed)

@@ -21,8 +21,8 @@ from nbautograd._engine.ops.elementwise.exp_log import rsqrt
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.reduction import mean_over
 from nbautograd._engine.ops.shape.padding import pad
-from nbautograd.errors import SCALAR_TYPES, DtypeError, UnsupportedDtypeError, warn
-from nbautograd.nn.functional._common import floating_only, of_nothing, without_derivative
+from nbautograd.errors import SCALAR_TYPES, UnsupportedDtypeError, warn
+from nbautograd.nn.functional._common import check_running, floating_only, is_mixed, of_nothing, without_derivative
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
@@ -215,23 +215,6 @@ def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> Non
                 raise RuntimeError(f"{name}(): {label} should contain {channels} elements not {list(t._a.shape)}")
 
 
-def _is_mixed(name: str, input: Tensor, *others: Tensor | None) -> bool:
-    """Return whether the input has half precision and the parameters float32, as autocast leaves them.
-
-    :raises TypeError: the dtypes differ otherwise.
-    """
-    mixed = False
-    for t in others:
-        if t is not None and t._a.dtype != input._a.dtype:
-            mixed = input._a.dtype.itemsize == 2 and t._a.dtype == np.float32
-            if not mixed:
-                raise DtypeError(
-                    f"{name}(): mixed dtype (CPU): expect parameter to have scalar type of "
-                    f"{dtypes.scalar_type(input.dtype)}, as input has, but found {dtypes.scalar_type(t.dtype)}"
-                )
-    return mixed
-
-
 def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
     """Update a running statistic with the batch's."""
     value = running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum
@@ -266,13 +249,29 @@ def batch_norm(
     tensor([[-1.0000, -1.0000],
             [ 1.0000,  1.0000]])
     """
-    if not isinstance(input, Tensor):
-        check_tensors("batch_norm", input=input)
+    check_tensors("batch_norm", input=input)
+    if eps < 0 or training and eps == 0:
+        raise ValueError(f"batch_norm eps must be positive in training, and non-negative otherwise, but got {eps}")
+    return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def _batch_norm(
+    input: Tensor,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any,
+    bias: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """Compute ``batch_norm`` with any ``eps``."""
     others = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     shape = input._a.shape
     count = math.prod(shape[:1] + shape[2:])
     if training and count == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+        kind = ValueError if shape else IndexError
+        raise kind(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if not input._a.size:
         return of_nothing(input, **others)
     if len(shape) < 2:
@@ -282,10 +281,11 @@ def batch_norm(
         raise RuntimeError(f"batch_norm(): {label} must be defined in evaluation mode")
     floating_only("batch_norm", input)
     _check_channels("batch_norm", shape[1], **others)
+    check_running(training, running_mean, running_var)
     without_derivative("batch_norm", running_mean=running_mean, running_var=running_var)
     weight, bias = (t if t is None or t._a.ndim == 1 else t.reshape(-1) for t in (weight, bias))
-    if _is_mixed("batch_norm", input, running_mean, running_var, weight, bias):
-        result = batch_norm(input.to(dtypes.float32), running_mean, running_var, weight, bias, training, momentum, eps)
+    if is_mixed("batch_norm", input, running_mean, running_var, weight, bias):
+        result = _batch_norm(input.to(dtypes.float32), running_mean, running_var, weight, bias, training, momentum, eps)
         return result.to(input.dtype)
     wide = (1, shape[1]) + (1,) * (len(shape) - 2)
     if not training:
@@ -335,10 +335,11 @@ def instance_norm(
     floating_only("batch_norm", input)
     n, c = shape[:2]
     _check_channels("instance_norm", c, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    _is_mixed("instance_norm", input, weight)
+    check_running(use_input_stats, running_mean, running_var)
+    is_mixed("instance_norm", input, weight)
     each = [None if t is None else t.repeat(n) for t in (running_mean, running_var, weight, bias)]
     rows = input.contiguous().view(1, n * c, *shape[2:])
-    result = batch_norm(rows, *each, use_input_stats, momentum, eps)
+    result = _batch_norm(rows, *each, use_input_stats, momentum, eps)
     for running, followed in ((running_mean, each[0]), (running_var, each[1])):
         if use_input_stats and running is not None and followed is not None:
             unrecorded(running.copy_, followed.detach().view(n, c).mean(0))
@@ -395,7 +396,7 @@ def layer_norm(
     """
     shape = _shape_of("layer_norm", input, normalized_shape, weight=weight, bias=bias)
     floating_only("layer_norm", input)
-    if _is_mixed("layer_norm", input, weight, bias):
+    if is_mixed("layer_norm", input, weight, bias):
         return layer_norm(input.to(dtypes.float32), shape, weight, bias, eps).to(input.dtype)
     have = input._a.shape
     rows = (math.prod(have[: len(have) - len(shape)]), math.prod(shape))
@@ -403,7 +404,7 @@ def layer_norm(
 
 
 def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    input: Tensor, num_groups: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     """Normalize groups of channels of each sample to mean 0 and variance 1 (Wu and He, 2018).
 
@@ -415,12 +416,12 @@ def group_norm(
     >>> torch.nn.functional.group_norm(torch.tensor([[1., 3., 10., 30.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
-    if not isinstance(input, Tensor):
-        check_tensors("group_norm", input=input)
+    parameters = {"weight": weight, "bias": bias}
+    check_tensors("group_norm", input=input, **{name: t for name, t in parameters.items() if t is not None})
     shape = input._a.shape
     if len(shape) < 2:
         raise RuntimeError(f"group_norm(): Expected at least 2 dimensions for input tensor but received {len(shape)}")
-    if num_groups <= 0:
+    if as_int(num_groups, "group_norm(): argument 'num_groups' (position 2)") <= 0:
         raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {num_groups}")
     n, c = shape[:2]
     if c % num_groups:
@@ -433,7 +434,7 @@ def group_norm(
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
     floating_only("group_norm", input)
     _check_channels("group_norm", c, weight=weight, bias=bias)
-    if _is_mixed("group_norm", input, weight, bias):
+    if is_mixed("group_norm", input, weight, bias):
         return group_norm(input.to(dtypes.float32), num_groups, weight, bias, eps).to(input.dtype)
     rows = (n, num_groups, size)
     return _group(input, weight, bias, rows, (2,), (1, c) + (1,) * (len(shape) - 2), (c,), eps)[0]

@@ -170,7 +170,7 @@ def interpolate(
     kind = input._a.dtype
     if not input.is_floating_point() and not (kind == np.uint8 and mode.startswith("nearest")):
         raise UnsupportedDtypeError("interpolate", input.dtype, "f")
-    name = mode + " aa" * antialias
+    name = mode + " aa" * bool(antialias)
     options = enumerate(zip(old, new, scales, strict=True), 2)
     kind = np.dtype(np.float64 if kind == np.float64 else np.float32)
     tables = tuple(_table(name, d, a, b, a / b if s is None else 1 / s, align, kind) for d, (a, b, s) in options)
@@ -186,7 +186,7 @@ def _sizes(
         raise ValueError(f"interpolate(): {which} size or scale_factor should be defined")
     label, value = ("size", size) if size is not None else ("scale_factor", scale_factor)
     items = tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(old)
-    if any(isinstance(item, (bool, str)) for item in items):
+    if any(isinstance(item, str) or isinstance(item, bool) and size is not None for item in items):
         raise TypeError(f"interpolate(): argument '{label}' must be tuple of numbers, not {kind_of(items[0])}")
     if len(items) != len(old):
         raise ValueError(
@@ -199,6 +199,8 @@ def _sizes(
         if any(isinstance(m, float) for m in items):
             raise TypeError(f"interpolate(): argument 'size' must be int or tuple of ints, got {size!r}")
         return tuple(int(m) for m in items), (None,) * len(old)
+    if not all(map(math.isfinite, items)):
+        raise RuntimeError("interpolate(): value cannot be converted to type int64_t without overflow")
     new = tuple(math.floor(m * s) for m, s in zip(old, items, strict=True))
     return new, (None,) * len(old) if recompute else tuple(float(s) for s in items)
 
@@ -356,7 +358,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return _pixel_unshuffle(input, downscale_factor)
 
 
-def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+def channel_shuffle(input: Tensor, groups: Any) -> Tensor:
     """Interleave the groups' channels: the first of each group, then the second of each (Zhang et al., 2018).
 
     :param input: shape (n, c, ...).
@@ -367,6 +369,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     tensor([0, 2, 1, 3])
     """
     check_tensors("channel_shuffle", input=input)
+    groups = as_int(groups, "channel_shuffle(): argument 'groups' (position 2)")
     if input._a.ndim < 3:
         raise ShapeError(f"channel_shuffle expects input with > 2 dims, but got sizes {list(input._a.shape)}")
     if groups <= 0:

@@ -15,7 +15,7 @@ SHOW = "p={0.p}, inplace={0.inplace}"
 class _Dropout(Layer):
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
         p = options["p"]
-        if not 0 <= p <= 1:
+        if p < 0 or p > 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         return options
 

@@ -177,3 +177,72 @@ def test_images_have_targets_of_three_dimensions(torch: Any) -> Any:
 @agrees(says="allclose(): argument 'other' (position 2) must be Tensor, not int")
 def test_allclose_names_itself(torch: Any) -> Any:
     return torch.allclose(torch.ones(2), 1)
+
+
+TUPLES = (
+    *("permute(x, {})", "reshape(x, {})", "tile(x, {})", "flip(x, {})", "permute_copy(x, {})", "expand_copy(x, {})"),
+    *("broadcast_to(x, {})", "view_copy(x, {})", "split_with_sizes(x, {})", "movedim(x, 0, {})", "roll(x, 1, {})"),
+    *("sum(x, {})", "squeeze(x, {})", "unflatten(x, 0, {})", "count_nonzero(x, {})", "as_strided(x, {}, (1,))"),
+    *("linalg.matrix_norm(x, 1, {})", "norm(x, 'nuc', {})", "full({}, 1.)", "randint(2, {})"),
+    *("Tensor.permute(x, {})", "Tensor.reshape(x, {})", "Tensor.tile(x, {})", "Tensor.flip(x, {})"),
+    *("Tensor.expand(x, {})", "Tensor.broadcast_to(x, {})", "Tensor.repeat(x, {})", "Tensor.view(x, {})"),
+)
+"""Functions that take a tuple of integers, some of them an integer in its place, and methods."""
+
+
+def outcome(torch: Any, call: str, **names: Any) -> str:
+    """Return the shape of a result, or the built-in type of the error that a call raises."""
+    try:
+        result = eval(f"torch.{call}", {"torch": torch, **names})
+    except Exception as error:
+        return next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
+    return str([*result.shape]) if hasattr(result, "shape") else type(result).__name__
+
+
+@agrees(exact=True)
+def test_an_integer_in_place_of_a_tuple(torch: Any) -> Any:
+    names = {"x": torch.ones(2, 3)}
+    given = ("0", "1", "6", "2, 3", "(2, 3)", "[0, 1]", "None", "True", "1.5", "'a'")
+    return [(call, value, outcome(torch, call.format(value), **names)) for call in TUPLES for value in given]
+
+
+OPTIONAL = (
+    *("max(x, {})", "min(x, {})", "prod(x, {})", "squeeze(x, {})", "logsumexp(x, {})", "median(x, {})"),
+    *("nanmedian(x, {})", "argmax(x, {})", "aminmax(x, dim={})", "sum(x, {})", "mean(x, {})", "nansum(x, {})"),
+    *("amax(x, {})", "all(x, {})", "cummax(x, {})", "topk(x, 1, {})", "norm(x, 2., {})", "norm(x, {})"),
+    *("squeeze_copy(x, {})", "reshape(x, shape={})", "tile(x, dims={})", "flip(x, dims={})", "permute(x, dims={})"),
+    *("quantile(x, .5, {})", "unique(x, dim={})", "bincount(i, {})", "searchsorted(x[0], x, sorter={})"),
+    *("searchsorted(x[0], x, side={})", "clamp(x, {}, 1)", "round(x, decimals={})", "nan_to_num(x, {})"),
+    *("logit(x, {})", "diff(x, 1, -1, {})", "cumsum(x, 0, dtype={})", "div(x, x, rounding_mode={})"),
+    *("count_nonzero(x, {})", "gradient(x, dim={})", "full((2,), {})", "fft.fft(x, {})", "fft.fft(x, 3, {})"),
+    *("addcmul(x, x, x, value={})", "add(x, x, alpha={})", "isclose(x, x, {})", "nonzero(x, as_tuple={})"),
+    *("vander(x[0], {})", "eye(2, 2, dtype={})", "std(x, {})", "var(x, correction={})", "cov(x, correction={})"),
+    *("linalg.norm(x, {})", "histogram(x, 4, range={})"),
+    *("nn.functional.softmax(x, 0, dtype={})", "nn.functional.max_pool1d(x, 2, {})"),
+    *("nn.functional.pad(x, (1, 1), value={})", "nn.functional.interpolate(x[None], {}, 2)"),
+)
+"""Functions with an option that may be None, or only left out."""
+
+
+@agrees(exact=True)
+def test_options_that_are_none(torch: Any) -> Any:
+    names = {"x": torch.ones(2, 3), "i": torch.zeros(3, dtype=torch.int64)}
+    return [(call, outcome(torch, call.format("None"), **names)) for call in OPTIONAL]
+
+
+VECTORS = (
+    *("vander(x[0], {})", "rot90(x, {})", "tril(x, {})", "diagonal(x, {})", "diag(x, {})", "diff(x, {})"),
+    *("nan_to_num(x, {})", "logit(x, {})", "histc(x, 4, 0, {})", "renorm(x, 2, 0, {})", "multinomial(x, {})"),
+    *("kthvalue(x, {})", "topk(x, {})", "linalg.matrix_power(x @ x.T, {})", "fft.fft(x, {})", "fft.rfft(x, {})"),
+    *("bincount(i, None, {})", "linspace(0, {}, 2)", "logspace(0, {}, 2)", "dist(x, x, {})", "cdist(x, x, {})"),
+    *("unfold_copy(x, 0, {}, 1)", "round(x, decimals={})", "clamp(x, {})"),
+    *("nn.functional.pixel_shuffle(x, {})", "nn.functional.softshrink(x, {})"),
+)
+"""Functions of a number, to which a vector is given."""
+
+
+@agrees(exact=True)
+def test_vectors_in_place_of_numbers(torch: Any) -> Any:
+    names = {"x": torch.ones(2, 3), "i": torch.zeros(3, dtype=torch.int64), "v": torch.ones(2)}
+    given = ("v", "v[:1]", "v[0]", "v.long()", "v.long()[0]")
+    return [(call, value, outcome(torch, call.format(value), **names)) for call in VECTORS for value in given]

@@ -269,7 +269,7 @@ full_like = _like(
 
 def _new(name: str, make: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        return make(*args, dtype=dtype or self.dtype, device=device or self.device, **options)
+        return make(*args, dtype=self.dtype if dtype is None else dtype, device=device or self.device, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"""Call ``torch.{name}(...)`` with this tensor's dtype and device by default.
@@ -460,7 +460,8 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """
     value = one_value(value)
     number = not hasattr(value, "dtype")
-    return np.full_like(input, number_in(value, dtypes.of(input.dtype)) if number else value, shape=input.shape)
+    value = number_in(value, dtypes.of(input.dtype)) if number else value
+    return np.full_like(input, value, None, "C" if 0 in input.strides else "K", shape=input.shape)
 
 
 @op(node="ZeroBackward0", symbol="0", input="zeros_of(g)", inplace_method=True, into="input[...] = 0", method=False)

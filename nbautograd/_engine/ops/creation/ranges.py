@@ -30,7 +30,7 @@ def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
 
     :raises RuntimeError: it is 0, or has the wrong sign.
     """
-    if step == 0:
+    if step == 0 or step != step:
         raise RuntimeError(f"{name}(): step must be nonzero")
     if (last - first) * step < 0:
         raise RuntimeError(
@@ -77,14 +77,14 @@ def arange(
             f'arange(): "arange_cpu" not implemented for dtype {dtype!r}: expected that of a real number'
         )
     exact = (first, last, by)
+    for value in exact[:2]:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
     if dtype is not None and dtype.rank == 1:
         first, last, cut = int(first), int(last), int(by)
         if by and not cut:
             raise ValueError(f"arange(): step must be nonzero, and {by} is 0 in {dtype!r}")
         by = cut
-    for value in (first, last):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
     _check_step("arange", first, last, by)
     kind = dtype or (
         dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (first, last, by)) else dtypes.get_default_dtype()

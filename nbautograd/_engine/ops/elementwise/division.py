@@ -158,7 +158,7 @@ def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
     >>> 7 % torch.tensor([4, 5])
     tensor([3, 2])
     """
-    if input.requires_grad and not isinstance(other, Tensor):
+    if input.requires_grad and not isinstance(other, (Tensor, complex)):
         return remainder_of_number(input, other)
     return remainder(other, input)
 

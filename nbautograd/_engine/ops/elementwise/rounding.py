@@ -111,7 +111,7 @@ def _round(input: Tensor) -> Tensor:
 )
 def _round_decimals(input: Tensor, decimals: int) -> Tensor:
     """Round each element to a decimal place."""
-    scale = 10.0 ** (decimals if decimals > 0 else -decimals)
+    scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else float("inf")
     return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
 
 
@@ -244,6 +244,7 @@ def nan_to_num(
     kind=POINTWISE,
     method=False,
     inplace_method=False,
+    real_only=True,
     input="where(isfinite(input), g, zeros_of(g))",
 )
 def _nan_to_num(input: Tensor, nan: float, posinf: float | None, neginf: float | None) -> Tensor:

@@ -414,12 +414,12 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
             f"{dtypes.scalar_type(input.dtype)} and source.dtype = {dtypes.scalar_type(source.dtype)}"
         )
+    _check_places("put", input, index)
     if source.size != index.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )
-    _check_places("put", input, index)
     output = own(input).reshape((-1,))
     values, places = source.reshape((-1,)), index.reshape((-1,))
     if accumulate:

@@ -45,7 +45,9 @@ def _check_slices(name: str, input: Any, dim: int, index: Any, source: Any, erro
             f"{name}(): self and source expected to have the same dtype: self ({left}) and source ({right}) must have "
             "the same scalar type"
         )
-    count = source.shape[d] if source.ndim else 1
+    if source.ndim and d >= source.ndim and name != "index_copy_":
+        raise RuntimeError(f"{name}(): Indexing dim {d} is out of bounds of the source tensor with dim {source.ndim}")
+    count = source.shape[d] if source.ndim > d else 1
     if count != index.size:
         kind = IndexError if name == "index_copy_" else RuntimeError
         raise kind(
@@ -210,6 +212,11 @@ def index_reduce(
     if reduce not in INDEX_REDUCTIONS:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     d = _index_reduce(input, dim, index, source)
+    if input.is_complex() and reduce in ("amax", "amin") and source.numel():
+        name = "maximum" if reduce == "amax" else "minimum"
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.scalar_type(input.dtype)}'")
+    if input._a.dtype.kind == "b":
+        raise NotImplementedError("\"index_func_\" not implemented for 'Bool'")
     if input.is_complex():
         if input._a.ndim < 2 and source._a.size:
             raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")

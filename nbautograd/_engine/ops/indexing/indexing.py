@@ -310,7 +310,9 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if shape and shape[0] == 1:  # it may have more leading dimensions of size 1 than x[key] has dimensions
         extra = next((d for d, n in enumerate(shape) if n != 1), len(shape))
         value = view(value, *shape[extra:])
-    value = brought("index_put_", in_dtype_of(part, value, chosen), part)
+    items = key if kind is tuple else (key,)
+    masks = () if any(map(_is_truth, items)) else chosen  # PyTorch casts beside one mask of elements only
+    value = brought("index_put_", in_dtype_of(part, value, masks), part)
     check_writable(part, "index_put_")
     check_operand(part, value, "index_put_")
     if dispatch_mode.is_on() or is_grad_enabled() and not (part._fn is None and value._fn is None):
@@ -320,6 +322,11 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if not part.is_meta:
         _assign(target, chosen, value._a)
     record_unrecorded_write(part)
+
+
+def _is_truth(item: Any) -> bool:
+    """Return whether an item is True or False, or a tensor in the place of one."""
+    return item.__class__ is bool or isinstance(item, Tensor) and not item._a.ndim and item._a.dtype.kind == "b"
 
 
 def _is_all(key: slice, x: Tensor) -> bool:
@@ -399,7 +406,11 @@ def put_at(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
     output = copied(input)
     if accumulate:
         shape = input[key].shape
-        joint_shape([shape, values.shape])
+        if joint_shape([shape, values.shape]) != shape:
+            raise ShapeError(
+                f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+                f"shape {list(shape)}"
+            )
         backend.add_at(output, key, np.broadcast_to(values, shape))
     else:
         _assign(output, key, values)

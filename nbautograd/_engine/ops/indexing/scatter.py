@@ -57,6 +57,11 @@ def _same_dtype(name: str, input: Any, src: Any) -> None:
         )
 
 
+def _check_rank(index: Any, src: Any) -> None:
+    if index.size and index.ndim > 1 and not src.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+
+
 @op(
     node="ScatterBackward0",
     symbol="scatter",
@@ -68,6 +73,7 @@ def _same_dtype(name: str, input: Any, src: Any) -> None:
 def scatter_src(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Compute ``scatter`` with a tensor ``src``."""
     _same_dtype("scatter", input, src)
+    _check_rank(index, src)
     return _scattered("scatter", input, dim, index, src, _replace)
 
 
@@ -101,6 +107,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     tensor([2., 0., 1.])
     """
     _same_dtype("scatter_add", input, src)
+    _check_rank(index, src)
     return _scattered("scatter_add", input, dim, index, src, backend.add_at)
 
 
@@ -398,6 +405,12 @@ def scatter_reduce(
         raise TypeError(f"scatter_reduce(): arguments 'index' and 'src' must be Tensor, not {kind_of(src)}")
     if src.dtype is not input.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if reduce == "mean" and input.dtype is dtypes.bool_:
+        raise NotImplementedError("\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'")
+    if max(index.ndim, 1) != max(src.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    if index.ndim != src.ndim:  # one of them is 0-d
+        index, src = index.reshape(-1), src.reshape(-1)
     if input.is_complex() and reduce in ("amax", "amin"):
         raise NotImplementedError(f"scatter_reduce(): {reduce} is not implemented for complex tensors")
     if input.is_complex() and is_grad_enabled() and (input.requires_grad or src.requires_grad):

@@ -17,6 +17,7 @@ from nbautograd._engine.ops.shape.slicing import (
     part,
     stretch,
 )
+from nbautograd.errors import warn
 
 __all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter"]
 
@@ -39,6 +40,9 @@ def _overwrite(region: Any, src: Any) -> None:
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
             f"{list(region.shape)}"
         )
+    if src.dtype.kind == "c" != region.dtype.kind:
+        warn("Casting complex values to real discards the imaginary part")
+        src = src.real
     region[...] = src
 
 
@@ -129,8 +133,12 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     >>> torch.as_strided_scatter(torch.zeros(3), torch.ones(2), (2,), (2,))
     tensor([1., 0., 1.])
     """
+    if 0 in input._a.strides:
+        input = input.contiguous()
     home = stride_tools.of(input._a)
     shape, strides = sizes((tuple(size),), "size"), sizes((tuple(stride),), "stride")
+    if len(shape) != len(strides):
+        raise RuntimeError(f"mismatch in length of strides and shape: {list(strides)} for {list(shape)}")
     view = Geometry(shape, strides, home.offset if storage_offset is None else storage_offset)
     check_inside(input._a, view)
     return strided_scatter(input, src, view, home, stride_tools.length_of(input._a))

@@ -50,8 +50,8 @@ def reflect(v: Any, tau: Any, x: Any, i: int) -> Any:
 def product_back(g: Any, a: Any, tau: Any, start: Any) -> tuple[Any, Any]:
     """Return the gradients of ``a`` and ``tau`` from that of H1 ... Hk ``start``, first reflection first."""
     k = tau.shape[-1]
-    if not k:
-        return a * 0, tau * 0
+    if not k or 0 in a.shape:
+        return None, None
     v, back = reflectors(a), conj(tau) if is_complex(tau) else tau
     after = [start]  # the input of each reflection
     for i in range(k - 1, 0, -1):

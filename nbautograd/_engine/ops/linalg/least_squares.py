@@ -32,6 +32,9 @@ def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:
 
     By default ``rtol`` is eps times the larger side of the matrix, or 0 if ``atol`` is positive.
     """
+    for name, value in (("atol", atol), ("rtol", rtol)):
+        if isinstance(value, complex):
+            raise TypeError(f"argument '{name}' must be Number or Tensor, not complex")
     atol, rtol = array_of(atol), array_of(rtol)
     absolute = 0.0 if atol is None else atol
     if rtol is None:
@@ -114,6 +117,9 @@ def linalg_pinv(
             raise RuntimeError(
                 f"linalg.pinv(): {name} is neither differentiable nor complex: pass its detach() or real"
             )
+    batch = [each.shape for each in (atol, rtol) if isinstance(each, Tensor)]
+    if batch and A.numel():
+        A = A.expand(*joint_shape([*batch, A.shape[:-2]]), *A.shape[-2:])
     result: Tensor = pinv_same(A, atol, rtol, hermitian)
     return result
 

@@ -254,6 +254,9 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     tensor([[0.2500]])
     """
     checked("cholesky_inverse", L, square=True)
+    if L.size:
+        zeros = np.diagonal(L, 0, -2, -1) == 0
+        check_info("cholesky_inverse", np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0), NOT_INVERTED)
     identity = identity_of(L) + L * 0
     first, second = (mH(L), L) if upper else (L, mH(L))
     return substitute(second, substitute(first, identity, False, True, False), True, True, False)

@@ -101,6 +101,13 @@ def vector_norm(input: Tensor, p: float = 2, dim: Dims = None, keepdim: bool = F
 
     :param p: any number, also ``inf`` and ``-inf``; 0 counts the nonzero elements.
     """
+    if p < 0 or p == math.inf:
+        over = range(input._a.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+        if any(-input._a.ndim <= d < input._a.ndim and not input._a.shape[d] for d in over):
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not "
+                "have an identity"
+            )
     if p == 2:
         return euclidean_norm(input, dim, keepdim)
     if p == 1:

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.indices import as_int64
-from nbautograd._engine.arrays.size import dimension, dimensions
+from nbautograd._engine.arrays.size import Int, dimension, dimensions
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.return_types import return_type
@@ -106,7 +106,7 @@ def min_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
 
 
 @composite(out=True)
-def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
+def max(input: Tensor, dim: Int | Tensor = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
     """Return the maximum of all elements, the maxima along ``dim`` with their indices, or the elementwise maximum.
 
     >>> import nbautograd as torch
@@ -120,7 +120,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor 
 
 
 @composite(out=True)
-def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
+def min(input: Tensor, dim: Int | Tensor = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
     """Return the minimum of all elements, the minima along ``dim`` with their indices, or the elementwise minimum.
 
     >>> import nbautograd as torch

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from nbautograd._engine.arrays import dtypes
@@ -68,13 +69,6 @@ def linalg_vector_norm(
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {kind_of(ord)}")
     x = _in_dtype(name, x, dtype)
     dim, p = _dims(dim), float(ord)
-    if (p < 0 or math.isinf(p)) and not x.numel():
-        empty = dim is None or any(not x.shape[d] for d in ([dim] if isinstance(dim, int) else dim))
-        if empty:
-            raise RuntimeError(
-                f"{name} cannot compute the {ord} norm on an empty tensor because the operation does not have an "
-                "identity"
-            )
     result: Tensor = vector_norm(x, p, dim, keepdim)
     return result
 
@@ -97,7 +91,7 @@ def _two_dims(name: str, a: Tensor, dim: Any) -> tuple[int, int]:
 def linalg_matrix_norm(
     A: Tensor,
     ord: float | str = "fro",
-    dim: Any = (-2, -1),
+    dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
@@ -240,7 +234,8 @@ def norm(
             f"norm(): Expected a floating point or complex tensor as input. Got {dtypes.scalar_type(input.dtype)}"
         )
     if p == "nuc":
-        return linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+        dims = range(input._a.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+        return linalg_matrix_norm(input, "nuc", tuple(dims), keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm(): p must be a number, inf, -inf, 'fro' or 'nuc', not {p!r}")
     return vector_norm(input, 2.0 if p is None or p == "fro" else float(p), dim, keepdim)

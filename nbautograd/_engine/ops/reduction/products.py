@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.arrays.size import Int, dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.inplace import make_inplace_method, scan_in_place
 from nbautograd._engine.compiler.op import composite, op
@@ -65,6 +65,8 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Te
     tensor([1., 2., 6.])
     """
     if dtype is not None:
+        if dtype is dtypes.bool_ and input._a.ndim:
+            raise NotImplementedError("\"cumprod_out_cpu\" not implemented for 'Bool'")
         input = input.to(dtype)
     elif input._a.dtype.kind in "biu":
         input = input.to(dtypes.int64)
@@ -105,7 +107,7 @@ def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
 
 
 @composite(out=True)
-def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+def prod(input: Tensor, dim: Int = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the product of all elements or over one dimension; int64 for integers and bools.
 
     >>> import nbautograd as torch

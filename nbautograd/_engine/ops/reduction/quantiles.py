@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
-from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.arrays.size import Int, dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.batched import elements
@@ -123,7 +123,7 @@ def nanmedian_over(input: Tensor, dim: int, keepdim: bool) -> Any:
 
 
 @composite(out=True)
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+def median(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
     """Return the median of all elements, the lower of two; with ``dim``, the median along it and its index.
 
     >>> import nbautograd as torch
@@ -136,7 +136,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 @composite(out=True)
-def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+def nanmedian(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
     """Return the median, ignoring nan; see :func:`median`.
 
     >>> import nbautograd as torch

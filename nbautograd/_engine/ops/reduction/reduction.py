@@ -24,7 +24,8 @@ from nbautograd.errors import DtypeError
 
 __all__ = ["all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "sum"]
 
-Dims = int | tuple[int, ...] | list[int] | None
+Ints = int | tuple[int, ...] | list[int]
+Dims = Ints | None
 
 
 def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
@@ -103,8 +104,10 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
     """
     if input._a.dtype.kind == "c":
         raise DtypeError(f"nansum(): does not support complex inputs, but got {input.dtype!r}")
-    if not input.dtype.is_floating_point:
+    if dtype is not None and dtype.rank < 2 or not input.dtype.is_floating_point:
         return sum(input, dim, keepdim, dtype=dtype)
+    if dtype is not None and dtype.is_complex:
+        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtypes.scalar_type(dtype)}'")
     return nansum_over(input if dtype is None else input.to(dtype), dim, keepdim)
 
 
@@ -263,7 +266,7 @@ def exp_difference(a: Any, b: Any) -> Any:
 
 
 @composite(out=True)
-def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+def logsumexp(input: Tensor, dim: Ints, keepdim: bool = False) -> Tensor:
     """Compute ``log(sum(exp(input)))`` over ``dim``, without overflow.
 
     >>> import nbautograd as torch

@@ -126,9 +126,9 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
     >>> torch.cumsum(torch.tensor([1., 2., 3.]), dim=0)
     tensor([1., 3., 6.])
     """
-    if dtype is not None:
-        return cumsum_over(input.to(dtype), dim).to(dtype)
-    return cumsum_over(input, dim)
+    if dtype is dtypes.bool_ and input._a.ndim:
+        raise NotImplementedError("\"cumsum_out_cpu\" not implemented for 'Bool'")
+    return cumsum_over(input, dim) if dtype is None else cumsum_over(input.to(dtype), dim).to(dtype)
 
 
 Tensor.cumsum_ = make_inplace_method("cumsum_", scan_in_place(cumsum))

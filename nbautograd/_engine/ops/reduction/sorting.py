@@ -99,6 +99,8 @@ def _few(a: Any, k: int, d: int, largest: bool) -> Any:
 def topk_over(input: Tensor, k: int, dim: int, largest: bool) -> Any:
     """Return the k largest or smallest elements along a dimension, sorted, and their indices."""
     check("topk", input)
+    if input.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     d = dimension(dim, input.ndim)
     n = input.shape[d] if input.ndim else 1
     if not 0 <= k <= n:

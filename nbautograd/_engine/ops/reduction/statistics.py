@@ -106,6 +106,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     tensor([0., 2., 1., 0.])
     """
     a = input._a
+    min, max = (value.item() if isinstance(value, Tensor) else value for value in (min, max))
     if not input.dtype.is_floating_point:
         raise NotImplementedError(
             f"histc(): not implemented for '{dtypes.scalar_type(input.dtype)}', only for floating dtypes"
@@ -154,7 +155,7 @@ def histogram(
     >>> torch.histogram(torch.tensor([1., 2., 1.]), bins=2, range=(0., 2.)).hist
     tensor([0., 3.])
     """
-    if weight is not None and weight._a.shape != input._a.shape:
+    if weight is not None and weight.numel() != input.numel():
         raise RuntimeError(
             f"histogram(): if weight tensor is provided it should have the same shape as the input tensor, "
             f"{list(input._a.shape)}, but got {list(weight._a.shape)}"
@@ -215,15 +216,15 @@ def _histogram(
 ) -> tuple[Tensor, list[Tensor]]:
     """Compute the histogram of points, the rows of ``input``, and the bin edges along each coordinate."""
     given = [input, *[t for t in (weight, *bins) if isinstance(t, Tensor) and t.requires_grad]]
-    hist, *edges = binned(given[-1], lambda: _binned(name, input, bins, range_, weight, density))
+    hist, *edges = binned(given, lambda: _binned(name, input, bins, range_, weight, density))
     return hist, edges
 
 
-@op(node="NotImplemented", symbol="▁▃▂", many=True, method=False, source="not_implemented('histogram')")
-def binned(source: Tensor, compute: Any) -> Any:
+@op(node="NotImplemented", symbol="▁▃▂", many=True, method=False, sources="not_implemented('histogram')")
+def binned(sources: Sequence[Tensor], compute: Any) -> Any:
     """Return the computed histogram and its edges, which have no derivative.
 
-    :param source: the input, or another tensor that the histogram depends on, if one requires grad.
+    :param sources: the input, and the other tensors that the histogram depends on and that require grad.
     """
     return compute()
 
@@ -246,6 +247,7 @@ def _binned(
                     f"{name}(): input tensor and bins tensors should have the same dtype, but got input with dtype "
                     f"{dtypes.scalar_type(input.dtype)} and bins with dtype {dtypes.scalar_type(how.dtype)}"
                 )
+            _positive(how._a.size - 1, name)
             edges.append(how._a)
             continue
         _positive(how, name)

@@ -53,6 +53,8 @@ def _rows(input: Any, dim: int | None, name: str) -> tuple[Any, int]:
     if not input.ndim:
         raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
     d = dimension(dim, input.ndim)
+    if input.shape.count(0) > 1:
+        raise RuntimeError(f"{name}(): Number of zero sized dimensions is more than one, so unique cannot be applied")
     if 0 in input.shape[:d] + input.shape[d + 1 :] and input.shape[d]:
         raise RuntimeError(
             f"{name}(): There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"

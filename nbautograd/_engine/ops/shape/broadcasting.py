@@ -8,7 +8,7 @@ from typing import Any
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.compiler.argument_errors import with_argument_errors
-from nbautograd._engine.compiler.op import VIEW, composite, op
+from nbautograd._engine.compiler.op import VIEW, alias, composite, op
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.shape import reshape, unsqueeze
@@ -91,6 +91,9 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     return expand(input, *size)
 
 
+alias(broadcast_to=expand)
+
+
 @composite()
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Return a view of the tensor expanded to the shape of ``other``.
@@ -114,11 +117,15 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """
     results: list[int] = []  # from the last dimension
     for argument in shapes:
+        if not isinstance(argument, (int, tuple, list)):
+            raise RuntimeError(
+                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {argument}"
+            )
         shape = (argument,) if isinstance(argument, int) else tuple(argument)
         results += [1] * (len(shape) - len(results))
         for i, n in enumerate(reversed(shape)):
             if n < 0:
-                raise ValueError(f"Attempting to broadcast a dimension with negative length: {n} in {shape}")
+                raise RuntimeError(f"Attempting to broadcast a dimension with negative length: {n} in {shape}")
             if n != 1 and results[i] not in (1, n):
                 raise ShapeError(
                     f"broadcast_shapes(): Attempting to broadcast a dimension of length {n} at {-1 - i}, where "

@@ -210,4 +210,8 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Number = 0) -> Tensor:
     >>> torch.constant_pad_nd(torch.ones(2), (1, 0))
     tensor([0., 1., 1.])
     """
+    if isinstance(value, complex):
+        from nbautograd._engine.ops.creation.from_data import number_in
+
+        value = number_in(value, input.dtype, "constant_pad_nd")
     return _padded(input, pad, "constant", value)

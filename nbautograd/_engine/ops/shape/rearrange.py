@@ -17,14 +17,12 @@ from nbautograd._engine.ops.shape.shape import clone, reshape, unsafe_view, unsq
 from nbautograd._names.docstrings import described
 
 __all__ = [
-    "flip",
     "fliplr",
     "flipud",
     "kron",
     "repeat_interleave",
     "roll",
     "rot90",
-    "tile",
 ]
 
 
@@ -114,7 +112,7 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
-    by = tuple(shifts) if isinstance(shifts, (tuple, list)) else (int(shifts),)
+    by: Any = tuple(shifts) if isinstance(shifts, (tuple, list)) else (int(shifts),)
     if not by:
         raise RuntimeError("`shifts` required")
     if dims is None or dims == () or dims == []:
@@ -138,7 +136,7 @@ def negated(shifts: Any) -> Any:
 
 
 @op(node="Rot90Backward0", symbol="rot90", half=NATIVE, input="rot90(g, -k, dims)")
-def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Return the tensor rotated by 90 degrees ``k`` times in the plane of two dimensions, from the first to the second.
 
     :raises RuntimeError: there are not two different dimensions.
@@ -199,7 +197,7 @@ def unrepeat(g: Any, shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
 
 
 @described
-def tile(input: Tensor, *_dims: Any, dims: Any = None) -> Tensor:
+def tile(input: Tensor, *_dims: Any, dims: Ints = None) -> Tensor:
     """Return the tensor repeated along each dimension, as NumPy's ``tile`` does; missing numbers are 1.
 
     >>> import nbautograd as torch

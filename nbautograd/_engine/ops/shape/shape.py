@@ -10,14 +10,14 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes, memory_format as memory_formats, strides as stride_tools
 from nbautograd._engine.arrays.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
-from nbautograd._engine.arrays.size import dimension, sizes
+from nbautograd._engine.arrays.size import Ints, dimension, sizes
 from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import ShapeError, kind_of
 
-__all__ = ["clone", "flatten", "ravel", "reshape", "squeeze", "unflatten", "unsqueeze"]
+__all__ = ["clone", "flatten", "ravel", "squeeze", "unflatten", "unsqueeze"]
 
 # -- other shapes ----------------------------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ def unsafe_view(input: Tensor, shape: Any) -> Tensor:
 
 
 @composite()
-def reshape(input: Tensor, *_shape: Any, shape: Any = None) -> Tensor:
+def reshape(input: Tensor, *_shape: Any, shape: Ints = None) -> Tensor:
     """Return the tensor with another shape: a view where the strides allow it, otherwise a copy.
 
     :param shape: one size may be -1, which is inferred.
@@ -313,7 +313,7 @@ def squeeze_some(input: Tensor, dims: Any) -> Tensor:
 
 
 @composite()
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: Ints = None) -> Tensor:
     """Return a view without dimensions of size 1: all of them, or those in ``dim``.
 
     >>> import nbautograd as torch

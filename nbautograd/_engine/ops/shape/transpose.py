@@ -12,7 +12,7 @@ from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import warn
 
-__all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", "t", "transpose"]
+__all__ = ["adjoint", "moveaxis", "movedim", "swapaxes", "swapdims", "t", "transpose"]
 
 
 def permuted(a: Any, dims: tuple[int, ...]) -> Any:

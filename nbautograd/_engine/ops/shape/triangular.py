@@ -10,6 +10,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.argument_errors import with_argument_errors
 from nbautograd._engine.compiler.op import NATIVE, composite, op
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import pairwise_sum
@@ -253,6 +254,7 @@ def triu_indices(
     return _indices("triu_indices", row, col, False, offset, dtype, device, layout, pin_memory)
 
 
+@with_argument_errors
 @described
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803 - PyTorch's name
     """Return the Vandermonde matrix of a vector: each row holds the powers of one element.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbautograd._engine.arrays import dtypes
@@ -50,6 +50,8 @@ def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
         return shapes.clone(result, memory_format=contiguous_format)
 
     copy.__name__ = copy.__qualname__ = name
+    if view.__annotations__:
+        copy.__wrapped__ = view  # whose arguments are checked
     copy.__doc__ = f"The result of ``{name.removesuffix('_copy')}`` as a copy, not a view."
     return composite(method=method, out=True)(copy)
 
@@ -63,7 +65,17 @@ def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | Non
 def _view_as(input: Tensor, size: Any = None, *, dtype: dtypes.dtype | None = None) -> Tensor:
     if isinstance(size, (tuple, list)):
         return input.reshape(*size)  # which copies if no such view exists
-    return input.view(dtype if size is None else size)
+    if size is dtype is None:
+        raise TypeError("view_copy(): argument 'size' must be tuple of ints, not NoneType")
+    return input.view(dtype=dtype if size is None else size)
+
+
+def _expand(input: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
+    return expand(input, *size)
+
+
+def _permute(input: Tensor, dims: Sequence[int]) -> Tensor:
+    return transpose.permute(input, *dims)
 
 
 def _alias(input: Tensor) -> Tensor:
@@ -76,9 +88,9 @@ alias_copy = _copies("alias_copy", lambda input: input)
 as_strided_copy = _copies("as_strided_copy", as_strided)
 detach_copy = _copies("detach_copy", lambda input: input.detach())
 diagonal_copy = _copies("diagonal_copy", slicing.diagonal)
-expand_copy = _copies("expand_copy", lambda input, size, *, implicit=False: expand(input, *size))
+expand_copy = _copies("expand_copy", _expand)
 narrow_copy = _copies("narrow_copy", slicing.narrow, method=True)
-permute_copy = _copies("permute_copy", lambda input, dims: transpose.permute(input, dims))
+permute_copy = _copies("permute_copy", _permute)
 select_copy = _copies("select_copy", slicing.select)
 slice_copy = _copies("slice_copy", _slice)
 split_copy = _copies("split_copy", split.split)
