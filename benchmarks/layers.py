@@ -4,9 +4,8 @@
 
 The operations are those of ``workloads/layers.py``; results and gradients are compared before anything is timed. A cell
 is nbautograd's time over PyTorch's, forward and backward, the median of the rounds; the quartiles are in the figures.
-The last columns are the limits of the forward passes: the bare NumPy calls of ``workloads/bare.py``, over PyTorch. What
-is recorded on a processor without AVX-512 has a file of its own: NumPy then computes exponentials of float64 number by
-number.
+The last columns are the limits: the bare NumPy calls of ``workloads/bare.py``, over PyTorch. What is recorded on a
+processor without AVX-512 has a file of its own: NumPy then computes exponentials of float64 number by number.
 """
 
 from __future__ import annotations
@@ -75,20 +74,28 @@ def prepared(operation: Any, size: Any) -> dict[str, Step]:
 
 
 def bare(operation: Any, size: Any) -> Step | None:
-    """The step of NumPy's calls alone; None if missing."""
+    """The step of NumPy's calls alone; None if missing, and 0 seconds for a pass that is."""
+    import numpy as np
     from measuring import clock
-    from workloads.bare import BARE
+    from workloads.bare import BARE, BARE_BACK
     from workloads.layers import drawn
 
     if operation.name not in BARE:
         return None
-    now, call = clock(), BARE[operation.name](*(array for array, _ in drawn(operation.operands(*size))))
+    operands = [array for array, _ in drawn(operation.operands(*size))]
+    now, calls = clock(), [BARE[operation.name](*operands)]
+    if operation.name in BARE_BACK:
+        g = np.random.default_rng(1).standard_normal(calls[0]().shape, np.float32)
+        calls.append(BARE_BACK[operation.name](g, *operands))
 
     def step(count: int) -> tuple[float, float]:
-        start = now()
+        seconds = [0.0, 0.0]
         for _ in range(count):
-            call()
-        return (now() - start) / count, 0.0
+            for i, call in enumerate(calls):
+                start = now()
+                call()
+                seconds[i] += now() - start
+        return seconds[0] / count, seconds[1] / count
 
     return step
 
@@ -110,8 +117,12 @@ def measured(operation: Any, size: Any, rounds: int) -> dict[str, Any]:
         ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
         figures[which] = {"microseconds": 1e6 * statistics.median(ours), "PyTorch": statistics.quantiles(ratios, n=4)}
     if LIMIT in times:
-        pairs = zip(times[LIMIT], times["PyTorch"], strict=True)
-        figures[LIMIT] = statistics.median(limit[0] / theirs[0] for limit, theirs in pairs)
+        figures[LIMIT] = [
+            statistics.median(
+                limit[i] / theirs[i] for limit, theirs in zip(times[LIMIT], times["PyTorch"], strict=True)
+            )
+            for i in range(len(PASSES))
+        ]
     return figures
 
 
@@ -121,14 +132,18 @@ def rows(figures: dict[str, list[dict[str, Any]]]) -> list[list[str]]:
         [
             name,
             *(f"{size[which]['PyTorch'][1]:.2f}" for which in PASSES for size in sizes),
-            *(f"{size[LIMIT]:.2f}" if LIMIT in size else "" for size in sizes),
+            *(
+                f"{size[LIMIT][i]:.2f}" if LIMIT in size and size[LIMIT][i] else ""
+                for i in range(len(PASSES))
+                for size in sizes
+            ),
         ]
         for name, sizes in figures.items()
     ]
 
 
 def summary(figures: dict[str, list[dict[str, Any]]]) -> str:
-    """The median of all ratios, which are above 1.5, and of how many forward passes even the limit is."""
+    """The median of all ratios, which are above 1.5, and of how many passes even the limit is."""
     ratios = {
         f"{name}, {which} {size + 1}": part[which]["PyTorch"][1]
         for name, sizes in figures.items()
@@ -137,8 +152,8 @@ def summary(figures: dict[str, list[dict[str, Any]]]) -> str:
     }
     above = sorted((ratio, cell) for cell, ratio in ratios.items() if ratio > 1.5)
     text = f"Median {statistics.median(ratios.values()):.2f}; {len(above)} of {len(ratios)} are above 1.5"
-    limits = sum(part.get(LIMIT, 0) > 1.5 for sizes in figures.values() for part in sizes)
-    text += f", and so are the bare NumPy calls of {limits} forward passes"
+    limits = sum(limit > 1.5 for sizes in figures.values() for part in sizes for limit in part.get(LIMIT, ()))
+    text += f", and so are the bare NumPy calls of {limits}"
     return text + ("" if not above else ": " + "; ".join(f"{cell} {ratio:.2f}" for ratio, cell in above[::-1])) + "."
 
 
@@ -166,7 +181,7 @@ def main() -> None:
             figures[operation.name] = [measured(operation, size, options.rounds) for size in operation.sizes]
             print(operation.name, file=sys.stderr, flush=True)
     sizes = ("small", "medium", "large")
-    columns = (*PASSES, "bare NumPy, forward")
+    columns = (*PASSES, *(f"bare NumPy, {which}" for which in PASSES))
     heads = ["over PyTorch", *(f"{column} {size}" for column in columns for size in sizes)]
     wide = has_kernels("AVX512_SKX", "X86_V4")
     head = f"{heading(1)}, {'with' if wide else 'without'} AVX-512"

@@ -7,9 +7,9 @@ The programs are those of ``workloads/networks.py``; the losses of the first ste
 library then trains in its own process, in turn: in one process, memory freed by one library changes how often the other
 asks the operating system for memory, and an LSTM under PyTorch takes 43 ms instead of 29.
 
-Columns: a step's time, its ratio to PyTorch's (the median of the rounds and its quartiles), the same for the matrix
-products and convolutions alone, as if NumPy's BLAS did nothing else, and the peak of memory above that before the first
-step.
+Columns: a step's time, its ratio to PyTorch's (the median of the rounds and its quartiles), the same for four models
+written out in NumPy (``workloads/by_hand.py``) and for the matrix products and convolutions alone, as if NumPy's BLAS
+did nothing else, and the peak of memory above that before the first step.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import Any
 from compare import heading, record, threads
 
 ROUNDS = 15
+HAND = "NumPy by hand"
 
 
 def chosen(keys: list[str]) -> list[Any]:
@@ -72,7 +73,7 @@ def train(key: str, library: str) -> None:
     """In such a process: read the number of steps, and print their time."""
     from measuring import seconds
 
-    import_module("torch" if library == "PyTorch" else library).set_num_threads(1)
+    import_module("torch" if library == "PyTorch" else "nbautograd").set_num_threads(1)
     (workload,) = chosen([key])
     step = workload.makers[library]()
     step()  # does all loading and compiling of the first use
@@ -80,13 +81,15 @@ def train(key: str, library: str) -> None:
         print(seconds(step, int(line)), flush=True)
 
 
-def timed(workloads: list[Any], rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Seconds per step by model, library and round."""
+def timed(
+    workloads: list[Any], rounds: int, others: tuple[str, ...] = ("PyTorch",)
+) -> dict[str, dict[str, list[float]]]:
+    """Seconds per step by model, library and round: ours and others, as far as a model has them."""
     from measuring import in_turn, prepared
 
     times = {}
     for workload in workloads:
-        names = list(prepared(workload, ["PyTorch"]))
+        names = list(prepared(workload, others))
         with contextlib.ExitStack() as stack:
             trainers = {name: stack.enter_context(Trainer(workload.key, name)) for name in names}
             times[workload.key] = in_turn(trainers, rounds, workload.repeats, Trainer.seconds)
@@ -131,14 +134,18 @@ def rows(workloads: list[Any], times: Any, memory: Any, rate: float) -> tuple[li
         ours, theirs = memory[key][OURS], memory[key]["PyTorch"]
         over = f"**{ours / theirs:.2f}**" if theirs else ""
         products = operations(workload) / rate / statistics.median(times[key]["PyTorch"])
-        limit = f"{products:.2f}"
-        lines.append([workload.title, f"{1e3 * seconds:,.2f} ms", str(ratio), limit, f"{ours:.1f} MB", over])
         figures[key] = {
             "PyTorch": ratio.middle,
             "products": products,
             "microseconds": 1e6 * seconds,
             "memory": memory[key],
         }
+        by_hand = ""
+        if HAND in times[key]:
+            figures[key][HAND] = ratios(times[key], {}, HAND)["PyTorch"].middle
+            by_hand = f"{figures[key][HAND]:.2f}"
+        limits = by_hand, f"{products:.2f}"
+        lines.append([workload.title, f"{1e3 * seconds:,.2f} ms", str(ratio), *limits, f"{ours:.1f} MB", over])
     return lines, figures
 
 
@@ -193,11 +200,11 @@ def main() -> None:
     for library in ("nbautograd", "torch"):
         import_module(library).set_num_threads(1)
     workloads = chosen([key for key in options.only.split(",") if key])
-    times = timed(workloads, options.rounds)
+    times = timed(workloads, options.rounds, ("PyTorch", HAND))
     speed = rates()
     memory = peaks([workload.key for workload in workloads], [OURS, "PyTorch"])
     lines, figures = rows(workloads, times, memory, speed["NumPy"])
-    heads = ["a training step", "nbautograd", "over PyTorch", "products alone", "peak memory", "over PyTorch's"]
+    heads = ["a training step", "nbautograd", "over PyTorch", HAND, "products alone", "peak memory", "over PyTorch's"]
     products = ", ".join(f"{name} {rate / 1e9:.0f}" for name, rate in speed.items())
     text = f"{table(heads, lines)}\n\nA product of 1024x1024 in float32, GFLOP/s: {products}."
     report = f"{heading(1)}\n\n{text}\n"

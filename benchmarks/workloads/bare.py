@@ -1,4 +1,4 @@
-"""The limit of an operation's forward pass: the NumPy calls that it cannot do without, on arrays.
+"""The limit of an operation's passes: the NumPy calls that they cannot do without, on arrays.
 
 What is prepared, such as the windows of a convolution as columns, is not timed; nothing is checked or recorded; and new
 arrays are made as NumPy makes them. So a row of ``layers.py`` that is near its limit can only become faster by fewer
@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-__all__ = ["BARE"]
+from workloads import by_hand
+
+__all__ = ["BARE", "BARE_BACK"]
 
 Call = Callable[[], Any]
 
@@ -79,16 +81,24 @@ def pooled(ufunc: Any) -> Callable[[Any], Call]:
     return prepared
 
 
-def normalized(rows: Callable[[Any], Any]) -> Callable[..., Call]:
-    """Rows with mean 0 and variance 1, without weight and bias."""
+def normalized(rows: Callable[[Any], Any], spread: Callable[[Any, Any], Any]) -> Callable[..., Call]:
+    """Rows with mean 0 and variance 1, times weight, plus bias.
 
-    def prepared(x: Any, *_: Any) -> Call:
-        matrix = rows(x)
-        ones = np.full(matrix.shape[1], 1 / matrix.shape[1], np.float32)
+    :param spread: gives weight or bias the shape in which they meet the result, cut into rows of that length.
+    """
+
+    def prepared(x: Any, weight: Any, bias: Any) -> Call:
+        matrix, factors, shifts = rows(x), spread(x, weight), spread(x, bias)
+        width = matrix.shape[1]
+        ones = np.full(width, 1 / width, np.float32)
+        wide = matrix.shape if len(factors) == 1 else (len(factors), -1)
 
         def call() -> Any:
             y = matrix - (matrix @ ones)[:, None]
-            y *= (1 / np.sqrt(np.vecdot(y, y) / matrix.shape[1] + 1e-5))[:, None]
+            y *= (1 / np.sqrt(np.vecdot(y, y) / width + np.float32(1e-5)))[:, None]
+            y = y.reshape(wide)
+            y *= factors
+            y += shifts
             return y
 
         return call
@@ -136,6 +146,61 @@ def softmax(x: Any, *_: Any) -> Call:
     return call
 
 
+def log_softmax(x: Any, *_: Any) -> Call:
+    ones = np.ones(x.shape[1], np.float32)
+
+    def call() -> Any:
+        y = x - np.maximum.reduce(x, 1)[:, None]
+        return np.subtract(y, np.log(np.exp(y) @ ones)[:, None], y)
+
+    return call
+
+
+def normalized_back(g: Any, x: Any, weight: Any, bias: Any) -> Call:
+    _, unit, rstd = by_hand.normalized(x, weight, bias)
+    return lambda: by_hand.normalized_back(g, unit, rstd, weight)
+
+
+def softmax_back(g: Any, x: Any) -> Call:
+    y = np.exp(x)
+
+    def call() -> Any:
+        slope = g - np.vecdot(g, y)[:, None]
+        return np.multiply(slope, y, slope)
+
+    return call
+
+
+def log_softmax_back(g: Any, x: Any) -> Call:
+    ones = np.ones(x.shape[1], np.float32)
+
+    def call() -> Any:
+        powers = np.exp(x)
+        np.multiply(powers, (g @ ones)[:, None], powers)
+        return np.subtract(g, powers, powers)
+
+    return call
+
+
+def logistic_back(times: bool) -> Callable[[Any, Any], Call]:
+    """``g · y · (1 - y)``; or ``g · y · (1 + x · (1 - y))`` with the logistic function ``y`` of ``x``."""
+
+    def prepared(g: Any, x: Any) -> Call:
+        def call() -> Any:
+            y = sigmoid() if times else x
+            slope = np.subtract(1, y)
+            if times:
+                np.multiply(slope, x, slope)
+                np.add(slope, 1, slope)
+            np.multiply(slope, y, slope)
+            return np.multiply(slope, g, slope)
+
+        sigmoid = logistic(False)(x)
+        return call
+
+    return prepared
+
+
 BARE: dict[str, Callable[..., Call]] = {
     "linear": linear,
     "linear of a sequence": linear,
@@ -155,22 +220,35 @@ BARE: dict[str, Callable[..., Call]] = {
     "adaptive_avg_pool2d 1": lambda x: lambda: x.reshape(*x.shape[:2], -1).mean(-1),
     "interpolate, nearest": lambda x: lambda: np.repeat(np.repeat(x, 2, 2), 2, 3),
     "pad": lambda x: lambda: np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))),
-    "batch_norm": normalized(lambda x: np.ascontiguousarray(x.swapaxes(0, 1)).reshape(x.shape[1], -1)),
-    "layer_norm": normalized(lambda x: x),
-    "group_norm": normalized(lambda x: x.reshape(4 * len(x), -1)),
+    "batch_norm": normalized(
+        lambda x: np.ascontiguousarray(x.swapaxes(0, 1)).reshape(x.shape[1], -1), lambda x, p: p[:, None]
+    ),
+    "layer_norm": normalized(lambda x: x, lambda x, p: p[None]),
+    "group_norm": normalized(lambda x: x.reshape(4 * len(x), -1), lambda x, p: np.tile(p, len(x))[:, None]),
     "rms_norm": lambda x, w: lambda: x * (1 / np.sqrt(np.vecdot(x, x)))[:, None],
     "relu": lambda x: lambda: np.maximum(x, 0),
     "leaky_relu": lambda x: lambda: np.maximum(x, x * np.float32(0.01)),
+    "gelu": lambda x: lambda: by_hand.gelu(x),
     "gelu, tanh": unary(np.square, np.square, np.tanh),
     "silu": logistic(True),
     "tanh": unary(np.tanh),
     "sigmoid": logistic(False),
     "softmax": softmax,
-    "log_softmax": softmax,
-    "cross_entropy": softmax,
+    "log_softmax": log_softmax,
+    "cross_entropy": log_softmax,
     "bce_with_logits": lambda x, y: unary(np.abs, np.negative, np.exp, np.log1p)(x),
     "embedding": lambda i, w: lambda: np.take(w, i, 0),
     "x[i]": lambda x, i: lambda: np.take(x, i, 0),
     "cumsum": lambda x: lambda: np.cumsum(x, -1),
 }
 """By an operation's name: a function from its operands to the calls. None for an operation of more than a few calls."""
+
+BARE_BACK: dict[str, Callable[..., Call]] = {
+    "layer_norm": normalized_back,
+    "relu": lambda g, x: lambda: g * (x > 0),
+    "silu": logistic_back(True),
+    "sigmoid": logistic_back(False),
+    "softmax": softmax_back,
+    "log_softmax": log_softmax_back,
+}
+"""The same for backward passes, of some: a function from the result's gradient and the operands to the calls."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from workloads import Program, Workload, makers
@@ -266,24 +267,30 @@ def gaussian_process(torch: Any) -> Program:
     return trained(optimizer, loss)
 
 
-def model(key: str, title: str, program: Callable[[Any], Program], goal: float | None = None) -> Workload:
-    """A row of the table of models."""
+def model(
+    key: str, title: str, program: Callable[[Any], Program], goal: float | None = None, by_hand: str = ""
+) -> Workload:
+    """A row of the table of models.
+
+    :param by_hand: the function of ``by_hand.py`` that writes the same step out.
+    """
     goals = {} if goal is None else {"PyTorch": goal}
-    return Workload(key, title, makers(program), goals, repeats=1000, tolerance=1e-4)
+    written = {"numpy": lambda: getattr(import_module("workloads.by_hand"), by_hand)()} if by_hand else {}
+    return Workload(key, title, makers(program, **written), goals, repeats=1000, tolerance=1e-4)
 
 
 WORKLOADS = [
     model("mlp", "perceptron 784-128-64-10, batch 64", perceptron, 0.7),
-    model("norm", "the same with LayerNorm", lambda torch: perceptron(torch, True), 0.8),
+    model("norm", "the same with LayerNorm", lambda torch: perceptron(torch, True), 0.8, "perceptron"),
     model("cnn", "CNN for MNIST, batch 32", convolutional, 1.2),
     model("resnet", "ResNet of 6 blocks, 16×3×32×32", residual, 1.5),
-    model("lstm", "char-LSTM 2×128, 32×50", lambda torch: recurrent(torch, "LSTM"), 0.9),
+    model("lstm", "char-LSTM 2×128, 32×50", lambda torch: recurrent(torch, "LSTM"), 0.9, "lstm"),
     model("gru", "char-GRU 2×128, 32×50", lambda torch: recurrent(torch, "GRU"), 0.9),
-    model("gpt", "GPT 2×128, 16×64", gpt, 0.9),
+    model("gpt", "GPT 2×128, 16×64", gpt, 0.9, "gpt"),
     model("vit", "ViT 2×128, 16 pictures of 64 patches", vision_transformer, 0.9),
     model("vae", "VAE 784-400-20, batch 64", autoencoder, 0.9),
     model("gan", "GAN step, perceptrons, batch 64", adversarial, 0.9),
     model("word2vec", "word2vec, 10⁴ words, batch 512×6", word2vec, 0.9),
-    model("pinn", "PINN, second derivatives, 256 points", physics_informed, 0.6),
+    model("pinn", "PINN, second derivatives, 256 points", physics_informed, 0.6, "physics_informed"),
     model("gp", "Gaussian process, Cholesky of 200×200", gaussian_process),
 ]

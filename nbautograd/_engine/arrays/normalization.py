@@ -25,6 +25,8 @@ __all__ = ["plane_norm", "plane_norm_back", "row_norm", "row_norm_back"]
 
 LONG = 1 << 9
 """Minimum length of an inner loop that outweighs NumPy's overhead per row."""
+FEW = 1 << 16
+"""Number of elements of rows below which each step is one call over all of them."""
 MAX_ROWS = 1 << 8
 """Maximum number of rows that a product sums sequentially, as in a product of `MAX_ROW_ELEMENTS` numbers."""
 LARGEST_SQUARE = 10.0
@@ -207,10 +209,12 @@ def _scale_back(g: Any, source: Any, scales: Any, factors: Any, shifts: Any, out
 def row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any, Any]:
     """Return rows of mean 0 and variance 1, times weight, plus bias, either of which may be None.
 
-    Also return the means, the reciprocal deviations and the variances, a number per row.
+    Also return the means, the reciprocal deviations and the variances, as columns.
     """
     rows, width = a.shape
     dtype = a.dtype
+    if a.size < FEW:
+        return _few_row_norm(a, weight, bias, eps)
     if width < LONG:
         answer = _row_norm_by_products(a, weight, bias, eps)
         if answer is not None:
@@ -234,12 +238,14 @@ def row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any,
             np.add(out, bias, out)
 
     _for_tiles(normalize, rows, width, a, result, mean, rstd, variance)
-    return result, mean, rstd, variance
+    return result, mean[:, None], rstd[:, None], variance[:, None]
 
 
 def row_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[Any, Any, Any]:
     """Return the gradients of ``row_norm``: of the input, and of weight and bias, a number per element of a row."""
     rows, width = a.shape
+    if a.size < FEW:
+        return _few_row_norm_back(g, a, mean.reshape(-1, 1), rstd.reshape(-1, 1), weight)
     mean, rstd = mean.reshape(-1), rstd.reshape(-1)
     if width < LONG and _is_near_zero(mean * mean, 1 / (rstd * rstd)):
         return _row_norm_back_by_products(g, a, mean, rstd, weight)
@@ -286,6 +292,42 @@ def _weighted_sums(weights: Any, a: Any, out: Any) -> None:
         np.add(out, np.dot(weights[whole:].T, a[whole:]), out)
 
 
+def _few_row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any, Any]:
+    """Compute ``row_norm`` of fewer than ``FEW`` elements."""
+    width = a.shape[1]
+    mean = row_sums(a)[:, None]
+    mean /= width
+    result = a - mean
+    variance = row_products(result, result)[:, None]
+    variance /= width
+    rstd = variance + eps
+    np.sqrt(rstd, rstd)
+    np.divide(1, rstd, rstd)
+    result *= rstd
+    if weight is not None:
+        result *= weight
+    if bias is not None:
+        result += bias
+    return result, mean, rstd, variance
+
+
+def _few_row_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Compute ``row_norm_back`` of fewer than ``FEW`` elements."""
+    width = a.shape[1]
+    unit = a - mean
+    unit *= rstd
+    sums = np.empty((2, width), a.dtype)
+    column = ones(len(a), a.dtype)
+    _weighted_sums(column, g * unit, sums[0])
+    _weighted_sums(column, g, sums[1])
+    result = g.copy() if weight is None else g * weight
+    unit *= (row_products(result, unit) / width)[:, None]
+    unit += (row_sums(result) / width)[:, None]
+    result -= unit
+    result *= rstd
+    return result, *sums
+
+
 # -- many short rows, by products --------------------------------------------------------------------------------------
 
 
@@ -306,7 +348,7 @@ def _row_norm_by_products(a: Any, weight: Any, bias: Any, eps: float) -> tuple[A
         np.add(out, np.dot(shifts, second), out)
 
     _for_tiles(normalize, rows, width, a, _with_ones(rstd), _with_ones(-mean * rstd), result)
-    return result, mean, rstd, variance
+    return result, mean[:, None], rstd[:, None], variance[:, None]
 
 
 def _pair_of_rows(first: Any, second: Any, like: Any) -> Any:

@@ -195,7 +195,8 @@ def former_scalar(array: Any) -> np.generic | None:
 def record_write(array: Any) -> None:
     """Record a write to the memory of ``array``."""
     time = next_sequence_nr()
-    history = _histories.get(id(array)) or _history(array)  # most arrays that are written to own their memory
+    # Most arrays that are written to own their memory, or are a parameter's view of all of it.
+    history = _histories.get(id(array)) or _histories.get(id(getattr(array, "base", None))) or _history(array)
     history.add(time)
     history.place = None if clock.place is None else clock.place()
     clock.last_write = time

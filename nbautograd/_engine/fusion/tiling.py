@@ -73,13 +73,14 @@ def compute(
         return _untiled(kernel, values, fit)
     if shape is None:
         shape = _shape_of(values) if alike is None else alike.shape
-    if alike is not None and (fit is None or fit[0] == shape):
-        if alike.size < MIN_TILED_SIZE:
-            return _untiled(kernel, values)
-        if alike.size <= (TILES_PER_TASK * TILE_SIZE if kernel.is_one_pass else TILE_SIZE):
-            return _in_one_tile(kernel, values, spare, alike)
+    size = math.prod(shape)
+    if size < MIN_TILED_SIZE:
+        return _untiled(kernel, values)
+    is_short = size <= (TILES_PER_TASK * TILE_SIZE if kernel.is_one_pass else TILE_SIZE)
+    if is_short and (fit is None or fit[0] == shape) and (alike is not None or _are_contiguous(values)):
+        return _in_one_tile(kernel, values, spare, shape, dtype)
     tiling = _tile(values, shape)
-    if tiling is None or math.prod(shape) < MIN_TILED_SIZE:
+    if tiling is None:
         return _untiled(kernel, values)
     if fit is not None and fit[0] != shape:
         return _summed(kernel, tiling, shape, dtype, fit[0])
@@ -113,9 +114,15 @@ def _alike(values: tuple[Any, ...]) -> Any:
     return first if first is not None and first.dtype in FLOATS else None
 
 
-def _in_one_tile(kernel: ElementwiseKernel, values: tuple[Any, ...], spare: Any, like: Any) -> Any:
+def _are_contiguous(values: tuple[Any, ...]) -> bool:
+    return all(value.flags.c_contiguous for value in values if value.__class__ is np.ndarray)
+
+
+def _in_one_tile(
+    kernel: ElementwiseKernel, values: tuple[Any, ...], spare: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Any:
     """Return the result if one thread would compute all of it: the usual case of medium sizes."""
-    shape, dtype, steps = like.shape, like.dtype, kernel.steps
+    steps = kernel.steps
     assert steps is not None
     reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
     result = spare if reuse else caching_allocator.empty(shape, dtype)
@@ -157,8 +164,7 @@ def _common_dtype(values: tuple[Any, ...]) -> np.dtype[Any] | None:
 
 
 def _shape_of(values: tuple[Any, ...]) -> tuple[int, ...]:
-    shapes = {value.shape for value in values if value.__class__ is np.ndarray}
-    return np.broadcast_shapes(*shapes)
+    return np.broadcast(*[value for value in values if value.__class__ is np.ndarray]).shape
 
 
 def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:

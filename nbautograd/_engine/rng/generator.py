@@ -10,10 +10,7 @@ from __future__ import annotations
 import math
 import os
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import chain
-from operator import length_hint
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -178,30 +175,6 @@ class Generator:
         """Return the next n 64-bit words (uint64), each of two draws, the first being the high one."""
         pairs = self.words(2 * n).astype(np.uint64)
         return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
-
-    @contextmanager
-    def _one_by_one(self) -> Iterator[Callable[[], float]]:
-        """Yield a function that returns the next uniform number of 53 bits, for methods that reject some of them.
-
-        It draws ahead in blocks, which is faster; at the end the generator is reset to the last number that was used.
-        """
-        before: Any = None
-        blocks: list[Any] = []
-
-        def numbers() -> Iterator[Any]:
-            nonlocal before
-            before = self._mt().get_state()
-            while True:
-                blocks.append(iter(self._unit_double(256).tolist()))
-                yield blocks[-1]
-
-        try:
-            yield chain.from_iterable(numbers()).__next__
-        finally:
-            used = 256 * len(blocks) - (length_hint(blocks[-1]) if blocks else 0)
-            if used:
-                self._mt().set_state(before)
-                self.words(2 * used)
 
     # -- uniform -----------------------------------------------------------------------------------------------------
 
@@ -425,8 +398,9 @@ class Generator:
         :raises RuntimeError: a rate is negative or not a number.
         """
         _check(bool(np.all(rates >= 0)), "invalid Poisson rate, expected rate to be non-negative")
-        with self._one_by_one() as uniform:
-            counts = _rejection().poisson(rates.ravel().tolist(), uniform)
+        rejection = _rejection()
+        with rejection.Numbers(self) as numbers:
+            counts = rejection.poisson(rates.ravel().tolist(), numbers.one)
         return _shaped(np.array(counts, np.float64), rates.shape, dtype)
 
     def binomial(self, counts: Array, chances: Array, dtype: DType) -> Array:
@@ -435,15 +409,17 @@ class Generator:
         If 10 or more successes are expected, by transformed rejection (W. Hörmann, 1993), otherwise from the geometric
         numbers of trials between two successes.
         """
-        with self._one_by_one() as uniform:
-            values = _rejection().binomial(counts.ravel().tolist(), chances.ravel().tolist(), uniform)
+        rejection = _rejection()
+        with rejection.Numbers(self) as numbers:
+            values = rejection.binomial(counts.ravel().tolist(), chances.ravel().tolist(), numbers.one)
         return _shaped(np.array(values, np.float64), counts.shape, dtype)
 
     def gamma(self, shapes: Array, dtype: DType) -> Array:
         """Return numbers of the gamma distributions with these shape parameters (G. Marsaglia, W. W. Tsang, 2000)."""
-        with self._one_by_one() as uniform:
-            values, self._kept = _rejection().gamma(shapes.ravel(), uniform, self._kept)
-        drawn = _shaped(np.array(values, np.float64), shapes.shape, dtype)
+        rejection = _rejection()
+        with rejection.Numbers(self) as numbers:
+            values, self._kept = rejection.gamma(shapes.ravel(), numbers, self._kept)
+        drawn = _shaped(values, shapes.shape, dtype)
         positive: Array = np.maximum(drawn, np.finfo(dtype).tiny)
         return positive
 

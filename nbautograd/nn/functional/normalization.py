@@ -53,6 +53,8 @@ def _norm(
             scale = None if weight is None else weight.reshape(-1)
             shift = None if bias is None else bias.reshape(-1)
             result, mean, rstd, variance = kernels.row_norm(input.reshape(-1, rows[-1]), scale, shift, eps)
+            if len(rows) == 2:
+                return result.reshape(input.shape), mean, rstd, variance
         else:
             result, mean, rstd, variance = kernels.plane_norm(input, planes, axes[0], weight, bias, eps)
         shape = tuple([1 if d in axes else n for d, n in enumerate(rows)])
@@ -82,13 +84,13 @@ def _planes(
     None where arrays are small, not contiguous, or in another memory order: samples of ``vmap`` come before all
     dimensions.
     """
+    last = len(rows) - 1
+    if axes == (last,) and math.prod(own) == rows[last] and wide[len(wide) - len(own) :] == own:
+        return () if x.size and row_kernels.are_rows(x, *others) else None
     # Step by step, small arrays take fewer calls, except pictures and the gradient of groups.
     in_steps = len(axes) == 1 and not (backward and axes == (2,)) or x.size < 1 << 8
     if x.size < row_kernels.MIN_SIZE and in_steps or not row_kernels.are_rows(x, *others):
         return None
-    last = len(rows) - 1
-    if axes == (last,) and math.prod(own) == rows[last] and wide[len(wide) - len(own) :] == own:
-        return ()
     if wide != (1, *own, *(1,) * (x.ndim - 2)):
         return None
     if axes == (2,) and last == 2:  # groups of channels

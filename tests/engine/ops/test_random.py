@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from nbautograd._engine.rng import rejection
 from tests import oracle
 from tests.engine.random_streams import assert_same_numbers, drawn_by_mkl
 
@@ -223,6 +224,44 @@ def test_any_seed_shape_and_dtype(call):
     for dtype in ["float64", "float32", "float16", "bfloat16"] * 4:
         seed, shape = rng.randint(2**63 - 1), rng.randint(0, 10, rng.randint(4)).tolist()
         same(call.format(s=shape, d=dtype), int(seed))
+
+
+GAMMA = [
+    "T.full((2000,), 2.0)",
+    "T.ones(1999)",
+    "T.full((2000,), 0.3)",
+    "T.arange(2000) / 256 + 1",
+    "T.full((500, 4), 1e9).double()",
+]
+
+
+@pytest.mark.parametrize("alphas", GAMMA)
+def test_many_numbers_of_the_gamma_distribution_are_pytorchs(alphas):
+    def program(T):
+        *facts, values = outcome(T, f"_standard_gamma({alphas})", 1)
+        return [*facts, hashlib.sha256(values.tobytes()).hexdigest()]
+
+    oracle.same(program(nb), oracle.answer(program))
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_gamma_numbers_made_at_once_are_those_made_one_by_one(monkeypatch, first):
+    """With and without a normal number that is left from before, up to the state that they leave."""
+    rng = np.random.RandomState(first)
+
+    def drawn(alphas, seed):
+        g = nb.Generator().manual_seed(seed)
+        nb.empty(first).normal_(generator=g)
+        values = [nb._standard_gamma(nb.tensor(part), generator=g).numpy() for part in (alphas, alphas[:50])]
+        return np.concatenate(values).tolist(), digest(g)
+
+    for seed in range(30):
+        n = int(rng.randint(128, 3000))
+        for alphas in (np.full(n, rng.choice([1, 1.3, 9])), np.full(n, rng.uniform(0.01, 1)), rng.uniform(1, 4, n)):
+            at_once = drawn(alphas, seed)
+            with monkeypatch.context() as patch:
+                patch.setattr(rejection, "_FEW", n + 1)
+                assert drawn(alphas, seed) == at_once, (n, alphas[:2])
 
 
 def test_a_dirichlet_point_up_to_the_order_of_its_sum():

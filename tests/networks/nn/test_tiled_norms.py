@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd._engine.arrays import rows
+from nbautograd._engine.arrays import normalization, rows
 from tests import oracle
 
 NORMS: dict[str, tuple[Any, list[tuple[tuple[int, ...], tuple[int, ...]]]]] = {
@@ -32,10 +32,12 @@ NORMS: dict[str, tuple[Any, list[tuple[tuple[int, ...], tuple[int, ...]]]]] = {
 CASES = [(name, *shapes) for name, (_, cases) in NORMS.items() for shapes in cases]
 
 
-@pytest.fixture(autouse=True, params=[1 << 6, 1 << 15], ids=["small tiles", "large tiles"])
+@pytest.fixture(autouse=True, params=[1 << 6, 1 << 15, 0], ids=["small tiles", "large tiles", "few rows"])
 def _tiles(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "MIN_SIZE", 1)
-    monkeypatch.setattr(rows, "TILE_SIZE", request.param)
+    if request.param:
+        monkeypatch.setattr(normalization, "FEW", 1)
+        monkeypatch.setattr(rows, "TILE_SIZE", request.param)
 
 
 @pytest.mark.parametrize("affine", [True, False], ids=["affine", "plain"])
@@ -61,6 +63,16 @@ def test_derivatives_of_norms_are_those_of_finite_differences(name: str) -> None
     function = NORMS[name][0]
     assert nb.autograd.gradcheck(lambda *t: function(nb, *t), leaves)
     assert nb.autograd.gradgradcheck(lambda *t: function(nb, *t), leaves)
+
+
+def test_rows_without_elements_are_normalized_to_none() -> None:
+    def program(T: Any) -> Any:
+        x = T.ones(3, 0, requires_grad=True)
+        y = T.nn.functional.layer_norm(x, (0,))
+        y.sum().backward()
+        return y, x.grad, T.nn.functional.layer_norm(T.ones(0, 3), (3,))
+
+    oracle.check(program)
 
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])

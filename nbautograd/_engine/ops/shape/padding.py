@@ -31,12 +31,16 @@ def negated(pads: Pads) -> Pads:
 def constant_pad(input: Tensor, pads: Pads, value: Any) -> Tensor:
     """Return ``input`` padded with ``value``."""
     first = input.ndim - len(pads)
-    size = tuple(n + a + b for n, (a, b) in zip(input.shape[first:], pads, strict=True))
-    source = tuple(slice(max(-a, 0), n + min(b, 0)) for n, (a, b) in zip(input.shape[first:], pads, strict=True))
-    target = tuple(slice(max(a, 0), n - max(b, 0)) for n, (a, b) in zip(size, pads, strict=True))
+    shape: list[int] = [*input.shape[:first]]
+    source: list[Any] = [...]
+    target: list[Any] = [...]
+    for n, (a, b) in zip(input.shape[first:], pads, strict=True):
+        shape.append(n + a + b)
+        source.append(slice(-a if a < 0 else 0, n + b if b < 0 else n))
+        target.append(slice(a if a > 0 else 0, n + a if b > 0 else n + a + b))
     order = "K" if is_channels_last(input) else "C"
-    output: Any = np.full_like(input, value, shape=(*input.shape[:first], *size), order=order)
-    output[(..., *target)] = input[(..., *source)]
+    output: Any = np.full_like(input, value, shape=tuple(shape), order=order)
+    output[tuple(target)] = input[tuple(source)]
     return output
 
 
@@ -173,7 +177,9 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     pads = tuple(zip(numbers[::2], numbers[1::2], strict=True))[::-1]
     size = input._a.shape[ndim - count :]
     if mode == "constant":
-        if any(n + min(a, 0) + min(b, 0) < 0 or n + a + b < 0 for n, (a, b) in zip(size, pads, strict=True)):
+        if min(numbers, default=0) < 0 and any(
+            n + min(a, 0) + min(b, 0) < 0 or n + a + b < 0 for n, (a, b) in zip(size, pads, strict=True)
+        ):
             raise RuntimeError(
                 f"pad(): the padding {numbers} would give a negative size from shape {list(input._a.shape)}: each "
                 "resulting length must be non-negative"

@@ -247,6 +247,11 @@ def convolved(
     if weight.shape[1] == 1 < groups and by_shifts(x, weight, weight.shape[2:], stride, 1):
         return convolved_by_channels(x, weight, bias, out, padding, dilation)
     (o, cg), kernel, length = weight.shape[:2], weight.shape[2:], math.prod(out[1:])
+    if groups == math.prod(kernel) == math.prod(stride) == 1 and out == x.shape[2:] and row_major(x) is x:
+        output = np.matmul(weight.reshape(o, cg), x.reshape(len(x), cg, -1))
+        if bias is not None:
+            output += bias[:, None]
+        return output.reshape(len(x), o, *out)
     # A product per row pays off if rows are not too short for BLAS.
     by_rows = x.__class__ is np.ndarray and len(out) > 1 and groups == dilation[0] == 1 < kernel[0] and length >= 24
     height, rows = (kernel[0], out[0]) if by_rows else (1, 1)
