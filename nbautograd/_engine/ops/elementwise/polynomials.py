@@ -17,22 +17,51 @@ from nbautograd._engine.ops.queries import Number
 __all__: list[str] = []
 
 Step = Callable[[Any, int, Any, Any], Any]
+Closed = Callable[[Any, Any], Any]
 
 
-def recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
-    """Compute the polynomials of degrees ``n`` at ``x``.
+def recurrence(x: Any, n: Any, first: Any, step: Step, closed: Closed | None = None) -> Any:
+    """Compute the polynomials of degrees ``n`` at ``x``, as far as numbers that are not nan go.
 
     :param first: the polynomial of degree 1.
     :param step: a function that returns the polynomial of degree k + 1, given x, k, and the polynomials of degrees k
         and k - 1.
+    :param closed: a function that returns the polynomials of large degrees at points from -1 to 1.
     """
-    degree = np.trunc(np.where(np.isfinite(n), n, -1))
+    degree = np.trunc(np.where((n > -1) & (n < 2.0**63), n, -1))  # which overflow as PyTorch's integers do
     before, value = x * 0 + 1, first
     result = np.where(degree < 0, 0, np.where(degree == 0, 1, value))
-    for k in range(1, int(degree.max()) if degree.size else 0):
+    left = degree > 1
+    if closed is not None:
+        at_once = (degree > 8) & (abs(x) <= 1)
+        result, left = np.where(at_once, closed(x, degree), result), left & ~at_once
+    k = 1
+    while left.any():
         before, value = value, step(x, k, value, before)
-        result = np.where(degree > k, value, result)
+        result, k = np.where(left, value, result), k + 1
+        left &= (degree > k) & ~np.isnan(value)
     return result.astype(x.dtype)
+
+
+def closed(half: float, of: Callable[[Any], Any], part: float) -> Closed:
+    """Return the formula of a kind of Chebyshev polynomials, which are quotients of a sine or a cosine (DLMF 18.5.1).
+
+    :param half: what is added to the degree.
+    :param of: the function, ``np.sin`` or ``np.cos``.
+    :param part: the factor of the angle in the denominator; 0 for none.
+    """
+
+    def formula(x: Any, n: Any) -> Any:
+        angle = np.arccos(x)
+        value = of((n + half).astype(x.dtype) * angle)
+        if part:
+            value = value / of(part * angle)
+        odd = np.where(n % 2, -1, 1)
+        at_ends = 2 * n + 1 if part == 0.5 else n + 1 if part else 1
+        left, right = (1, at_ends) if of is np.sin and part == 0.5 else (at_ends, 1 if half == 0.5 else at_ends)
+        return np.where(x == 1, right, np.where(x == -1, odd * left, value))
+
+    return formula
 
 
 def _chebyshev(x: Any, k: int, value: Any, before: Any) -> Any:
@@ -55,6 +84,10 @@ def _legendre(x: Any, k: int, value: Any, before: Any) -> Any:
     return ((2 * k + 1) * x * value - k * before) / (k + 1)
 
 
+FIRST, SECOND = closed(0, np.cos, 0), closed(1, np.sin, 1)
+THIRD, FOURTH = closed(0.5, np.cos, 0.5), closed(0.5, np.sin, 0.5)
+
+
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the first kind, ``cos(n * acos(x))`` on [-1, 1].
@@ -65,7 +98,7 @@ def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 26.])
     """
-    return recurrence(x, n, x, _chebyshev)
+    return recurrence(x, n, x, _chebyshev, FIRST)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -78,7 +111,7 @@ def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 56.])
     """
-    return recurrence(x, n, 2 * x, _chebyshev)
+    return recurrence(x, n, 2 * x, _chebyshev, SECOND)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -91,7 +124,7 @@ def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 41.])
     """
-    return recurrence(x, n, 2 * x - 1, _chebyshev)
+    return recurrence(x, n, 2 * x - 1, _chebyshev, THIRD)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -104,7 +137,7 @@ def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 71.])
     """
-    return recurrence(x, n, 2 * x + 1, _chebyshev)
+    return recurrence(x, n, 2 * x + 1, _chebyshev, FOURTH)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -117,7 +150,7 @@ def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-0., 99.])
     """
-    return recurrence(2 * x - 1, n, 2 * x - 1, _chebyshev)
+    return recurrence(2 * x - 1, n, 2 * x - 1, _chebyshev, FIRST)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -130,7 +163,7 @@ def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([ -0., 204.])
     """
-    return recurrence(2 * x - 1, n, 4 * x - 2, _chebyshev)
+    return recurrence(2 * x - 1, n, 4 * x - 2, _chebyshev, SECOND)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -143,7 +176,7 @@ def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([  1., 169.])
     """
-    return recurrence(2 * x - 1, n, 4 * x - 3, _chebyshev)
+    return recurrence(2 * x - 1, n, 4 * x - 3, _chebyshev, THIRD)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -156,7 +189,7 @@ def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([ -1., 239.])
     """
-    return recurrence(2 * x - 1, n, 4 * x - 1, _chebyshev)
+    return recurrence(2 * x - 1, n, 4 * x - 1, _chebyshev, FOURTH)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
