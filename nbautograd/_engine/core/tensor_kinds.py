@@ -72,15 +72,12 @@ class TensorKinds:
         """True if the tensor is on the device ``meta``, where it has a shape and a dtype and no memory."""
         return self.device.type == "meta"  # type: ignore[no-any-return]
 
-    @property
-    def volatile(self: Any) -> bool:
+    def _volatile(self: Any, value: Any = None) -> Any:
         """False, with a warning: ``no_grad`` has replaced it."""
-        _warn_of_volatile()
+        warn("volatile was removed (Variable.volatile is always False). Use torch.no_grad() instead")
         return False
 
-    @volatile.setter
-    def volatile(self: Any, value: Any) -> None:
-        _warn_of_volatile()
+    volatile = property(_volatile, _volatile, _volatile)
 
     @property
     def _backward_hooks(self: Any) -> Any:
@@ -251,11 +248,6 @@ class TensorKinds:
             raise TypeError(f"resize_as(): argument 'tensor' (position 1) must be Tensor, not {kind_of(tensor)}")
         warn("non-inplace resize_as is deprecated")
         return self.contiguous().view(tensor.shape)
-
-
-def _warn_of_volatile() -> None:
-    words = "volatile was removed (Variable.volatile is always False). Use torch.no_grad() instead"
-    warn(words)
 
 
 def _map(name: str, target: Any, function: Callable[..., Any], **others: Any) -> Any:

@@ -26,42 +26,40 @@ def recurrence(x: Any, n: Any, first: Any, step: Step, closed: Closed | None = N
     :param first: the polynomial of degree 1.
     :param step: a function that returns the polynomial of degree k + 1, given x, k, and the polynomials of degrees k
         and k - 1.
-    :param closed: a function that returns the polynomials of large degrees at points from -1 to 1.
+    :param closed: the polynomials of x between -1 and 1 as a function of the degree and arccos(x) (DLMF 18.5.1).
     """
     degree = np.trunc(np.where((n > -1) & (n < 2.0**63), n, -1))  # which overflow as PyTorch's integers do
     before, value = x * 0 + 1, first
     result = np.where(degree < 0, 0, np.where(degree == 0, 1, value))
     left = degree > 1
     if closed is not None:
-        at_once = (degree > 8) & (abs(x) <= 1)
-        result, left = np.where(at_once, closed(x, degree), result), left & ~at_once
+        inside = (degree > 8) & (abs(x) < 1)
+        result = np.where(inside, closed(degree.astype(x.dtype), np.arccos(x)), result)
+        at_ends = left & (abs(x) == 1)
+        value_there = np.where(degree % 2, x, 1) * (1 + degree * (abs(first) - 1))
+        result, left = np.where(at_ends, value_there, result), left & ~inside & ~at_ends
     k = 1
     while left.any():
         before, value = value, step(x, k, value, before)
         result, k = np.where(left, value, result), k + 1
-        left &= (degree > k) & ~np.isnan(value)
+        left = left & (degree > k) & ~np.isnan(value)
     return result.astype(x.dtype)
 
 
-def closed(half: float, of: Callable[[Any], Any], part: float) -> Closed:
-    """Return the formula of a kind of Chebyshev polynomials, which are quotients of a sine or a cosine (DLMF 18.5.1).
+def _first(n: Any, angle: Any) -> Any:
+    return np.cos(n * angle)
 
-    :param half: what is added to the degree.
-    :param of: the function, ``np.sin`` or ``np.cos``.
-    :param part: the factor of the angle in the denominator; 0 for none.
-    """
 
-    def formula(x: Any, n: Any) -> Any:
-        angle = np.arccos(x)
-        value = of((n + half).astype(x.dtype) * angle)
-        if part:
-            value = value / of(part * angle)
-        odd = np.where(n % 2, -1, 1)
-        at_ends = 2 * n + 1 if part == 0.5 else n + 1 if part else 1
-        left, right = (1, at_ends) if of is np.sin and part == 0.5 else (at_ends, 1 if half == 0.5 else at_ends)
-        return np.where(x == 1, right, np.where(x == -1, odd * left, value))
+def _second(n: Any, angle: Any) -> Any:
+    return np.sin((n + 1) * angle) / np.sin(angle)
 
-    return formula
+
+def _third(n: Any, angle: Any) -> Any:
+    return np.cos((n + 0.5) * angle) / np.cos(angle / 2)
+
+
+def _fourth(n: Any, angle: Any) -> Any:
+    return np.sin((n + 0.5) * angle) / np.sin(angle / 2)
 
 
 def _chebyshev(x: Any, k: int, value: Any, before: Any) -> Any:
@@ -84,10 +82,6 @@ def _legendre(x: Any, k: int, value: Any, before: Any) -> Any:
     return ((2 * k + 1) * x * value - k * before) / (k + 1)
 
 
-FIRST, SECOND = closed(0, np.cos, 0), closed(1, np.sin, 1)
-THIRD, FOURTH = closed(0.5, np.cos, 0.5), closed(0.5, np.sin, 0.5)
-
-
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the first kind, ``cos(n * acos(x))`` on [-1, 1].
@@ -98,7 +92,7 @@ def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 26.])
     """
-    return recurrence(x, n, x, _chebyshev, FIRST)
+    return recurrence(x, n, x, _chebyshev, _first)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -111,7 +105,7 @@ def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 56.])
     """
-    return recurrence(x, n, 2 * x, _chebyshev, SECOND)
+    return recurrence(x, n, 2 * x, _chebyshev, _second)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -124,7 +118,7 @@ def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 41.])
     """
-    return recurrence(x, n, 2 * x - 1, _chebyshev, THIRD)
+    return recurrence(x, n, 2 * x - 1, _chebyshev, _third)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -137,7 +131,7 @@ def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 71.])
     """
-    return recurrence(x, n, 2 * x + 1, _chebyshev, FOURTH)
+    return recurrence(x, n, 2 * x + 1, _chebyshev, _fourth)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -150,7 +144,7 @@ def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-0., 99.])
     """
-    return recurrence(2 * x - 1, n, 2 * x - 1, _chebyshev, FIRST)
+    return recurrence(2 * x - 1, n, 2 * x - 1, _chebyshev, _first)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -163,7 +157,7 @@ def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([ -0., 204.])
     """
-    return recurrence(2 * x - 1, n, 4 * x - 2, _chebyshev, SECOND)
+    return recurrence(2 * x - 1, n, 4 * x - 2, _chebyshev, _second)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -176,7 +170,7 @@ def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([  1., 169.])
     """
-    return recurrence(2 * x - 1, n, 4 * x - 3, _chebyshev, THIRD)
+    return recurrence(2 * x - 1, n, 4 * x - 3, _chebyshev, _third)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -189,7 +183,7 @@ def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([ -1., 239.])
     """
-    return recurrence(2 * x - 1, n, 4 * x - 1, _chebyshev, FOURTH)
+    return recurrence(2 * x - 1, n, 4 * x - 1, _chebyshev, _fourth)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
