@@ -15,7 +15,7 @@ from nbautograd._engine.arrays import backend
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
-from nbautograd.errors import NbautogradError
+from nbautograd.errors import NbautogradError, kind_of
 
 __all__ = ["Array", "GradcheckError", "Point", "as_tuple", "reals", "tensors_of"]
 
@@ -42,9 +42,15 @@ class GradcheckError(NbautogradError, RuntimeError):
 
 
 def tensors_of(answer: Any) -> list[Tensor]:
-    """Return the tensors in a function's result."""
+    """Return the tensors in a function's result.
+
+    :raises AttributeError: something else is in it.
+    """
     values = answer if isinstance(answer, (tuple, list)) else (answer,)
-    return [value for value in values if isinstance(value, Tensor)]
+    for value in values:
+        if not isinstance(value, Tensor):
+            raise AttributeError(f"'{kind_of(value)}' object has no attribute 'requires_grad'")
+    return [*values]
 
 
 def as_tuple(inputs: Any) -> tuple[Any, ...]:

@@ -251,7 +251,7 @@ def refuse_or_offer(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...]
     return raise_bad_argument(op, values)
 
 
-OF_TWO_NUMBERS = ("add", "floor_divide", "mul", "sub", "true_divide")
+OF_TWO_NUMBERS = ("add", "divide_rounded", "floor_divide", "mul", "sub", "true_divide")
 """Operations that PyTorch computes of two numbers; all others need a tensor."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import backend, dtypes, strides, version_counter
+from nbautograd._engine.arrays import backend, dtypes, version_counter
 from nbautograd._engine.core import dispatch_mode, tracing
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled, no_grad
@@ -116,6 +116,8 @@ def apply_inplace(
         former = own_copy(t)  # hooks on saved tensors may keep their tensor
     try:
         result = function(former, *args, **kwargs)
+        if name == "float_power_":
+            out_rules().check_dtype(t, result, "float_power")
         if keeps_history:
             with no_grad():
                 return copy_into(t, result)
@@ -279,6 +281,10 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors, not {out!r:.50}")
+        if name in out_rules().OF_ONE_OR_SEVERAL:
+            for o, r in zip(out, result, strict=True):
+                if o.dtype is not r.dtype:
+                    out_rules().refuse(name, r.dtype, o)
         written = [resize_into(o, r, name) for o, r in zip(out, result, strict=True)]
         return type(result)(written)
     if not isinstance(out, Tensor):
@@ -289,7 +295,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     if is_grad_enabled() and (result._fn is not None or out._fn is not None and not is_unrecorded):
         if name in out_rules().COPIED:
             out_rules().check_dtype(out, result, name)
-            return out_rules().record_copy(out, result)
+            return out_rules().record_copy(name, out, result)
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
@@ -310,13 +316,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             raise TypeError(str(error)) from None
         raise
     if out._a.shape != result._a.shape:
-        if out.numel() and name not in out_rules().RESIZED_SILENTLY:
-            out_rules().warn_resized(out, result)
-        fresh = strides.empty_as(result._a, out._a.dtype)
-        fresh[...] = result._a
-        version_counter.record_write(fresh)
-        out._a = fresh
-        return out
+        result = out_rules().resize(name, out, result)
     if is_unrecorded:  # it has no derivative: also into leaves
         check_overlap(out, name)
         with no_grad():

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from nbautograd._engine.arrays import strides
+from nbautograd._engine.arrays import backend, strides
 from nbautograd._engine.core.overlap import check_operands, check_overlap
 from nbautograd._engine.core.return_types import FIELDS
-from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError, ShapeError, kind_of, warn
 
 __all__ = [
@@ -21,11 +21,12 @@ __all__ = [
     "check_dtype",
     "check_out",
     "computed",
+    "in_memory_of",
     "is_accepted",
     "of_result",
     "record_copy",
     "refuse",
-    "warn_resized",
+    "resize",
 ]
 
 _NAMES = """
@@ -47,6 +48,7 @@ EXACT = frozenset(_NAMES.split())
 """The operations whose kernels write their own dtype in PyTorch. Others cast, within the limits of in-place writes."""
 RESIZED_SILENTLY = ("addbmm", "linspace", "logsigmoid", "logspace", "narrow_copy", "range")
 """The operations that resize ``out=`` without a warning."""
+RANGES = ("arange", "linspace", "logspace", "range")
 BOOL_OR_BYTE = ("all", "any")
 JOINING = ("cat", "concat", "concatenate", "stack")
 """The operations that raise a TypeError for a dtype that cannot hold the result."""
@@ -142,6 +144,8 @@ def is_accepted(name: str, result: str, out: str) -> bool:
     """
     if name in BOOL_OR_BYTE:
         return out == result or out in ("bool", "uint8")
+    if name.startswith(("fft_hfft", "fft_irfft")):
+        return not out.startswith("complex")
     return result == out or name.lstrip("_") not in EXACT
 
 
@@ -155,20 +159,32 @@ def check_dtype(out: Tensor, result: Tensor, name: str) -> None:
         refuse(name, result.dtype, out, cure)
 
 
-def warn_resized(out: Tensor, result: Tensor) -> None:
-    """Warn that ``out=`` gets another shape."""
-    warn(
-        "An output with one or more elements was resized since it had shape "
-        f"{list(out._a.shape)}, which does not match "
-        f"the required output shape {list(result._a.shape)}. Resize it to zero elements first "
-        "(t.resize_(0)) to reuse it."
-    )
+def resize(name: str, out: Tensor, result: Tensor) -> Tensor:
+    """Resize ``out=`` to the shape of an operation's result; return the result, of a range in the shape of ``out``."""
+    if name in RANGES and out._a.size == result._a.size:
+        return wrap(result._a.reshape(out._a.shape))
+    if out._a.size and name not in RESIZED_SILENTLY:
+        warn(
+            "An output with one or more elements was resized since it had shape "
+            f"{list(out._a.shape)}, which does not match "
+            f"the required output shape {list(result._a.shape)}. Resize it to zero elements first "
+            "(t.resize_(0)) to reuse it."
+        )
+    out._a = in_memory_of(out, strides.empty_as(result._a, out._a.dtype))
+    return result
 
 
-def record_copy(out: Tensor, result: Tensor) -> Tensor:
+def in_memory_of(out: Tensor, fresh: Any) -> Any:
+    """Return an array of the shape and strides of ``fresh`` in the memory of ``out`` if it fits, else ``fresh``."""
+    if backend.is_bare(fresh):
+        return fresh
+    a, steps = out._shared_array(), strides.strides_of(fresh)
+    end = strides.Geometry(fresh.shape, steps, strides.of(a).offset).end()
+    return strides.restride(a, fresh.shape, steps) if end <= strides.length_of(a) else fresh
+
+
+def record_copy(name: str, out: Tensor, result: Tensor) -> Tensor:
     """Write into ``out`` as ``copy_`` does, whose history is recorded."""
     if out._a.shape != result._a.shape:
-        if out.numel():
-            warn_resized(out, result)
-        out._a = strides.empty_as(result._a, out._a.dtype)
+        resize(name, out, result)
     return out.copy_(result)

@@ -69,15 +69,12 @@ class TensorKinds:
         """True if the tensor is on the device ``meta``, where it has a shape and a dtype and no memory."""
         return self.device.type == "meta"  # type: ignore[no-any-return]
 
-    @property
-    def volatile(self: Any) -> bool:
+    def _volatile(self: Any, value: Any = None) -> Any:
         """False, with a warning: ``no_grad`` has replaced it."""
-        _warn_of_volatile()
+        warn("volatile was removed (Variable.volatile is always False). Use torch.no_grad() instead")
         return False
 
-    @volatile.setter
-    def volatile(self: Any, value: Any) -> None:
-        _warn_of_volatile()
+    volatile = property(_volatile, _volatile, _volatile)
 
     @property
     def _backward_hooks(self: Any) -> Any:
@@ -198,11 +195,6 @@ class TensorKinds:
         tensor([1., 2.])
         """
         return self.to(dtypes.float32)
-
-
-def _warn_of_volatile() -> None:
-    words = "volatile was removed (Variable.volatile is always False). Use torch.no_grad() instead"
-    warn(words)
 
 
 for _name, _method in vars(TensorKinds).items():

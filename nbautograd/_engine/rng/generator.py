@@ -252,9 +252,9 @@ class Generator:
 
     def randperm(self, n: int) -> Array:
         """Return the integers below n in random order, as int64."""
+        first = np.arange(max(n - 1, 0), dtype=np.uint64)
         # The numbers of a long list lie apart in memory: an array's stay in the cache.
         order: Any = array("q", range(n)) if n > MAX_LIST_LENGTH else list(range(n))
-        first = np.arange(max(n - 1, 0), dtype=np.uint64)
         for i, j in enumerate((first + self.words(len(first)) % (np.uint64(n) - first)).tolist()):
             order[i], order[j] = order[j], order[i]
         return np.array(order, np.int64)

@@ -19,7 +19,7 @@ from nbautograd._engine.arrays.size import as_int, new_shape
 from nbautograd._engine.compiler.op import NATIVE, op
 from nbautograd._engine.core.batched import elements, random_function
 from nbautograd._engine.core.grad_mode import is_grad_enabled
-from nbautograd._engine.core.inplace import copy_into
+from nbautograd._engine.core.inplace import copy_into, out_rules
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.creation.from_data import check_options, finish
 from nbautograd._engine.ops.creation.random_inplace import (
@@ -96,7 +96,7 @@ def resized_out(out: Tensor, shape: tuple[int, ...], name: str, operand: Tensor 
     former = out._a
     try:
         if former.shape != shape:
-            out._a = backend.module(out.device).empty(shape, former.dtype)
+            out._a = out_rules().in_memory_of(out, backend.module(out.device).empty(shape, former.dtype))
         yield
     except BaseException:
         out._a = former

@@ -240,4 +240,5 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.lcm(torch.tensor([4, 6]), torch.tensor([6, 9]))
     tensor([12, 18])
     """
-    return np.lcm(input, other)
+    result = np.lcm(input, other)
+    return abs(result) if result.itemsize > 2 else result

@@ -17,22 +17,49 @@ from nbautograd._engine.ops.queries import Number
 __all__: list[str] = []
 
 Step = Callable[[Any, int, Any, Any], Any]
+Closed = Callable[[Any, Any], Any]
 
 
-def recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
-    """Compute the polynomials of degrees ``n`` at ``x``.
+def recurrence(x: Any, n: Any, first: Any, step: Step, closed: Closed | None = None) -> Any:
+    """Compute the polynomials of degrees ``n`` at ``x``, as far as numbers that are not nan go.
 
     :param first: the polynomial of degree 1.
     :param step: a function that returns the polynomial of degree k + 1, given x, k, and the polynomials of degrees k
         and k - 1.
+    :param closed: the polynomials of x between -1 and 1 as a function of the degree and arccos(x) (DLMF 18.5.1).
     """
-    degree = np.trunc(np.where(np.isfinite(n), n, -1))
+    degree = np.trunc(np.where((n > -1) & (n < 2.0**63), n, -1))  # which overflow as PyTorch's integers do
     before, value = x * 0 + 1, first
     result = np.where(degree < 0, 0, np.where(degree == 0, 1, value))
-    for k in range(1, int(degree.max()) if degree.size else 0):
+    left = degree > 1
+    if closed is not None:
+        inside = (degree > 8) & (abs(x) < 1)
+        result = np.where(inside, closed(degree.astype(x.dtype), np.arccos(x)), result)
+        at_ends = left & (abs(x) == 1)
+        value_there = np.where(degree % 2, x, 1) * (1 + degree * (abs(first) - 1))
+        result, left = np.where(at_ends, value_there, result), left & ~inside & ~at_ends
+    k = 1
+    while left.any():
         before, value = value, step(x, k, value, before)
-        result = np.where(degree > k, value, result)
+        result, k = np.where(left, value, result), k + 1
+        left = left & (degree > k) & ~np.isnan(value)
     return result.astype(x.dtype)
+
+
+def _first(n: Any, angle: Any) -> Any:
+    return np.cos(n * angle)
+
+
+def _second(n: Any, angle: Any) -> Any:
+    return np.sin((n + 1) * angle) / np.sin(angle)
+
+
+def _third(n: Any, angle: Any) -> Any:
+    return np.cos((n + 0.5) * angle) / np.cos(angle / 2)
+
+
+def _fourth(n: Any, angle: Any) -> Any:
+    return np.sin((n + 0.5) * angle) / np.sin(angle / 2)
 
 
 def _chebyshev(x: Any, k: int, value: Any, before: Any) -> Any:
@@ -65,7 +92,7 @@ def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 26.])
     """
-    return recurrence(x, n, x, _chebyshev)
+    return recurrence(x, n, x, _chebyshev, _first)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -78,7 +105,7 @@ def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 56.])
     """
-    return recurrence(x, n, 2 * x, _chebyshev)
+    return recurrence(x, n, 2 * x, _chebyshev, _second)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -91,7 +118,7 @@ def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 41.])
     """
-    return recurrence(x, n, 2 * x - 1, _chebyshev)
+    return recurrence(x, n, 2 * x - 1, _chebyshev, _third)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -104,7 +131,7 @@ def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Te
     >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 71.])
     """
-    return recurrence(x, n, 2 * x + 1, _chebyshev)
+    return recurrence(x, n, 2 * x + 1, _chebyshev, _fourth)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -117,7 +144,7 @@ def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-0., 99.])
     """
-    return recurrence(2 * x - 1, n, 2 * x - 1, _chebyshev)
+    return recurrence(2 * x - 1, n, 2 * x - 1, _chebyshev, _first)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -130,7 +157,7 @@ def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([ -0., 204.])
     """
-    return recurrence(2 * x - 1, n, 4 * x - 2, _chebyshev)
+    return recurrence(2 * x - 1, n, 4 * x - 2, _chebyshev, _second)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -143,7 +170,7 @@ def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([  1., 169.])
     """
-    return recurrence(2 * x - 1, n, 4 * x - 3, _chebyshev)
+    return recurrence(2 * x - 1, n, 4 * x - 3, _chebyshev, _third)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
@@ -156,7 +183,7 @@ def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Numbe
     >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([ -1., 239.])
     """
-    return recurrence(2 * x - 1, n, 4 * x - 1, _chebyshev)
+    return recurrence(2 * x - 1, n, 4 * x - 1, _chebyshev, _fourth)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)

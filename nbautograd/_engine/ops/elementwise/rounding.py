@@ -111,7 +111,7 @@ def _round(input: Tensor) -> Tensor:
 )
 def _round_decimals(input: Tensor, decimals: int) -> Tensor:
     """Round each element to a decimal place."""
-    scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else float("inf")
+    scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else np.inf
     return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
 
 

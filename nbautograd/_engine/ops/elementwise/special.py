@@ -108,7 +108,8 @@ def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
         return value("digamma", input)
     if order > 1:
         input = copied(input) if 0 in input.strides else input
-        return (-1) ** (order + 1) * math.gamma(order + 1) * value("zeta", np.full_like(input, order + 1), input)
+        factorial = math.gamma(order + 1) if order < 171 else math.inf
+        return (-1) ** (order + 1) * factorial * value("zeta", np.full_like(input, order + 1), input)
     dtype, input = input.dtype, precise.widened(input)
     right = input >= 0.5
     zeta = value("zeta", np.full_like(input, 2), np.where(right, input, 1 - input))

@@ -126,10 +126,8 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - Py
         raise DtypeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {kind}")
     if x._a.dtype.kind in "iu":
         x = x.to(dtypes.int64)
-    powers = [x * 0 + 1, x]
-    while len(powers) < n:
-        powers.append(powers[-1] * x)
-    return cat([power.unsqueeze(-1) for power in powers], -1)
+    powers = x.unsqueeze(-1).expand((*x._a.shape, n - 1)).cumprod(-1)
+    return cat([x.new_ones((*x._a.shape, 1)), powers], -1)
 
 
 @described

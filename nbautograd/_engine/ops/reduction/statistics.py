@@ -24,7 +24,7 @@ __all__ = ["bincount", "corrcoef", "cov", "histc", "histogram", "histogramdd"]
 # -- counting --------------------------------------------------------------------------------------------------------
 
 
-@op()
+@op(node="NotImplemented", symbol="▁▃▂", weights="not_implemented('bincount')")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Return the number of occurrences of each of 0, 1, 2, ...; or the sum of their weights.
 

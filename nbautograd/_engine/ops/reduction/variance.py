@@ -108,7 +108,7 @@ def _spread(
     function: Any, name: str, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: float | None
 ) -> Any:
     """Check the arguments that ``var``, ``std``, ``var_mean`` and ``std_mean`` share, and call."""
-    if isinstance(dim, bool):  # called as var(input, unbiased)
+    if isinstance(dim, bool) and unbiased is None:  # called as var(input, unbiased)
         dim, unbiased = None, dim
     check_option(name, "dim", dim, "Dims", 1)
     if unbiased is not None and correction is not None:

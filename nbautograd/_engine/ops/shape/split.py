@@ -111,7 +111,7 @@ def _even(step: Any, n: int, name: str) -> list[int]:
             f"{name} expects split_size > 0 unless the dimension has length 0: split_size can only be 0 if dimension "
             f"size is 0, but got dimension size of {n}"
         )
-    return [min(step, n - i) for i in range(0, n, step)] if n else [0]
+    return [step] * (n // step) + [n % step] * (n % step > 0) if n else [0]
 
 
 def _given(sizes: Sequence[int], n: int, d: int) -> list[int]:
