@@ -84,7 +84,7 @@ def train(key: str, library: str) -> None:
 def timed(
     workloads: list[Any], rounds: int, others: tuple[str, ...] = ("PyTorch",)
 ) -> dict[str, dict[str, list[float]]]:
-    """Seconds per step by model, library and round: ours and others, as far as a model has them."""
+    """Seconds per step by model, library and round: of ours and of the others that run the model."""
     from measuring import in_turn, prepared
 
     times = {}

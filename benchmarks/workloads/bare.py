@@ -251,4 +251,4 @@ BARE_BACK: dict[str, Callable[..., Call]] = {
     "softmax": softmax_back,
     "log_softmax": log_softmax_back,
 }
-"""The same for backward passes, of some: a function from the result's gradient and the operands to the calls."""
+"""For some backward passes: a function from the result's gradient and the operands to the calls."""

@@ -9,6 +9,7 @@ from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.matmul import mm
 from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._names.docstrings import described
 
 _IN_PLACE = """
     abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
@@ -19,11 +20,12 @@ _IN_PLACE = """
 __all__ = ["detach", "detach_", "dsmm", "flip", "permute", "reshape", "spmm", "tile", *_IN_PLACE.split()]
 
 
+@described
 @with_argument_errors
 def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return the tensor reversed along ``dims``, copied.
 
-    :raises TypeError: ``dims`` is no tuple, as the method allows.
+    :raises TypeError: ``dims`` is no tuple; the method also takes integers one by one.
 
     >>> import nbautograd as torch
     >>> torch.flip(torch.arange(3), (0,))
@@ -32,11 +34,12 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     return input.flip(*dims)
 
 
+@described
 @with_argument_errors
 def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return a view with the dimensions permuted.
 
-    :raises TypeError: ``dims`` is no tuple, as the method allows.
+    :raises TypeError: ``dims`` is no tuple; the method also takes integers one by one.
     :raises RuntimeError: ``dims`` is not a permutation of the dimensions.
 
     >>> import nbautograd as torch
@@ -46,12 +49,13 @@ def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     return input.permute(*dims)
 
 
+@described
 @with_argument_errors
 def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """Return the tensor with another shape: a view where the strides allow it, otherwise a copy.
 
     :param shape: one size may be -1, which is inferred.
-    :raises TypeError: ``shape`` is no tuple, as the method allows.
+    :raises TypeError: ``shape`` is no tuple; the method also takes integers one by one.
     :raises RuntimeError: the shape has another number of elements.
 
     >>> import nbautograd as torch
@@ -62,11 +66,12 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     return input.reshape(shape)
 
 
+@described
 @with_argument_errors
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return the tensor repeated along each dimension, as NumPy's ``tile`` does; missing numbers are 1.
 
-    :raises TypeError: ``dims`` is no tuple, as the method allows.
+    :raises TypeError: ``dims`` is no tuple; the method also takes integers one by one.
 
     >>> import nbautograd as torch
     >>> torch.tile(torch.tensor([[1, 2]]), (2,))

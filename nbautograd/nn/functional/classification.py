@@ -147,12 +147,9 @@ def _check_target(name: str, input: Tensor, target: Tensor) -> None:
     if a.ndim == 1 and t.ndim == 1 and t.shape != (1,):
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {t.shape[0]}")
     if t.shape != expected and not (a.ndim == 1 and t.shape == (1,)):
-        reason = f"Expected target size {list(expected)}, got {list(t.shape)}"
-        if a.ndim < 3:
-            reason = f"0D or 1D target tensor expected, multi-target not supported. {reason}"
-        elif a.ndim == 4 and t.ndim != 3:
-            reason = f"only batches of spatial targets supported (3D tensors). {reason}"
-        raise ShapeError(f"{name}(): {reason}")
+        reason = "0D or 1D target tensor expected, multi-target not supported. " * (a.ndim < 3)
+        reason += "only batches of spatial targets supported (3D tensors). " * (a.ndim == 4 and t.ndim != 3)
+        raise ShapeError(f"{name}(): {reason}Expected target size {list(expected)}, got {list(t.shape)}")
     if t.dtype is not INT64 and t.dtype not in (INT64, UINT8):
         raise DtypeError(
             f"{name}(): expected target dtype to be Long or Byte, but got {dtypes.scalar_type(target.dtype)}"

@@ -291,10 +291,8 @@ def _batch_norm(
         return result.to(input.dtype)
     wide = (1, shape[1]) + (1,) * (len(shape) - 2)
     if not training:
-        assert running_mean is not None and running_var is not None
-        return _batch_norm_eval(
-            input, weight, bias, running_mean.detach(), running_var.detach(), wide, (shape[1],), eps
-        )
+        running = running_mean.detach(), running_var.detach()
+        return _batch_norm_eval(input, weight, bias, *running, wide, (shape[1],), eps)
     axes = (0, *range(2, len(shape)))
     result, mean, _, variance = _batch(input, weight, bias, shape, axes, wide, (shape[1],), eps)
     if running_mean is not None:

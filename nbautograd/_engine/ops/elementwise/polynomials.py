@@ -21,7 +21,7 @@ Closed = Callable[[Any, Any], Any]
 
 
 def recurrence(x: Any, n: Any, first: Any, step: Step, closed: Closed | None = None) -> Any:
-    """Compute the polynomials of degrees ``n`` at ``x``, as far as numbers that are not nan go.
+    """Compute the polynomials of degrees ``n`` at ``x``, until all values are nan.
 
     :param first: the polynomial of degree 1.
     :param step: a function that returns the polynomial of degree k + 1, given x, k, and the polynomials of degrees k

@@ -298,8 +298,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if key is False:
         return
     kind = key.__class__
-    whole = _is_all(key, x) if kind is slice else key is ... or key is True or kind is tuple and not key
-    part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
+    part, chosen = (x, None) if _is_whole(key, x) else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
         if value._a.size == part._a.size:  # not repeated by broadcasting
@@ -329,8 +328,10 @@ def _is_truth(item: Any) -> bool:
     return item.__class__ is bool or isinstance(item, Tensor) and not item._a.ndim and item._a.dtype.kind == "b"
 
 
-def _is_all(key: slice, x: Tensor) -> bool:
-    """Return whether a slice covers ``x`` unchanged: PyTorch then writes to ``x`` itself, without a view."""
+def _is_whole(key: Any, x: Tensor) -> bool:
+    """Return whether an index covers ``x`` unchanged: PyTorch then writes to ``x`` itself, without a view."""
+    if key.__class__ is not slice:
+        return key is ... or key is True or key.__class__ is tuple and not key
     start, stop, step = key.start, key.stop, key.step
     if not x._a.ndim or stop is not None and (stop.__class__ is not int or stop < x._a.shape[0]):
         return False
