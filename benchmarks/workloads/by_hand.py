@@ -172,7 +172,7 @@ def perceptron() -> Program:
 
 
 def lstm() -> Program:
-    """Two LSTM layers that predict the next character; gates lie in an order of their own, each in one piece."""
+    """Two LSTM layers that predict the next character; gates are in an order of their own, each in one piece."""
     torch = import_module("nbautograd")
     nn = torch.nn
     torch.manual_seed(0)
