@@ -316,7 +316,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             raise TypeError(str(error)) from None
         raise
     if out._a.shape != result._a.shape:
-        result = out_rules().resize(name, out, result)
+        result = out_rules().resize_memory(name, out, result)
     if is_unrecorded:  # it has no derivative: also into leaves
         check_overlap(out, name)
         with no_grad():

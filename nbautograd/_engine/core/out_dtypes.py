@@ -26,7 +26,7 @@ __all__ = [
     "of_result",
     "record_copy",
     "refuse",
-    "resize",
+    "resize_memory",
 ]
 
 _NAMES = """
@@ -159,7 +159,7 @@ def check_dtype(out: Tensor, result: Tensor, name: str) -> None:
         refuse(name, result.dtype, out, cure)
 
 
-def resize(name: str, out: Tensor, result: Tensor) -> Tensor:
+def resize_memory(name: str, out: Tensor, result: Tensor) -> Tensor:
     """Resize ``out=`` to the shape of an operation's result; return the result, of a range in the shape of ``out``."""
     if name in RANGES and out._a.size == result._a.size:
         return wrap(result._a.reshape(out._a.shape))
