@@ -116,9 +116,9 @@ def binary_cross_entropy(
             f"binary_cross_entropy(): Found dtype {dtypes.scalar_type(target.dtype)} but expected "
             f"{dtypes.scalar_type(input.dtype)}"
         )
-    given = elements(input)
-    if given.size and not bool(((given >= 0) & (given <= 1)).all()):
-        raise RuntimeError("binary_cross_entropy(): all elements of input should be between 0 and 1")
+    for label, given in (("input", elements(input)), ("target", elements(target))):
+        if given.size and not bool(((given >= 0) & (given <= 1)).all()):
+            raise RuntimeError(f"binary_cross_entropy(): all elements of {label} should be between 0 and 1")
     if weight is not None:
         weight = weight.to(input.dtype).expand(*joint_shape("binary_cross_entropy", input, weight))
     return _bce(input, target, weight, reduction)

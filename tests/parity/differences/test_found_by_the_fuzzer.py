@@ -63,6 +63,8 @@ CALLS = {
         *("nn.functional.interpolate(x[None], scale_factor=2, antialias=None)", "1j % x.double().requires_grad_()"),
         *("nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=-1)", "round(v, decimals=2**40)"),
         *("nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=2)", "unbind_copy(v, 1, out=v)"),
+        *("full((2,), -3 + 0j, dtype=torch.int32)", "fill(v, 1j)", "fill(v, 1 + 0j)", "scatter(i, 0, i, 1 + 0j)"),
+        *("nn.functional.binary_cross_entropy(v / 2, v * 2)", "nn.functional.binary_cross_entropy(v / 2, v)"),
         *("linspace(0, x, 3)", "logspace(v, 1, 3)", "stft(o(16), 8, center=0, return_complex=True)"),
     ),
 }

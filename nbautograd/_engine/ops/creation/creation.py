@@ -105,13 +105,15 @@ def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dty
 
 def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: dtypes.dtype | None) -> Tensor:
     """Write the filled array into ``out=``, which is resized without a warning and keeps its dtype."""
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(
             f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
             f"({dtypes.scalar_type(out.dtype)})"
         )
     result = wrap_known(fill(backend.module(out.device), shape, out._a.dtype))
-    if out._a.shape != shape:
+    if out._a.shape != shape and out._fn is None:  # else it raises
         out._a = out._a[:0] if out._a.ndim else out._a.reshape((-1,))[:0]
     return resize_into(out, result, name)
 

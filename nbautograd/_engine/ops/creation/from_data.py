@@ -65,7 +65,9 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
     if kind.rank == 0:
         return bool(value)
     if isinstance(value, (complex, np.complexfloating)) and not kind.is_complex:
-        raise RuntimeError(f"{prefix}value cannot be converted to type {name} without overflow: {value}")
+        if value.imag:
+            raise RuntimeError(f"{prefix}value cannot be converted to type {name} without overflow: {value}")
+        value = value.real
     if kind.rank == 1:
         limits = np.iinfo(kind.numpy)
         if isinstance(value, (float, np.floating)):

@@ -309,9 +309,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if shape and shape[0] == 1:  # it may have more leading dimensions of size 1 than x[key] has dimensions
         extra = next((d for d, n in enumerate(shape) if n != 1), len(shape))
         value = view(value, *shape[extra:])
-    items = key if kind is tuple else (key,)
-    masks = () if any(map(_is_truth, items)) else chosen  # PyTorch casts beside one mask of elements only
-    value = brought("index_put_", in_dtype_of(part, value, masks), part)
+    value = brought("index_put_", in_dtype_of(part, value, _masks(key, chosen)), part)
     check_writable(part, "index_put_")
     check_operand(part, value, "index_put_")
     if dispatch_mode.is_on() or is_grad_enabled() and not (part._fn is None and value._fn is None):
@@ -323,9 +321,12 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     record_unrecorded_write(part)
 
 
-def _is_truth(item: Any) -> bool:
-    """Return whether an item is True or False, or a tensor in the place of one."""
-    return item.__class__ is bool or isinstance(item, Tensor) and not item._a.ndim and item._a.dtype.kind == "b"
+def _masks(key: Any, chosen: Any) -> Any:
+    """Return the chosen arrays, beside one of which PyTorch casts; none beside True, or a tensor in its place."""
+    for item in key if key.__class__ is tuple else (key,):
+        if item.__class__ is bool or isinstance(item, Tensor) and not item._a.ndim and item._a.dtype.kind == "b":
+            return ()
+    return chosen
 
 
 def _is_whole(key: Any, x: Tensor) -> bool:
