@@ -186,5 +186,5 @@ def in_memory_of(out: Tensor, fresh: Any) -> Any:
 def record_copy(name: str, out: Tensor, result: Tensor) -> Tensor:
     """Write into ``out`` as ``copy_`` does, whose history is recorded."""
     if out._a.shape != result._a.shape:
-        resize(name, out, result)
+        resize_memory(name, out, result)
     return out.copy_(result)
