@@ -177,7 +177,7 @@ def resize(name: str, out: Tensor, result: Tensor) -> Tensor:
 
 
 def in_memory_of(out: Tensor, fresh: Any) -> Any:
-    """Return an array of the shape and strides of ``fresh`` in the memory of ``out`` if it fits, else ``fresh``."""
+    """Return ``fresh``, or where it fits as much of the memory of ``out``."""
     if backend.is_bare(fresh):
         return fresh
     a, steps = out._shared_array(), strides.strides_of(fresh)
