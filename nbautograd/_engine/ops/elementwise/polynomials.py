@@ -5,7 +5,6 @@ As in PyTorch, the degree is rounded towards zero, polynomials of negative degre
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,8 @@ from nbautograd._engine.ops.queries import Number
 
 __all__: list[str] = []
 
-Step = Callable[[Any, int, Any, Any], Any]
 
-
-def recurrence(x: Any, n: Any, first: Any, step: Step, closed: Any = None) -> Any:
+def recurrence(x: Any, n: Any, first: Any, step: Any, closed: Any = None) -> Any:
     """Compute the polynomials of degrees ``n`` at ``x``, as far as numbers that are not nan go.
 
     :param first: the polynomial of degree 1.
