@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from urllib.parse import unquote, urlparse
 
 from nbautograd import serialization
+from nbautograd._engine.base.atomic_file import replacing
 from nbautograd._names.refused import refuse
 from nbautograd.errors import kind_of
 
@@ -236,7 +237,8 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     source = unquote(address.path)
     if hash_prefix is not None:
         _check_hash(source, hash_prefix)
-    shutil.copyfile(source, os.path.expanduser(dst))
+    with open(source, "rb") as whole, replacing(os.path.expanduser(dst)) as copy:
+        shutil.copyfileobj(whole, copy)
 
 
 def _check_hash(path: str, prefix: str) -> None:

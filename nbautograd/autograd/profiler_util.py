@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from nbautograd._engine.base.atomic_file import replacing
 from nbautograd.autograd.profiler_table import format_time, table
 
 __all__ = ["DeviceType", "EventList", "FormattedTimesMixin", "FunctionEvent", "FunctionEventAvg", "Interval"]
@@ -308,12 +309,12 @@ class EventList(list[Any]):
             raise ValueError(f"metric should be one of: {accepted}")
         attribute = metric.replace("cuda", "device").replace("xpu", "device").replace("privateuse1", "device")
         escape = str.maketrans(" ;\t\n", "____")
-        with open(path, "w", encoding="utf-8") as file:
+        with replacing(path) as file:
             for event in self:
                 value = int(getattr(event, attribute))
                 if event.stack and value > 0:
                     calls = ";".join(entry.translate(escape) for entry in reversed(event.stack))
-                    file.write(f"{calls} {value}\n")
+                    file.write(f"{calls} {value}\n".encode())
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events as a trace for ``chrome://tracing`` and Perfetto.
@@ -354,9 +355,9 @@ def write_trace(path: str | os.PathLike[str], events: Iterable[FunctionEvent], s
         for event in events
     ]
     trace = {"schemaVersion": 1, "displayTimeUnit": "ms", **more, "traceEvents": marks + calls, "traceName": str(path)}
-    open_file: Any = gzip.open if str(path).endswith(".gz") else open
-    with open_file(path, "wt", encoding="utf-8") as file:
-        json.dump(trace, file)
+    text = json.dumps(trace).encode()
+    with replacing(path) as file:
+        file.write(gzip.compress(text) if str(path).endswith(".gz") else text)
 
 
 def _trace_args(event: FunctionEvent) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import argparse
 import ast
 import csv
 import importlib.util
+import io
 import json
 import os
 import secrets
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nbautograd._engine.base.atomic_file import replacing
 from nbautograd._engine.base.installing import extra
 from nbautograd._engine.base.process_group import end_group
 from nbautograd.cli import lab
@@ -83,10 +85,10 @@ def run(folder: Path, table: Path, seconds: float, mebibytes: int) -> int:
         return 1
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
         grades = [*pool.map(lambda path: grade(path, folder, seconds, mebibytes), submissions), *reported]
-    with table.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        writer.writerows(map(Grade.row, grades))
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([COLUMNS, *map(Grade.row, grades)])
+    with replacing(table) as file:
+        file.write(text.getvalue().encode())
     for each in grades:
         print("  ".join(filter(None, each.row())))
     print(f"{len(submissions)} notebooks are in {table}" + f", and {len(reported)} reported scores" * bool(reported))

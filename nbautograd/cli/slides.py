@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from nbautograd._engine.base.atomic_file import replacing
 from nbautograd._engine.base.installing import extra
 from nbautograd.cli.server import say
 
@@ -82,7 +83,8 @@ def run(path: Path, out: Path | None, stills: bool, reveal: str | None, require:
     html, _ = exporter.from_notebook_node(notebook)
     target = path.with_suffix(".slides.html") if out is None else out
     try:
-        target.write_text(html, encoding="utf-8")
+        with replacing(target) as file:
+            file.write(html.encode())
     except OSError as error:
         say(f"cannot write {target}: {error.strerror or error}")
         return 1

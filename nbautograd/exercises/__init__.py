@@ -40,6 +40,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.base.atomic_file import replacing
 from nbautograd._engine.base.users_code import is_users
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.viz.escape import escape
@@ -319,7 +320,8 @@ def score(file: str | os.PathLike[str] | None = None) -> Score:
 def _hand_in(path: Path, found: dict[str, Any]) -> None:
     """Write a score to a file, and show where it is, with a link to download it in a notebook."""
     text = json.dumps({**found, "states": {number: list(each) for number, each in sorted(_results.items())}}, indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+    with replacing(path) as file:
+        file.write(f"{text}\n".encode())
     print(say("exercise_file", name=path.name))
     if hasattr(builtins, "display") or "IPython" in sys.modules:
         from nbautograd.viz.notebook.in_place import shows

@@ -187,7 +187,7 @@ def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_
             value, aux = with_aux(func(*inputs.args), has_aux, "jacrev")
             outputs, spec = outputs_of(value, "jacrev")
             rows = [_jacobian(out, inputs, chunk_size) for out in outputs]
-            if len(outputs) > 1:  # then each part has memory of its own
+            if len(outputs) > 1:  # of their own memory
                 rows = [[part.contiguous() for part in row] for row in rows]
         result = inputs.detach(tree_unflatten([inputs.like_args(parts) for parts in rows], spec))
         return (result, inputs.detach(aux)) if has_aux else result

@@ -8,6 +8,7 @@ history of views and their base follows is in ``core/views.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -107,7 +108,12 @@ def apply_inplace(
     if keeps_history:
         check_overlap(t, name)
     else:
-        check_writable(t, name)
+        try:
+            check_writable(t, name)
+        except InplaceError:
+            with no_grad(), suppress(RuntimeError, IndexError):  # but TypeErrors come first
+                function(t.detach(), *args, **kwargs)
+            raise
     check_operands(t, (*args, *kwargs.values()) if kwargs else args, name)
     former = t
     if dispatch_mode.tangents is not None:

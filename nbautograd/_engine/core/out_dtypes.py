@@ -160,22 +160,20 @@ def check_dtype(out: Tensor, result: Tensor, name: str) -> None:
 
 
 def resize_memory(name: str, out: Tensor, result: Tensor) -> Tensor:
-    """Resize ``out=`` to the shape of an operation's result; return the result, of a range in the shape of ``out``."""
+    """Resize ``out=`` to the shape of a result; return the result, that of a range in the shape of ``out``."""
     if name in RANGES and out._a.size == result._a.size:
         return wrap(result._a.reshape(out._a.shape))
     if out._a.size and name not in RESIZED_SILENTLY:
         warn(
-            "An output with one or more elements was resized since it had shape "
-            f"{list(out._a.shape)}, which does not match "
-            f"the required output shape {list(result._a.shape)}. Resize it to zero elements first "
-            "(t.resize_(0)) to reuse it."
+            f"An output with one or more elements was resized since it had shape {list(out._a.shape)}, which does not "
+            f"match the required output shape {list(result._a.shape)}. Resize it to zero elements first (t.resize_(0))"
         )
     out._a = in_memory_of(out, strides.empty_as(result._a, out._a.dtype))
     return result
 
 
 def in_memory_of(out: Tensor, fresh: Any) -> Any:
-    """Return an array of the shape and strides of ``fresh`` in the memory of ``out`` if it fits, else ``fresh``."""
+    """Return ``fresh``, or as much of the memory of ``out``."""
     if backend.is_bare(fresh):
         return fresh
     a, steps = out._shared_array(), strides.strides_of(fresh)

@@ -150,7 +150,7 @@ def cast_back(input: Tensor, dtype: Any) -> Tensor:
 def spread(input: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Transpose a sum over ``dim``: expand along the reduced dimensions, without copying where possible."""
     if input.ndim == 0 and input.__class__ is not np.ndarray and isinstance(input, np.generic):
-        # not in the scalar's own memory, which is that of all gradients of 1
+        # the scalar itself is shared
         return np.ndarray(shape, input.dtype, np.asarray(input), 0, (0,) * len(shape)) if shape else input
     kept = input if keepdim else input.reshape(reduced_shape(shape, dim))
     if kept.__class__ is np.ndarray:

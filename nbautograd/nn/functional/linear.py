@@ -99,21 +99,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): input batch dimensions do not match: got shapes {list(a)} for input1 and {list(b)} for input2"
         )
-    if len(w) < 3:
-        raise IndexError(
-            f"bilinear(): Dimension out of range (expected to be in range of [-{len(w)}, {len(w) - 1}], but got "
-            f"{len(w)}): weight must have 3 dimensions"
-        )
     for position, (label, shape) in enumerate((("input1", a), ("input2", b)), 1):
-        if len(w) != 3 or shape[-1] != w[position]:
-            raise RuntimeError(
-                f"bilinear(): {label} size does not match weight size: got {shape[-1]} but expected "
-                f"{w[position] if len(w) == 3 else 'a 3D weight'}"
-            )
-    if bias is not None and bias._a.shape != (w[0],):
-        raise RuntimeError(
-            f"bilinear(): bias size does not match weight size: got {list(bias._a.shape)} but expected {w[0]}"
-        )
+        if len(w) <= position:
+            raise IndexError("bilinear(): Dimension out of range: weight must have 3 dimensions")
+        if len(w) > 3 or shape[-1] != w[position]:
+            raise RuntimeError(f"bilinear(): {label} size does not match weight size: {shape[-1]} and {list(w)}")
+    if bias is not None and (bias._a.shape, bias.dtype) != ((w[0],), weight.dtype):
+        raise RuntimeError(f"bilinear(): bias size does not match weight size: expected {w[0]} of {weight.dtype!r}")
     if input1.is_complex() and is_grad_enabled() and any(t.requires_grad for t in (input1, input2, weight)):
         raise RuntimeError("_trilinear does not support automatic differentiation for outputs with complex dtype.")
     result = einsum("...m,omn,...n->...o", input1, weight, input2)

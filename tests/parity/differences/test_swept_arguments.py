@@ -67,6 +67,31 @@ def test_volatile_can_be_deleted(torch: Any) -> Any:
     return outcomes(torch, ["y = T.ones(2); y.volatile = True; del y.volatile; r = y.volatile"])
 
 
+@agrees
+def test_orders_of_norms(torch: Any) -> Any:
+    calls = ("norm(x, {})", "norm(x, {}, dim=0)", "norm(x, {}, dim=(0, 1))", "linalg.matrix_norm(x, {})")
+    shapes = "3", "2, 2", "2, 2, 2", "2, 2, 0"
+    orders = "1j", "'nuc'", "'fro'", "'a'", "2.5", "-1"
+    programs = [(c, s, o) for c, s, o in itertools.product(calls, shapes, orders) if c[:6] == "linalg" or o != "-1"]
+    return outcomes(
+        torch,
+        (
+            f"x = T.ones({shape}); y = T.{call.format(order)}; r = y.shape, y.mul(64).round().long()"
+            for call, shape, order in programs
+            if not (order == "'nuc'" and "dim=0" in call)  # of an int PyTorch makes one of its own errors
+        ),
+    )
+
+
+@agrees
+def test_dtypes_of_bilinear(torch: Any) -> Any:
+    kinds = itertools.product(("float32", "float64"), repeat=4)
+    made = "r = T.nn.functional.bilinear(T.ones(2, 3, dtype=T.{}), T.ones(2, 4, dtype=T.{})"
+    return outcomes(
+        torch, ((made + ", T.ones(5, 3, 4, dtype=T.{}), T.ones(5, dtype=T.{}))").format(*four) for four in kinds)
+    )
+
+
 OF_ONES = ("x.sum()", "x.mean()", "x.clone().sum()", "x.reshape(4, 1).sum()", "x.t().sum()", "x.unbind()[0].sum()",
            "x.expand(3, 2, 2).sum()", "T.stack([x, x]).sum()", "x[0, 0]", "x.cumsum(0).sum()", "x.max()")  # fmt: skip
 DERIVED = ("T.func.grad(f)(x)", "T.func.grad_and_value(f)(x)[0]", "T.func.vjp(f, x)[1](T.tensor(1.0))[0]",
@@ -94,3 +119,45 @@ def test_derivatives_that_are_written_into(torch: Any) -> Any:
 def test_parts_of_jacobians_have_memory_of_their_own(torch: Any) -> Any:
     made = "x = T.tensor([1.0, 2.0]); d = T.func.jacrev(lambda x: (x.sum(), x, x.expand(2, 2)))(x)"
     return outcomes(torch, (f"{made}; d[{part}][0] = 7.0; r = d" for part in range(3)))
+
+
+IN_PLACE = {
+    **dict.fromkeys(
+        [
+            "add_",
+            "mul_",
+            "sub_",
+            "div_",
+            "fill_",
+            "copy_",
+            "clamp_",
+            "pow_",
+            "fmod_",
+            "remainder_",
+            "eq_",
+            "tril_",
+            "cumsum_",
+            "bitwise_and_",
+        ],
+        "'a'",
+    ),
+    **dict.fromkeys(["masked_fill_", "lerp_"], "'a', 1"),
+    **dict.fromkeys(["index_fill_", "scatter_", "index_add_"], "0, 'a', 1"),
+    **dict.fromkeys(["addcmul_", "addmm_", "addr_", "put_", "index_put_", "masked_scatter_"], "1, 2"),
+    **dict.fromkeys(["atan2_", "hypot_", "erfinv_"], "1"),
+    "round_": "decimals='a'",
+    "renorm_": "'a', 0, 1",
+}
+
+
+@agrees
+def test_types_come_before_what_may_be_written_to(torch: Any) -> Any:
+    """Valid arguments still raise the error of a leaf, or of a view of one."""
+    calls = [*IN_PLACE.items(), ("add_", "1"), ("mul_", "T.ones(3)"), ("exp_", ""), ("tril_", "-1"), ("fill_", "2")]
+    return outcomes(
+        torch,
+        (
+            f"y = T.ones(2, 2, requires_grad=True){view}; r = y.{name}({args})"
+            for (name, args), view in itertools.product(calls, ("", "[:]"))
+        ),
+    )

@@ -54,6 +54,50 @@ def test_a_full_disk(tmp_path: Path, suffix: str) -> None:
     assert os.listdir(tmp_path) == [target.name]
 
 
+OTHERS = {
+    "torch.hub.download_url_to_file": "nb.hub.download_url_to_file(source.as_uri(), path)",
+    "a score": "nb.exercises.score(file=path)",
+    "a table of grades": "grade.run(folder, pathlib.Path(path), 60, 4096)",
+    "a trace": "profile.export_chrome_trace(path)",
+    "a packed trace": "profile.export_chrome_trace(path + '.gz')",
+}
+WRITES = """
+import pathlib, resource, sys
+import nbautograd as nb
+import nbautograd.exercises
+from nbautograd.cli import grade
+
+source, path = pathlib.Path(sys.argv[1]), sys.argv[2]
+folder = source.parent
+with nb.autograd.profiler.profile() as profile:
+    nb.ones(2).exp()
+nb.exercises.score()
+resource.setrlimit(resource.RLIMIT_FSIZE, (20, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+try:
+    {}
+except OSError as error:
+    print("OSError", error.errno, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_files_on_a_full_disk(tmp_path: Path, name: str) -> None:
+    needs.package("resource")
+    if "grades" in name:
+        needs.package("IPython")
+    source, place = tmp_path / "source" / "score.json", tmp_path / "place"
+    source.parent.mkdir()
+    place.mkdir()
+    source.write_text('{"nbautograd": "score", "notebook": "1", "states": {}}', encoding="utf-8")
+    target = place / ("file.gz" if "packed" in name else "file")
+    target.write_text("the old one", encoding="utf-8")
+    command = [sys.executable, "-B", "-c", WRITES.format(OTHERS[name]), str(source), str(place / "file")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert "OSError" in done.stderr, done.stdout + done.stderr
+    assert target.read_text(encoding="utf-8") == "the old one"
+    assert os.listdir(place) == [target.name]
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_an_interrupt_while_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]

@@ -5,7 +5,6 @@ As in PyTorch, the degree is rounded towards zero, polynomials of negative degre
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,8 @@ from nbautograd._engine.ops.queries import Number
 
 __all__: list[str] = []
 
-Step = Callable[[Any, int, Any, Any], Any]
-Closed = Callable[[Any, Any], Any]
 
-
-def recurrence(x: Any, n: Any, first: Any, step: Step, closed: Closed | None = None) -> Any:
+def recurrence(x: Any, n: Any, first: Any, step: Any, closed: Any = None) -> Any:
     """Compute the polynomials of degrees ``n`` at ``x``, until all values are nan.
 
     :param first: the polynomial of degree 1.
@@ -28,7 +24,7 @@ def recurrence(x: Any, n: Any, first: Any, step: Step, closed: Closed | None = N
         and k - 1.
     :param closed: the polynomials of x between -1 and 1 as a function of the degree and arccos(x) (DLMF 18.5.1).
     """
-    degree = np.trunc(np.where((n > -1) & (n < 2.0**63), n, -1))  # which overflow as PyTorch's integers do
+    degree = np.trunc(np.where((n > -1) & (n < 2.0**63), n, -1))
     before, value = x * 0 + 1, first
     result = np.where(degree < 0, 0, np.where(degree == 0, 1, value))
     left = degree > 1

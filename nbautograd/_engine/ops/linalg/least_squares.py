@@ -239,8 +239,6 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     driver = "gelsy" if driver is None else driver
     if driver not in DRIVERS:
         raise RuntimeError(f"{name}: parameter `driver` should be one of ({', '.join(DRIVERS)}), got {driver!r}")
-    if not B._a.ndim:
-        raise ShapeError(f"{name}: other must have at least 1 dimension")
     vector = A._a.shape[:-1] == B._a.shape or (A._a.ndim, B._a.ndim) == (2, 1)
     if A._a.ndim - B._a.ndim not in ((1,) if vector else (0,)):
         raise ShapeError(f"{name}: input and other have shapes {list(A._a.shape)} and {list(B._a.shape)}")

@@ -124,7 +124,7 @@ def linalg_matrix_norm(
             order = [*others, rows, columns]
             result = result[..., None, None].permute([order.index(d) for d in range(A._a.ndim)])
         return result
-    if isinstance(ord, str) or abs(ord) not in (1, math.inf):
+    if isinstance(ord, (str, complex)) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(A, 1.0, summed, keepdim)
@@ -236,6 +236,6 @@ def norm(
     if p == "nuc":
         dims = range(input._a.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
         return linalg_matrix_norm(input, "nuc", tuple(dims), keepdim)
-    if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"norm(): p must be a number, inf, -inf, 'fro' or 'nuc', not {p!r}")
+    if isinstance(p, complex) or isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm(): p must be a real number, inf, -inf, 'fro' or 'nuc', not {p!r}")
     return vector_norm(input, 2.0 if p is None or p == "fro" else float(p), dim, keepdim)
