@@ -297,7 +297,6 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     key, value = _as_tuple(key) if key.__class__ is list else key, _assigned(x, value)
     if key is False:
         return
-    kind = key.__class__
     part, chosen = (x, None) if _is_whole(key, x) else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
