@@ -113,8 +113,6 @@ def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: 
             f"({dtypes.scalar_type(out.dtype)})"
         )
     result = wrap_known(fill(backend.module(out.device), shape, out._a.dtype))
-    if out._a.shape != shape and out._fn is None:  # else it raises
-        out._a = out._a[:0] if out._a.ndim else out._a.reshape((-1,))[:0]
     return resize_into(out, result, name)
 
 
