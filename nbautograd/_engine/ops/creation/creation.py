@@ -108,9 +108,9 @@ def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: 
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
     if dtype is not None and dtype is not out.dtype:
+        have = dtypes.scalar_type(out.dtype)
         raise RuntimeError(
-            f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
-            f"({dtypes.scalar_type(out.dtype)})"
+            f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter ({have})"
         )
     result = wrap_known(fill(backend.module(out.device), shape, out._a.dtype))
     return resize_into(out, result, name)
@@ -459,8 +459,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     tensor([5., 5.])
     """
     value = one_value(value)
-    number = not hasattr(value, "dtype")
-    value = number_in(value, dtypes.of(input.dtype)) if number else value
+    value = value if hasattr(value, "dtype") else number_in(value, dtypes.of(input.dtype))
     return np.full_like(input, value, None, "C" if 0 in input.strides else "K", shape=input.shape)
 
 
