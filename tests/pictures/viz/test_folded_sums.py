@@ -18,7 +18,7 @@ from tests import needs
 def growth(steps: int, shape: tuple[int, ...] = (), **options: Any) -> tuple[Recording, Any, Any]:
     with tracing.traced():
         w = nb.full(shape, 1.0001, requires_grad=True)
-        x = nb.ones(*shape, requires_grad=True)
+        x = nb.ones(shape, requires_grad=True)
         h = x
         for _ in range(steps):
             h = h * w + x * 0.0001

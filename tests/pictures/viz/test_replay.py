@@ -24,7 +24,7 @@ def animated(make: Callable[..., Any], *leaves: Any, gradient: Any = None) -> An
 
 
 def leaf(*shape: int) -> Any:
-    return nb.randn(*shape).requires_grad_()
+    return nb.randn(shape).requires_grad_()
 
 
 def ask(animation: Animation, name: str, place: int, value: float) -> Any:
