@@ -278,5 +278,4 @@ def observe(callback: Callable[[Event], object]) -> Iterator[None]:
         observers.set(before)
 
 
-LATE = "Accumulated Captured EdgeSent Event GraphNode HookCalled Leaf NodeFinished NodeStarted PassFinished PassStarted"
-__getattr__, __dir__ = lazy.attributes(__name__, dict.fromkeys(LATE.split(), "._engine.base.pass_events"))
+__getattr__, __dir__ = lazy.attributes(__name__, dict.fromkeys({*__all__} - {*globals()}, "._engine.base.pass_events"))

@@ -122,8 +122,6 @@ def apply_inplace(
         former = own_copy(t)  # hooks on saved tensors may keep their tensor
     try:
         result = function(former, *args, **kwargs)
-        if name == "float_power_":
-            out_rules().check_dtype(t, result, "float_power")
         if keeps_history:
             with no_grad():
                 return copy_into(t, result)

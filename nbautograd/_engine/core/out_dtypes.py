@@ -46,9 +46,8 @@ _NAMES = """
 """
 EXACT = frozenset(_NAMES.split())
 """The operations whose kernels write their own dtype in PyTorch. Others cast, within the limits of in-place writes."""
-RESIZED_SILENTLY = frozenset(
-    ["addbmm", "empty", "eye", "full", "linspace", "logsigmoid", "logspace", "narrow_copy", "ones", "range", "zeros"],
-)
+_NAMES = "addbmm empty eye full linspace logsigmoid logspace narrow_copy ones range zeros"
+RESIZED_SILENTLY = frozenset(_NAMES.split())
 """The operations that resize ``out=`` without a warning."""
 RANGES = ("arange", "linspace", "logspace", "range")
 BOOL_OR_BYTE = ("all", "any")

@@ -8,8 +8,9 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes, precise
 from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.inplace import make_inplace_method
 from nbautograd._engine.compiler.op import POINTWISE, composite, op
-from nbautograd._engine.core.inplace import apply_augmented
+from nbautograd._engine.core.inplace import apply_augmented, out_rules
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
 from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
@@ -170,7 +171,7 @@ _ipow.__name__ = _ipow.__qualname__ = "pow_"
 Tensor.__ipow__ = _ipow
 
 
-@composite(inplace_method=True, out=True)
+@composite(out=True)
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """Compute ``input ** exponent`` in float64 (or complex128).
 
@@ -184,6 +185,16 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     kind = dtypes.complex128 if result_dtype(*both).is_complex else dtypes.float64
     base, power = (value.to(kind) if isinstance(value, Tensor) else value for value in both)
     return pow(base, power)
+
+
+def _of_its_dtype(input: Tensor, exponent: Tensor | Number) -> Tensor:
+    """Compute ``float_power`` for its in-place method, whose tensor must have the dtype of the result."""
+    result = float_power(input, exponent)
+    out_rules().check_dtype(input, result, "float_power")
+    return result
+
+
+Tensor.float_power_ = make_inplace_method("float_power_", _of_its_dtype)
 
 
 @composite(inplace_method=True)
