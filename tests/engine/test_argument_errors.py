@@ -234,3 +234,36 @@ def test_messages_name_public_functions(place: str) -> None:
                 if PRIVATE.search(str(error)):
                     found.add(f"{name}{arguments}: {error!s:.200}")
     assert sorted(found) == []
+
+
+def errors_of(cls: type) -> Iterator[str]:
+    for arguments, keywords in (((), {}), ((1,) * 40, {}), ((), {"nonsense": 1})):
+        try:
+            cls(*arguments, **keywords)
+        except TypeError as error:
+            yield str(error)
+        except Exception:
+            continue  # of a value
+
+
+@pytest.mark.parametrize("place", ["nn", "optim", "optim.lr_scheduler", "utils.data", "distributions"])
+def test_errors_of_constructors_name_public_classes(place: str) -> None:
+    space, found = operator.attrgetter(place)(nb), []
+    words = (
+        r"[A-Za-z]\w*\.__(init|new)__\(\) (missing \d+ required|takes |got an unexpected keyword argument 'nonsense')"
+    )
+    for name in dir(space):
+        cls = getattr(space, name)
+        if isinstance(cls, type) and cls.__module__.startswith(f"nbautograd.{place.partition('.')[0]}"):
+            found += [f"{name}: {text}" for text in errors_of(cls) if "__(" in text and not re.match(words, text)]
+    assert found == []
+
+
+def test_errors_of_layers_speak_as_python_does() -> None:
+    for layer in (nb.nn.ReLU(), nb.nn.MSELoss(), nb.nn.AvgPool2d(2)):
+        with pytest.raises(TypeError, match=rf"^{type(layer).__name__}\.forward\(\) missing \d required positional"):
+            layer()
+    with pytest.raises(TypeError, match=r"^AvgPool2d\.__init__\(\) got an unexpected keyword argument 'kernl_size'"):
+        nb.nn.AvgPool2d(kernl_size=2)
+    with pytest.raises(RuntimeError, match="running_mean should contain 4 elements not 3"):
+        nb.nn.BatchNorm1d(3)(nb.ones(2, 4))

@@ -1,12 +1,14 @@
-"""Docstrings of classes, composed on access from the class, its bases, its function, and the tables."""
+"""Docstrings of classes, composed on access from the class, its bases, its function, and the tables; constructors."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from functools import update_wrapper
 from importlib import import_module
 from itertools import zip_longest
+from types import FunctionType
 from typing import Any, TypeVar
 
 from nbautograd._names.docstrings.tables import Tables
@@ -19,10 +21,18 @@ Fields = dict[tuple[str, str], str]
 
 
 def composed(cls: C) -> C:
-    """Compose the docstring of one of our classes on access; classes of others keep theirs."""
-    doc = cls.__dict__.get("__doc__")
-    if isinstance(doc, str) and cls.__module__.startswith("nbautograd.") and not cls.__name__.startswith("_"):
-        cls.__doc__ = Composed(doc)  # type: ignore[assignment]
+    """Compose the docstring of one of our public classes on access; classes of others keep theirs.
+
+    A constructor of a private base gets the name of the class, which Python writes in errors of its arguments.
+    """
+    if cls.__module__.startswith("nbautograd.") and not cls.__name__.startswith("_"):
+        doc, made = cls.__dict__.get("__doc__"), cls.__init__  # type: ignore[misc]
+        if isinstance(doc, str):
+            cls.__doc__ = Composed(doc)  # type: ignore[assignment]
+        if made.__qualname__.startswith("_"):
+            own = FunctionType(made.__code__, made.__globals__, "__init__", made.__defaults__, made.__closure__)
+            cls.__init__ = update_wrapper(own, made)  # type: ignore[misc]
+            own.__kwdefaults__, own.__qualname__ = made.__kwdefaults__, f"{cls.__name__}.__init__"
     return cls
 
 

@@ -214,7 +214,7 @@ def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> Non
             if not isinstance(t, Tensor):
                 check_tensors(name, **{label: t})
             if t._a.size != channels or t._a.ndim != 1 and (name == "group_norm" or label.startswith("running")):
-                raise RuntimeError(f"{name}(): {label} should contain {channels} elements not {list(t._a.shape)}")
+                raise RuntimeError(f"{name}(): {label} should contain {channels} elements not {t._a.size}")
 
 
 def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:

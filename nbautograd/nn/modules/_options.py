@@ -84,10 +84,7 @@ class Layer(Module):
     def _take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Store the options as attributes."""
         Module.__init__(self)
-        try:
-            bound = self._signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
+        bound = self._bound("__init__", self._signature, args, kwargs)
         bound.apply_defaults()
         for name, value in self._checked(bound.arguments).items():
             if name in self._convert:
@@ -112,10 +109,23 @@ class Layer(Module):
 
     def _by_position(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        signature = inspect.Signature([inspect.Parameter(name, kind) for name in self._inputs])
+        return self._bound("forward", signature, inputs, named).args
+
+    def _bound(
+        self, method: str, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> inspect.BoundArguments:
+        """Bind arguments to a signature; raise as Python does if a method of that signature does not take them."""
         try:
-            return inspect.Signature([inspect.Parameter(n, kind) for n in self._inputs]).bind(*inputs, **named).args
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}.forward() {error}") from None
+            return signature.bind(*args, **kwargs)
+        except TypeError:
+            each = signature.parameters.values()
+            optional = [option if option.default is REQUIRED else option.replace(default=0) for option in each]
+            scope: dict[str, Any] = {}
+            exec(f"def method{_with_self(signature.replace(parameters=optional))}: ...", scope)
+            scope["method"].__qualname__ = f"{type(self).__name__}.{method}"
+            scope["method"](self, *args, **kwargs)
+            raise
 
     def extra_repr(self) -> str:
         """Return the options to show."""
@@ -131,9 +141,14 @@ def _initializer(signature: inspect.Signature) -> Any:
     def __init__(self: Layer, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         self._take(args, kwargs)
 
-    me = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    __init__.__signature__ = inspect.Signature([me, *signature.parameters.values()])  # type: ignore[attr-defined]
+    __init__.__signature__ = _with_self(signature)  # type: ignore[attr-defined]
     return __init__
+
+
+def _with_self(signature: inspect.Signature) -> inspect.Signature:
+    """Return a method's signature, from that of its other arguments."""
+    me = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return signature.replace(parameters=[me, *signature.parameters.values()])
 
 
 def tuples(n: int) -> Callable[[Any], Any]:
