@@ -37,6 +37,7 @@ TENSOR_FORMS: dict[str, str] = {
     "unsqueeze": "input.unsqueeze(dim)",
     "squeeze_all": "input.squeeze()",
     "squeeze_one": "input.squeeze(dim)",
+    "squeezed": "input.squeeze(dim)",
     "squeeze_some": "input.squeeze(dims)",
     "expand": "input.expand(size)",
     "select": "input.select(dim, index)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import math
 from typing import Any
 
 import numpy as np
@@ -344,3 +345,60 @@ def test_volatile_of_a_tensor_warns() -> None:
         return x.volatile
 
     oracle.check_warns(program)
+
+
+# -- products of vectors, which are no views, and the nodes of methods in place ----------------------------------------
+
+
+@agrees
+def test_products_of_vectors_are_no_views(torch: Any) -> Any:
+    answers = []
+    vectors = [((3,), (3, 2)), ((3,), (4, 3, 2)), ((3,), (0, 3, 2)), ((2, 3), (3,)), ((4, 2, 3), (3,))]
+    for shapes in (*vectors, ((0, 2, 3), (3,)), ((5, 4, 2, 3), (3,))):
+        a, b = (torch.arange(1.0 * math.prod(shape)).reshape(shape).requires_grad_() for shape in shapes)
+        product = a @ b
+        answers += [product.grad_fn.name(), product._is_view(), product._base is None, product.stride()]
+        product += 1
+        product.sum().backward()
+        answers += [product.grad_fn.name(), product.detach(), a.grad, b.grad]
+    return answers
+
+
+@agrees
+def test_results_without_a_dimension_are_no_views(torch: Any) -> Any:
+    x = torch.arange(8.0, requires_grad=True)
+    w = torch.ones(2, 8, requires_grad=True)
+    window = torch.ones(4)
+    results = [
+        torch.nn.functional.linear(x, w),
+        torch.quantile(x, 0.5),
+        torch.nanquantile(x, 0.5),
+        torch.stft(x, 4, window=window, return_complex=True),
+    ]
+    return [(t.grad_fn.name(), t._is_view(), t._base is None) for t in results]
+
+
+@agrees
+def test_nodes_of_methods_in_place(torch: Any) -> Any:
+    answers = []
+    squeezes = ["squeeze_()", "squeeze_(0)", "squeeze_((0,))", "unsqueeze_(0)", "view(2).unsqueeze_(0)"]
+    for method in (
+        *squeezes,
+        "t_()",
+        "transpose_(0, 1)",
+        "swapaxes_(0, 1)",
+        "swapdims_(0, 1)",
+        "as_strided_((2,), (1,))",
+    ):
+        leaf = torch.tensor([[1.0, 2.0]], requires_grad=True)
+        x = eval(f"y.{method}", {"y": leaf * 1})
+        (x * x).sum().backward()
+        answers += [x.grad_fn.name(), x.grad_fn.next_functions[0][0].name(), x.detach(), leaf.grad]
+    return answers
+
+
+@agrees
+def test_tensors_of_the_joint_shape_are_broadcast_to_themselves(torch: Any) -> Any:
+    a, b = torch.ones(2, 3, requires_grad=True), torch.ones(3)
+    same, other = torch.broadcast_tensors(a, b)
+    return [same is a, other is b, other.shape, other.stride(), torch.broadcast_tensors(b)[0] is b]

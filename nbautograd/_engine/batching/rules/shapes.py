@@ -165,7 +165,7 @@ def squeeze_all(call: BatchedCall) -> Any:
     return squeeze_some(call.values["input"], dims) if dims else view(call.values["input"], *call.values["input"].shape)
 
 
-@rule("squeeze_one squeeze_some", "moved")
+@rule("squeeze_one squeeze_some squeezed", "moved")
 def squeeze(call: BatchedCall) -> Any:
     """Batch ``squeeze(dim)``; a 0-d sample is unchanged."""
     only_tensors(call)

@@ -16,7 +16,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.ops.shape.broadcasting import temporarily_expanded as expanded
-from nbautograd._engine.ops.shape.shape import temporarily_reshaped as reshaped, unsafe_view
+from nbautograd._engine.ops.shape.shape import squeezed, temporarily_reshaped as reshaped, unsafe_view
 from nbautograd.errors import DtypeError, ShapeError, is_pytorchs
 
 __all__ = ["bmm", "dot", "ger", "matmul", "mm", "mv", "outer"]
@@ -282,7 +282,7 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
     if n == 2 and m == 1:
         return mv(a, b)
     if n == 1 and m == 2:
-        return mm(a.unsqueeze(0), b).squeeze(0)
+        return squeezed(mm(a.unsqueeze(0), b), 0)
     if not n or not m:
         raise ShapeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
     return _batched(a, b)
@@ -294,20 +294,18 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
     (*batch_a, n, k), (*batch_b, k2, p) = left._a.shape, right._a.shape
     if k != k2:
         raise ShapeError(_unlike_sizes(a._a.shape, b._a.shape, (*batch_a, n, k), (*batch_b, k2, p)))
-    if not batch_b:  # fold the batch into rows: a single matrix product
-        result = unsafe_view(mm(left.reshape(math.prod(batch_a) * n, k), right), (*batch_a, n, p))
-    else:
-        try:
-            batch = batch_a if batch_a == batch_b else np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
-        except ValueError:
-            broadcast_shapes(tuple(batch_a), tuple(batch_b))  # which reports the mismatch
-            raise
-        rows, columns = expanded(left, (*batch, n, k)), expanded(right, (*batch, k, p))
-        count = math.prod(batch)
-        result = unsafe_view(bmm(reshaped(rows, (count, n, k)), reshaped(columns, (count, k, p))), (*batch, n, p))
-    if a._a.ndim == 1:
-        result = result.squeeze(-2)
-    return result.squeeze(-1) if b._a.ndim == 1 else result
+    if not batch_b:  # fold the batch into rows: a single product
+        rows = left.reshape(math.prod(batch_a) * n, k)
+        return unsafe_view(mv(rows, b), (*batch_a, n)) if b._a.ndim == 1 else unsafe_view(mm(rows, b), (*batch_a, n, p))
+    try:
+        batch = batch_a if batch_a == batch_b else np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
+    except ValueError:
+        broadcast_shapes(tuple(batch_a), tuple(batch_b))  # which reports the mismatch
+        raise
+    rows, columns = expanded(left, (*batch, n, k)), expanded(right, (*batch, k, p))
+    count = math.prod(batch)
+    product = bmm(reshaped(rows, (count, n, k)), reshaped(columns, (count, k, p)))
+    return unsafe_view(product, (*batch, p) if a._a.ndim == 1 else (*batch, n, p))
 
 
 def _unlike_sizes(a: tuple[int, ...], b: tuple[int, ...], left: tuple[int, ...], right: tuple[int, ...]) -> str:

@@ -19,6 +19,7 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.reduction.minmax import CHOSEN, check
 from nbautograd._engine.ops.reduction.scan import running
 from nbautograd._engine.ops.reduction.sorting import order, picked, sort_over
+from nbautograd._engine.ops.shape.shape import squeezed
 from nbautograd.errors import DtypeError
 
 __all__ = ["kthvalue", "median", "mode", "nanmedian", "nanquantile", "quantile"]
@@ -228,7 +229,7 @@ def _quantile(
         result = ordered.gather(-1, rank.to(dtypes.int64))
     if keepdim and ndim:
         result = result.reshape((1,) * ndim + (-1,)) if dim is None else result.unsqueeze(d)
-    return result.squeeze(-1) if not q._a.ndim else result.movedim(-1, 0)
+    return squeezed(result, -1) if not q._a.ndim else result.movedim(-1, 0)
 
 
 @composite(out=True)

@@ -11,6 +11,7 @@ from nbautograd._engine.arrays import backend, strides as stride_tools, version_
 from nbautograd._engine.arrays.memory_format import contiguous_format, preserve_format
 from nbautograd._engine.arrays.size import sizes
 from nbautograd._engine.arrays.strides import Geometry, restride
+from nbautograd._engine.compiler.another_node import as_in_place
 from nbautograd._engine.compiler.op import NATIVE, OPS, alias, composite, op
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.exchanged_data import exchange
@@ -134,7 +135,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
             self._view.obstacle = obstacle
         self._a = result._a
         if result._fn is not None and self._fn is not LEAF and is_grad_enabled() and not is_inference_mode_enabled():
-            self._fn = result._fn
+            self._fn = as_in_place(result._fn)
             move_retained(self, before._fn, self._fn)
             version_counter.record_write(self._a)
             outdate_views(self if self._view is None else self._view.base, self)

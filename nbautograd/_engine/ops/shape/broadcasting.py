@@ -138,7 +138,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 @with_argument_errors
 @described
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Return views of the tensors broadcast to a common shape.
+    """Return the tensors broadcast to a common shape: views, or a tensor itself where it has that shape.
 
     :raises RuntimeError: they do not broadcast.
 
@@ -148,7 +148,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """
     operands = several(tensors)
     shape = joint_shape([t._a.shape for t in operands])
-    return tuple(expand(t, *shape) for t in operands)
+    return tuple(t if t._a.shape == shape else expand(t, *shape) for t in operands)
 
 
 def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -302,6 +302,12 @@ def squeeze_one(input: Tensor, dim: int) -> Tensor:
     return without(input, (dimension(dim, input.ndim),))
 
 
+@op(node="SqueezeBackward4", symbol="squeeze", method=False, half=NATIVE, input="g.reshape(input.shape)")
+def squeezed(input: Tensor, dim: int) -> Tensor:
+    """Remove one dimension of a new result, which is not recorded as a view."""
+    return without(input, (dimension(dim, input.ndim),))
+
+
 @op(node="SqueezeBackward2", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def squeeze_some(input: Tensor, dims: Any) -> Tensor:
     """Remove those of several dimensions that have size 1: ``squeeze(dims)``."""

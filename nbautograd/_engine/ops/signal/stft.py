@@ -16,7 +16,7 @@ from nbautograd._engine.ops.elementwise.complex import view_as_real
 from nbautograd._engine.ops.indexing.gather import crop_like, pad_like
 from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.padding import constant_pad, pad
-from nbautograd._engine.ops.shape.shape import reshape
+from nbautograd._engine.ops.shape.shape import reshape, squeezed
 from nbautograd._engine.ops.shape.slicing import narrow
 from nbautograd._engine.ops.shape.transpose import transpose
 from nbautograd._engine.ops.signal.fourier import _fft_c2c, _fft_c2r, _fft_r2c
@@ -216,7 +216,7 @@ def stft(
     result = _fft_c2c(pieces, last, norm, True) if is_complex else _fft_r2c(pieces, last, norm, onesided)
     result = transpose(result, -1, -2)
     if input.ndim == 1:
-        result = result.squeeze(0)
+        result = squeezed(result, 0)
     if return_complex is None or return_complex:
         return result
     warn("stft with return_complex=False is deprecated: use return_complex=True")
