@@ -22,7 +22,6 @@ NAMED_OTHERWISE = {
     "einsum trace": "SumBackward1",
     "einsum mm": "ViewBackward0",
     "einsum diagonal": "DiagonalBackward0",
-    "einsum outer": "PermuteBackward0",
     "einsum lists": "PermuteBackward0",
     "linalg.tensorinv": "ViewBackward0",
     "sum_to_size": "SumToSizeBackward0",

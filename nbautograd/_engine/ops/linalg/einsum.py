@@ -126,7 +126,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     result, letters = parts[0]
     for i, (x, theirs) in enumerate(parts[1:], 1):
         needed = set(output).union(*(later for _, later in parts[i + 1 :]))
-        result, letters = _contract(result, letters, x, theirs, needed)
+        result, letters = _contract(result, letters, x, theirs, needed, output)
     gone = [i for i, letter in enumerate(letters) if letter not in output]
     if gone:
         result = result.sum(gone)
@@ -244,8 +244,11 @@ def _only_letters(operand: int, x: Tensor, letters: str) -> tuple[Tensor, str]:
     return x, letters
 
 
-def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str]) -> tuple[Tensor, str]:
-    """Contract two operands over the subscripts that are no longer needed, by one batched matrix product."""
+def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str], output: str) -> tuple[Tensor, str]:
+    """Contract two operands over the subscripts that are no longer needed: by one batched matrix product.
+
+    Where there is nothing to sum, the product of their elements has its subscripts in the order of the output.
+    """
     a, la = _sum_lonely(a, la, needed | set(lb))
     b, lb = _sum_lonely(b, lb, needed | set(la))
     both = [c for c in la if c in lb]
@@ -256,17 +259,21 @@ def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str]) -> tuple
     size = {**dict(zip(la, a._a.shape, strict=True)), **dict(zip(lb, b._a.shape, strict=True))}
 
     def shaped(x: Tensor, letters: str, *groups: list[str]) -> Tensor:
-        flat = [math.prod([size[c] for c in group]) for group in groups]
-        order = [letters.index(c) for group in groups for c in group]
+        """Return an operand with one dimension for each group; a subscript that it lacks has size 1."""
+        flat = [math.prod([size[c] for c in group if c in letters]) for group in groups]
+        order = [letters.index(c) for group in groups for c in group if c in letters]
         return temporarily_reshaped(temporarily_permuted(x, order), tuple(flat))
 
+    letters = batch + rows + columns
     if all(size[c] == 1 for c in summed):  # nothing to sum
-        product_ = shaped(a, la, batch, rows, summed) * shaped(b, lb, batch, summed, columns)
-    elif not batch:
+        letters.sort(key=output.find)
+        groups = [[c] for c in letters + summed]
+        product_ = shaped(a, la, *groups) * shaped(b, lb, *groups)
+        return (product_.reshape(*(size[c] for c in letters)) if summed else product_), "".join(letters)
+    if not batch:
         product_ = mm(shaped(a, la, rows, summed), shaped(b, lb, summed, columns))
     else:
         product_ = bmm(shaped(a, la, batch, rows, summed), shaped(b, lb, batch, summed, columns))
-    letters = batch + rows + columns
     return product_.reshape(*(size[c] for c in letters)), "".join(letters)
 
 
