@@ -378,6 +378,17 @@ class Names:
                 continue
         return ""
 
+    def reshaped(self, array: Any) -> str:
+        """Return the variable without a gradient that has the elements of an array, in their order; or nothing."""
+        try:
+            place, size = array.__array_interface__["data"][0], array.size if array.flags.c_contiguous else 0
+            for name, tensor in self.sequences:
+                if size and tensor.data_ptr() == place and tensor.numel() == size and tensor.is_contiguous():
+                    return one_line(name, 40)
+        except Exception:
+            pass
+        return ""
+
     def output(self, node: Any, index: int) -> str:
         """Return the name of a result of a node, or nothing."""
         names = self.by_output.get((node, index))

@@ -186,10 +186,13 @@ class ResultNames:
     def operand_name(self, node: Any, operand: Any) -> str:
         """Return the code's text for an argument without a variable; empty if unknown, or if the text is taken.
 
-        A variable of a function may have the name of another tensor in the picture.
+        A variable of a function may have the name of another tensor in the picture. Without a text, it is the variable
+        of which an operation took all elements in another shape, as ``x @ W`` does with a vector.
         """
         text = self.texts.operand(node, operand) if self.texts is not None else ""
-        return "" if text in self.taken else text
+        if text and text not in self.taken:
+            return text
+        return self.variables.reshaped(introspect.saved_values(node).get(operand.name)) if operand.shape else ""
 
     def output_tensor(self, node: Any, index: int) -> Any:
         """The tensor that holds a result, as long as it lives."""

@@ -25,6 +25,22 @@ def test_an_element_of_a_sequence_is_called_by_its_index() -> None:
     assert "W @ xs[2]" in said
 
 
+def test_a_variable_that_an_operation_reshapes_keeps_its_name() -> None:
+    with tracing.traced():
+        x, S, X = nb.randn(3), nb.randn(2, 3, 4), nb.randn(5, 3)
+        W, q = nb.ones(3, 4, requires_grad=True), nb.ones(4, requires_grad=True)
+        results = {
+            "x": x @ W,
+            "S": S @ q,
+            "X": nb.einsum("ij,jk->ik", X, W),
+            "X.T": X.T @ nb.ones(5, 1, requires_grad=True),
+            "X.reshape(15, 1)": X.reshape(15, 1) * q,
+        }
+    for name, y in results.items():
+        model = viz.graph(y, namespace={"x": x, "S": S, "X": X, "W": W, "q": q}).model
+        assert [node.name for node in model.nodes if node.kind == "constant"] == [name]
+
+
 def test_a_module_s_name_comes_before_that_of_the_last_output() -> None:
     net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
     y = (net[0].weight * 2).sum()
