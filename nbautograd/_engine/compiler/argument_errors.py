@@ -270,9 +270,7 @@ def raise_bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
     """Raise a TypeError for the argument that is not a tensor; if all are tensors, re-raise the current error."""
     for name, value in zip(op.tensors, values, strict=True):
         items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
-        accepted: tuple[type, ...] = (Tensor, np.ndarray) if op.kind == POINTWISE else (Tensor,)
-        if name in op.numbers:
-            accepted = (Tensor, int, float, complex, np.ndarray)
+        accepted: tuple[type, ...] = (Tensor, int, float, complex) if name in op.numbers else (Tensor,)
         if value is None and name in op.optional:
             continue
         for item in items:
@@ -299,8 +297,10 @@ def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...], args: Any = 
         return _offered(op, values, args, kwargs or {})
     if any(is_pytorchs(value) for value in values):
         raise_bad_argument(op, values)
-    if all(isinstance(value, (Tensor, int, float, complex, np.ndarray)) for value in values):
+    if all(isinstance(value, (Tensor, int, float, complex)) for value in values):
         raise
+    if op.name == "eq" and isinstance(values[1], np.ndarray) and values[1].dtype.kind in "biufc":  # no other operator
+        return op.function(values[0], wrap(values[1]))
     return NotImplemented
 
 

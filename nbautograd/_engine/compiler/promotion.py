@@ -160,8 +160,6 @@ def _operands(op: OpSchema, values: tuple[Any, ...]) -> tuple[list[Any], list[tu
     device = None
     of_dimensions = False  # True if the device is that of a tensor with dimensions, which others follow
     for name, value in zip(op.tensors, values, strict=True):
-        if isinstance(value, np.ndarray):
-            value = wrap_known(value)
         if isinstance(value, Tensor):
             a = value._a
             if name not in op.masks:
@@ -218,6 +216,8 @@ def _alike(op: OpSchema, values: tuple[Any, ...]) -> list[Any] | None:
     for name, value in zip(op.tensors, values, strict=True):
         a = value._a if isinstance(value, Tensor) else value
         if a.__class__ is np.ndarray:
+            if a is value:
+                raise TypeError  # an array is no operand
             if a.dtype is not F32 and a.dtype is not F64 and name not in op.masks:
                 return None
             if name not in op.masks:

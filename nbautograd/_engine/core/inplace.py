@@ -133,7 +133,7 @@ def apply_inplace(
 
 def apply_augmented(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Any:
     """Run an augmented assignment; NotImplemented lets Python try the operator and the other operand's method."""
-    operand = isinstance(args[0], (Tensor, int, float, complex, np.ndarray, np.generic))
+    operand = isinstance(args[0], (Tensor, int, float, complex, np.generic))
     if operand or hasattr(args[0], "__torch_function__"):
         return apply_inplace(t, name, function, args, kwargs)
     return NotImplemented

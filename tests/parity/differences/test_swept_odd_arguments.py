@@ -1,4 +1,4 @@
-"""Calls with arguments that are seldom what was meant, swept: what PyTorch takes, and what it refuses."""
+"""Calls with arguments that are seldom what was meant, swept: what PyTorch takes, and what raises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HISTORY_OF_INTEGERS = (("T.ones(2, 3, dtype=T.int64)", "x[0, 1]"), ("T.ones(2, 3
 
 @agrees
 def test_values_assigned_at_what_stands_for_all(torch: Any) -> Any:
-    """Beside a mask of no dimension a value of another dtype is refused, unlike beside others."""
+    """Beside a mask of no dimension a value of another dtype raises, unlike beside others."""
     into = ("T.ones(3)", "T.ones(2, 3, dtype=T.int64)", "T.ones(1).bool()", "x * 2")
     swept = (place for place in itertools.product(into, PLACES, ASSIGNED) if place[::2] not in HISTORY_OF_INTEGERS)
     return outcomes(torch, (f"import numpy as np; y = {i}; y[{key}] = {value}; r = y" for i, key, value in swept))
@@ -27,3 +27,50 @@ def test_values_assigned_at_what_stands_for_all(torch: Any) -> Any:
 @agrees
 def test_what_stands_for_all_read(torch: Any) -> Any:
     return outcomes(torch, (f"import numpy as np; r = (x * 1)[{key}]" for key in PLACES))
+
+
+SHAPED = (
+    *(
+        "expand()",
+        "repeat()",
+        "permute()",
+        "reshape()",
+        "view()",
+        "tile()",
+        "broadcast_to()",
+        "resize_()",
+        "expand(())",
+    ),
+    *("permute(())", "reshape(())", "tile(())", "flip(())", "repeat(1, 2)", "reshape(-1)"),
+)
+RANGES = ("arange()", "arange(dtype=T.float32)", "arange(1, step=2)", "arange(end=3)", "arange(None)",
+          "arange(1, None)", "range()", "full((2,), 'a')", "full((2,), None)", "full((2,), np.array(2.0))",
+          "full((2,), np.float32(2))", "full((), [1])")  # fmt: skip
+
+
+@agrees
+def test_shapes_and_ranges_of_nothing(torch: Any) -> Any:
+    tensors = ("T.ones(3)", "T.ones(1)", "T.ones(2, 3)", "T.ones(0)", "(x * 1)")
+    shaped = (
+        f"r = {tensor}.{call}"
+        for tensor, call in itertools.product(tensors, SHAPED)
+        if tensor != "(x * 1)" or "_" not in call
+    )
+    return outcomes(torch, (*shaped, *(f"import numpy as np; r = T.{call}" for call in RANGES)))
+
+
+ARRAYS = ("np.ones((2, 3))", "np.ones(3, np.float32)", "np.arange(3)", "np.array(2.0)", "np.float64(2)", "np.int64(2)",
+          "np.ones(2, bool)", "np.float32(2)")  # fmt: skip
+OPERATORS = ("t + n", "n + t", "t * n", "n * t", "t - n", "t / n", "n - t", "t ** n", "n ** t", "t // n", "t % n",
+             "t @ n", "t < n", "n >= t", "t == n", "t != n", "n == t", "t & n", "n | t", "T.add(t, n)",
+             "T.mul(n, t)", "t.sub(n)", "T.eq(t, n)", "t.lt(n)", "T.maximum(t, n)", "T.where(t > 0, t, n)",
+             "T.atan2(t, n)", "t.add_(n)", "t.__iadd__(n)", "t.__mul__(n)", "t.__lt__(n)", "t.clamp(n)",
+             "t.__setitem__(0, n)", "T.lerp(t, t, n)", "T.fmod(t, n)", "t.logical_and(n)")  # fmt: skip
+
+
+@agrees
+def test_arrays_as_operands(torch: Any) -> Any:
+    """An operator leaves them to NumPy, which may not read what requires grad; a function takes tensors alone."""
+    tensors = ("T.ones(2, 3) * 2", "T.tensor(2.0)", "T.arange(3)", "x[0]")
+    swept = itertools.product(tensors, ARRAYS, OPERATORS)
+    return outcomes(torch, (f"import numpy as np; t = {t}; n = {n}; r = {call}" for t, n, call in swept))

@@ -346,7 +346,7 @@ def _assigned(x: Tensor, value: Any) -> Tensor:
     """Return the assigned value as a tensor."""
     if isinstance(value, Tensor):
         return value
-    if not isinstance(value, (int, float, complex, np.generic)):
+    if not isinstance(value, (int, float, complex, np.integer)):
         raise TypeError(f"can't assign a {kind_of(value)} to a tensor of dtype {x.dtype!r}: use a number or Tensor")
     return number_as(value, x.dtype, x.device)
 

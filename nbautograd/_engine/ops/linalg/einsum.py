@@ -267,7 +267,7 @@ def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str]) -> tuple
     else:
         product_ = bmm(shaped(a, la, batch, rows, summed), shaped(b, lb, batch, summed, columns))
     letters = batch + rows + columns
-    return product_.reshape(*(size[c] for c in letters)), "".join(letters)
+    return product_.reshape([size[c] for c in letters]), "".join(letters)
 
 
 def _sum_lonely(x: Tensor, letters: str, needed: set[str]) -> tuple[Tensor, str]:

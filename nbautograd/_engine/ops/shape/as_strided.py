@@ -196,7 +196,7 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
         raise AutogradError("cannot resize variables that require grad")
     for follower in followers:
         follower.refuse_other_memory("resize_", self)
-    shape = sizes(sizes_ if size is None else (size,), "size")
+    shape = sizes(sizes_ if size is None else (size,), "size", "resize_")
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if memory_format is preserve_format:
