@@ -233,9 +233,22 @@ def check_option(
         if not isinstance(value, Tensor) or "Tensor" in kind:
             return value
         if not value.requires_grad and (kind in ("float", "Number") or value._a.dtype.kind in "iu"):
-            return value if value.ndim else value.item()
+            number = value if value.ndim else value.item()
+            if kind != "float" or not isinstance(number, complex):
+                return number
+            raise _no_real(function, number)
+    if isinstance(value, complex) and function.rstrip("_") in OF_SCALARS:
+        raise _no_real(function, value)
     place = "" if position is None else f" (position {position + 1})"
     raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
+
+
+def _no_real(function: str, number: complex) -> RuntimeError:
+    return RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
+
+
+OF_SCALARS = ("celu", "dist", "elu", "hardshrink", "histc", "leaky_relu", "linalg_vector_norm", "renorm", "softplus")
+"""Functions whose factors and orders PyTorch reads as complex numbers, and raises if they are not real."""
 
 
 # -- of operations ---------------------------------------------------------------------------------------------------

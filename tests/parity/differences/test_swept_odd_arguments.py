@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 from tests.parity.differences.both import agrees
@@ -74,3 +75,43 @@ def test_arrays_as_operands(torch: Any) -> Any:
     tensors = ("T.ones(2, 3) * 2", "T.tensor(2.0)", "T.arange(3)", "x[0]")
     swept = itertools.product(tensors, ARRAYS, OPERATORS)
     return outcomes(torch, (f"import numpy as np; t = {t}; n = {n}; r = {call}" for t, n, call in swept))
+
+
+COMPLEX = (
+    *("T.dist(x, x, {})", "x.dist(x, p={})", "T.renorm(x, {}, 0, 1.0)", "(x * 1).renorm_({}, 0, 1.0)"),
+    *(
+        "T.renorm(x, 2, 0, {})",
+        "T.linalg.vector_norm(x, {})",
+        "T.cdist(x, x, {})",
+        "T.norm(x, {})",
+    ),
+    *(
+        "T.nn.functional.elu(x, {})",
+        "T.nn.functional.leaky_relu(x, {})",
+        "T.nn.functional.softplus(x, {})",
+        "T.nn.functional.celu(x, {})",
+    ),
+    *("T.nn.functional.hardshrink(x, {})", "T.histc(x, 3, {}, 5)", "T.nn.functional.pairwise_distance(x, x, {})"),
+    *("T.zeros(2).normal_({}, 1.0)", "T.nn.functional.pdist(x, {})", "T.nn.functional.lp_pool1d(x, {}, 1)"),
+)
+
+
+@agrees
+def test_complex_numbers_in_place_of_real_ones(torch: Any) -> Any:
+    return outcomes(torch, (f"r = {call.format(p)}" for call, p in itertools.product(COMPLEX, ("1j", "T.tensor(1j)"))))
+
+
+def warned(torch: Any, call: str) -> str:
+    """Return the kind and the first words of the warning of a call."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        eval(call, {"T": torch})
+    return f"{call}: {[f'{each.category.__name__} {str(each.message)[:30]}' for each in caught]}"
+
+
+@agrees
+def test_notices_of_former_names(torch: Any) -> Any:
+    """PyTorch gives each of them once."""
+    calls = ("T.cross(T.ones(2, 3), T.ones(2, 3))", "T.chain_matmul(T.ones(2, 2), T.ones(2, 2))",
+             "T.cross(T.ones(2, 3), T.ones(2, 3), dim=1)", "T.linalg.cross(T.ones(2, 3), T.ones(2, 3))")  # fmt: skip
+    return [warned(torch, call) for call in calls]
