@@ -229,6 +229,7 @@ def check_option(
         return value
     kind = hint.removesuffix(" | None")
     expected, matches = _SIMPLE[kind]
+    number = value
     if matches(value):
         if not isinstance(value, Tensor) or "Tensor" in kind:
             return value
@@ -236,15 +237,10 @@ def check_option(
             number = value if value.ndim else value.item()
             if kind != "float" or not isinstance(number, complex):
                 return number
-            raise _no_real(function, number)
-    if isinstance(value, complex) and function.rstrip("_") in OF_SCALARS:
-        raise _no_real(function, value)
+    if isinstance(number, complex) and (number is not value or function.rstrip("_") in OF_SCALARS):
+        raise RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
     place = "" if position is None else f" (position {position + 1})"
     raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
-
-
-def _no_real(function: str, number: complex) -> RuntimeError:
-    return RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
 
 
 OF_SCALARS = ("celu", "dist", "elu", "hardshrink", "histc", "leaky_relu", "linalg_vector_norm", "renorm", "softplus")

@@ -140,7 +140,7 @@ def _promoted(
 ) -> tuple[Any, ...]:
     """Return the arrays in the dtype ``result``; how to undo that; and the node's class."""
     cast = [
-        _cast(op, a, isinstance(v, (Tensor, np.ndarray)), a.dtype if name in op.masks else result.numpy, device)
+        _cast(op, a, isinstance(v, Tensor), a.dtype if name in op.masks else result.numpy, device)
         for name, a, v in zip(op.tensors, arrays, values, strict=True)
     ]
     input_meta: list[Any] = list(unbroadcast_specs(*cast) or [None] * len(cast))
@@ -259,7 +259,7 @@ def _half_on_device(op: OpSchema, values: tuple[Any, ...], arrays: list[Any], de
     """Return half precision unchanged, and all other arrays in float32."""
     cast = []
     for name, a, value in zip(op.tensors, arrays, values, strict=True):
-        is_tensor = isinstance(value, (Tensor, np.ndarray))
+        is_tensor = isinstance(value, Tensor)
         keeps = is_tensor and (name in op.masks or dtypes.of(a.dtype) in dtypes.HALVES)
         cast.append(_cast(op, a, is_tensor, a.dtype if keeps else F32, device))
     input_meta = tuple(

@@ -115,3 +115,23 @@ def test_notices_of_former_names(torch: Any) -> Any:
     calls = ("T.cross(T.ones(2, 3), T.ones(2, 3))", "T.chain_matmul(T.ones(2, 2), T.ones(2, 2))",
              "T.cross(T.ones(2, 3), T.ones(2, 3), dim=1)", "T.linalg.cross(T.ones(2, 3), T.ones(2, 3))")  # fmt: skip
     return [warned(torch, call) for call in calls]
+
+
+RESHAPED = (
+    *(
+        "t_(1)",
+        "t_()",
+        "transpose_('a', 1)",
+        "transpose_(0, 1)",
+        "transpose_(0, 5)",
+        "unsqueeze_('a')",
+        "unsqueeze_(9)",
+    ),
+    *("as_strided_('a', (1,))", "squeeze_('a')", "squeeze_(0)", "resize_('a')", "resize_(2)", "swapaxes_(0, 'a')"),
+)
+
+
+@agrees
+def test_reshapes_in_place_of_a_leaf(torch: Any) -> Any:
+    """An argument of a wrong type comes before a leaf that requires grad, and that before a wrong dimension."""
+    return outcomes(torch, (f"r = {t}.{call}" for t, call in itertools.product(("x", "x[:]", "(x * 1)"), RESHAPED)))

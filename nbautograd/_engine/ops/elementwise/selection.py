@@ -326,8 +326,7 @@ def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None)
     return _clamp_max(as_category(input, max), max, out=out)
 
 
-def _plain(bound: Any) -> Any:
-    """Return a number of NumPy as one of Python, which has no dtype."""
+def _plain(bound: Any) -> Any:  # numbers of NumPy have a dtype
     return bound.item() if isinstance(bound, np.generic) else bound
 
 

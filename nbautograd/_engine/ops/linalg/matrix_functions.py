@@ -200,7 +200,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4)).shape
     torch.Size([2, 4])
     """
-    warn("torch.chain_matmul is deprecated: use torch.linalg.multi_dot, which takes a list of tensors")
+    warn("torch.chain_matmul is deprecated: use torch.linalg.multi_dot")
     if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
         matrices = tuple(matrices[0])
     if not matrices:

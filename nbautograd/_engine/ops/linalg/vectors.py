@@ -104,7 +104,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         if 3 not in input._a.shape:
             raise RuntimeError(f"no dimension of size 3 in input, whose shape is {list(input._a.shape)}")
         dim = input._a.shape.index(3)
-        warn("Using torch.cross without specifying the dim arg is deprecated: the first dimension of size 3 is taken")
+        warn("Using torch.cross without specifying the dim arg is deprecated")
     return linalg_cross(input, other, dim=dim)
 
 
