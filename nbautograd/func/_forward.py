@@ -131,7 +131,7 @@ def _columns(func: Function, x: Any, has_aux: bool, randomness: str) -> tuple[li
     units = eye(count, dtype=x.dtype, device=x.device).reshape(count, *shape)
     parts, aux = vmap(column, out_dims=(-1, 0 if has_aux else None), randomness=randomness)(units)
     aux = tree_map(lambda value: value[0], aux) if has_aux else None
-    return [part.reshape(*part.shape[:-1], *shape) for part in parts], structures[0], aux
+    return [part.reshape((*part.shape[:-1], *shape)) for part in parts], structures[0], aux
 
 
 def hessian(func: Function, argnums: Places = 0) -> Function:

@@ -209,4 +209,4 @@ def _jacobian(out: Any, inputs: Inputs, chunk_size: int | None) -> list[Any]:
         return [no_elements(d, (*shape, *x.shape)) for d, x in zip(products, inputs.leaves, strict=True)]
     units = eye(count, dtype=out.dtype, device=out.device).reshape(count, *shape)
     rows = vmap(lambda unit: multiply([unit]), chunk_size=chunk_size)(units)
-    return [row.reshape(*shape, *x.shape) for row, x in zip(rows, inputs.leaves, strict=True)]
+    return [row.reshape((*shape, *x.shape)) for row, x in zip(rows, inputs.leaves, strict=True)]

@@ -64,13 +64,17 @@ def as_int(value: Any, what: str) -> int:
     raise TypeError(f"{what} must be int, not {kind_of(value)}")
 
 
-def sizes(arguments: Iterable[Any], what: str = "size") -> tuple[int, ...]:
+def sizes(arguments: Iterable[Any], what: str = "size", needed_by: Any = None) -> tuple[int, ...]:
     """Return the ints given one by one or as one sequence: ``view(2, 3)`` or ``view((2, 3))``.
+
+    :raises TypeError: nothing is given, although a function needs it.
 
     >>> sizes((2, 3)), sizes(([2, 3],)), sizes(())
     ((2, 3), (2, 3), ())
     """
     items = tuple(arguments)
+    if needed_by and not items:
+        raise TypeError(f"{needed_by}() missing 1 required positional argument: {what!r}")
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
         items = tuple(items[0])
     for n in items:

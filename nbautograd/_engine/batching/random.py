@@ -109,7 +109,7 @@ def _channels(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, 
     if whole._a.ndim < 3:
         return function(*args, **kwargs)  # raises the error
     result = function(reshape(whole, -1, *whole._a.shape[2:]), *rest, **kwargs)
-    return batched(reshape(result, *whole._a.shape), 0, level)
+    return batched(reshape(result, whole._a.shape), 0, level)
 
 
 def _distribution(

@@ -229,13 +229,22 @@ def check_option(
         return value
     kind = hint.removesuffix(" | None")
     expected, matches = _SIMPLE[kind]
+    number = value
     if matches(value):
         if not isinstance(value, Tensor) or "Tensor" in kind:
             return value
         if not value.requires_grad and (kind in ("float", "Number") or value._a.dtype.kind in "iu"):
-            return value if value.ndim else value.item()
+            number = value if value.ndim else value.item()
+            if kind != "float" or not isinstance(number, complex):
+                return number
+    if isinstance(number, complex) and (number is not value or function.rstrip("_") in OF_SCALARS):
+        raise RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
     place = "" if position is None else f" (position {position + 1})"
     raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
+
+
+OF_SCALARS = ("celu", "dist", "elu", "hardshrink", "histc", "leaky_relu", "linalg_vector_norm", "renorm", "softplus")
+"""Functions whose factors and orders PyTorch reads as complex numbers, and raises if they are not real."""
 
 
 # -- of operations ---------------------------------------------------------------------------------------------------
@@ -270,9 +279,7 @@ def raise_bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
     """Raise a TypeError for the argument that is not a tensor; if all are tensors, re-raise the current error."""
     for name, value in zip(op.tensors, values, strict=True):
         items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
-        accepted: tuple[type, ...] = (Tensor, np.ndarray) if op.kind == POINTWISE else (Tensor,)
-        if name in op.numbers:
-            accepted = (Tensor, int, float, complex, np.ndarray)
+        accepted: tuple[type, ...] = (Tensor, int, float, complex) if name in op.numbers else (Tensor,)
         if value is None and name in op.optional:
             continue
         for item in items:
@@ -299,8 +306,10 @@ def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...], args: Any = 
         return _offered(op, values, args, kwargs or {})
     if any(is_pytorchs(value) for value in values):
         raise_bad_argument(op, values)
-    if all(isinstance(value, (Tensor, int, float, complex, np.ndarray)) for value in values):
+    if all(isinstance(value, (Tensor, int, float, complex)) for value in values):
         raise
+    if op.name == "eq" and isinstance(values[1], np.ndarray) and values[1].dtype.kind in "biufc":  # no other operator
+        return op.function(values[0], wrap(values[1]))
     return NotImplemented
 
 

@@ -42,6 +42,9 @@ class ForwardWriter:
         self.op = op
         self.device = device
         self.traced = traced
+        self.rest = [f"*{op.rest}"] if op.rest else []
+        # Formulas give no sizes to tensors of no dimension; Tensor.view() checks itself.
+        self.needed = "" if op.name in ("flip", "view") else f", input.dim() and {op.name!r}"
         self.half = half
         self.function_variant = function_variant
         is_operator = function_variant == OPERATOR  # it takes only operands, so that its options are known
@@ -74,7 +77,7 @@ class ForwardWriter:
                     check = f"check_option({public_name(op)!r}, {name!r}, {name}, {hint!r}{operands})"
                     body.append(f"if {unlike}: {name} = {check}")
         if op.rest:
-            body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
+            body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r}{self.needed})")
         if op.has_out and self.fixed is None:
             body.append(f"if out is not None: return write_into_out(OP, out, {self.call()})")
         if self.device:
@@ -110,19 +113,16 @@ class ForwardWriter:
     def call(self) -> str:
         """Return the original arguments, to call the function again."""
         op = self.op
-        rest = [f"*{op.rest}"] if op.rest else []
-        return ", ".join([*op.positional, *rest, *(f"{name}={name}" for name in op.keywords)])
+        return ", ".join([*op.positional, *self.rest, *(f"{name}={name}" for name in op.keywords)])
 
     def options(self) -> str:
         """Return a tuple of the arguments after the first, for replaying a view (views have no keyword-only ones)."""
-        op = self.op
-        rest = [f"*{op.rest}"] if op.rest else []
-        return "(" + "".join(f"{name}, " for name in [*op.positional[1:], *rest]) + ")"
+        return "(" + "".join(f"{name}, " for name in [*self.op.positional[1:], *self.rest]) + ")"
 
     def refuse(self) -> str:
         """Return the statement that raises the TypeError for a wrong argument."""
         op = self.op
-        args = ", ".join([*op.positional, *([f"*{op.rest}"] if op.rest else [])])
+        args = ", ".join([*op.positional, *self.rest])
         keywords = ", ".join(f"{name!r}: {name}" for name in op.keywords)
         return f"return {self.bad_argument}(OP, ({', '.join(op.tensors)},), ({args},), {{{keywords}}})"
 
@@ -214,7 +214,7 @@ class ForwardWriter:
         strict = [name for name in op.tensors if name not in op.numbers]
         return [
             *lines,
-            *(f"if not isinstance({name}, (Tensor, ndarray)): {self.refuse()}" for name in strict),
+            *(f"if not isinstance({name}, Tensor): {self.refuse()}" for name in strict),
             "try: " + slow,
             f"except TypeError: {self.refuse()}",
             *self.exits(),
@@ -254,7 +254,7 @@ class ForwardWriter:
             f"    else: {slow}",
             "else:",
             f"    {self.edges[second]} = None" if second in self.edges else "    pass",
-            *([] if second in op.numbers else [f"    if {second}.__class__ is not ndarray: raise TypeError"]),
+            *([] if second in op.numbers else ["    raise TypeError"]),
             f"    {b} = number_like({second}, {first}_class, {a})",
             f"    if {b} is None: {slow}",
         ]
@@ -335,9 +335,8 @@ class ForwardWriter:
         op = self.op
         if tree is None:
             values = [self.arrays.get(name, name) for name in op.positional]
-            rest = [f"*{op.rest}"] if op.rest else []
             keywords = [f"{name}={self.arrays.get(name, name)}" for name in op.keywords]
-            expression = f"body({', '.join([*values, *rest, *keywords])})"
+            expression = f"body({', '.join([*values, *self.rest, *keywords])})"
             loads = []
         else:
             numbers: dict[str, float] = {}

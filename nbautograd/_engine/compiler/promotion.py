@@ -140,7 +140,7 @@ def _promoted(
 ) -> tuple[Any, ...]:
     """Return the arrays in the dtype ``result``; how to undo that; and the node's class."""
     cast = [
-        _cast(op, a, isinstance(v, (Tensor, np.ndarray)), a.dtype if name in op.masks else result.numpy, device)
+        _cast(op, a, isinstance(v, Tensor), a.dtype if name in op.masks else result.numpy, device)
         for name, a, v in zip(op.tensors, arrays, values, strict=True)
     ]
     input_meta: list[Any] = list(unbroadcast_specs(*cast) or [None] * len(cast))
@@ -160,8 +160,6 @@ def _operands(op: OpSchema, values: tuple[Any, ...]) -> tuple[list[Any], list[tu
     device = None
     of_dimensions = False  # True if the device is that of a tensor with dimensions, which others follow
     for name, value in zip(op.tensors, values, strict=True):
-        if isinstance(value, np.ndarray):
-            value = wrap_known(value)
         if isinstance(value, Tensor):
             a = value._a
             if name not in op.masks:
@@ -218,6 +216,8 @@ def _alike(op: OpSchema, values: tuple[Any, ...]) -> list[Any] | None:
     for name, value in zip(op.tensors, values, strict=True):
         a = value._a if isinstance(value, Tensor) else value
         if a.__class__ is np.ndarray:
+            if a is value:
+                raise TypeError  # an array is no operand
             if a.dtype is not F32 and a.dtype is not F64 and name not in op.masks:
                 return None
             if name not in op.masks:
@@ -259,7 +259,7 @@ def _half_on_device(op: OpSchema, values: tuple[Any, ...], arrays: list[Any], de
     """Return half precision unchanged, and all other arrays in float32."""
     cast = []
     for name, a, value in zip(op.tensors, arrays, values, strict=True):
-        is_tensor = isinstance(value, (Tensor, np.ndarray))
+        is_tensor = isinstance(value, Tensor)
         keeps = is_tensor and (name in op.masks or dtypes.of(a.dtype) in dtypes.HALVES)
         cast.append(_cast(op, a, is_tensor, a.dtype if keeps else F32, device))
     input_meta = tuple(

@@ -34,6 +34,7 @@ from nbautograd.errors import (
 
 __all__ = [
     "apply_inplace",
+    "check_call",
     "check_history",
     "check_writable",
     "copy_into",
@@ -80,6 +81,16 @@ def check_writable(t: Tensor, what: str) -> None:
     check_overlap(t, what)
 
 
+def check_call(check: Any, t: Tensor, name: str, function: Any, args: Any, kwargs: Any) -> None:
+    """Check that ``t`` may be written to, or raise the TypeError of the call, which comes first."""
+    try:
+        check(t, name)
+    except InplaceError:
+        with no_grad(), suppress(RuntimeError, IndexError):
+            function(t.detach(), *args, **kwargs)
+        raise
+
+
 def own_copy(t: Tensor) -> Tensor:
     """Return a tensor of the same values and history in memory of its own."""
     return wrap(t._a.copy(), t._fn)
@@ -108,12 +119,7 @@ def apply_inplace(
     if keeps_history:
         check_overlap(t, name)
     else:
-        try:
-            check_writable(t, name)
-        except InplaceError:
-            with no_grad(), suppress(RuntimeError, IndexError):  # but TypeErrors come first
-                function(t.detach(), *args, **kwargs)
-            raise
+        check_call(check_writable, t, name, function, args, kwargs)
     check_operands(t, (*args, *kwargs.values()) if kwargs else args, name)
     former = t
     if dispatch_mode.tangents is not None:
@@ -133,7 +139,7 @@ def apply_inplace(
 
 def apply_augmented(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Any:
     """Run an augmented assignment; NotImplemented lets Python try the operator and the other operand's method."""
-    operand = isinstance(args[0], (Tensor, int, float, complex, np.ndarray, np.generic))
+    operand = isinstance(args[0], (Tensor, int, float, complex, np.generic))
     if operand or hasattr(args[0], "__torch_function__"):
         return apply_inplace(t, name, function, args, kwargs)
     return NotImplemented

@@ -170,7 +170,7 @@ def nll(call: BatchedCall) -> Any:
     options = (call.values["weight"], "none", call.values["ignored"])
     losses = reshape(function(rows, classes, *options), size, -1)
     if call.values["reduction"] != "mean":
-        return losses.sum(1) if call.values["reduction"] == "sum" or alone else reshape(losses, *target._a.shape)
+        return losses.sum(1) if call.values["reduction"] == "sum" or alone else reshape(losses, target._a.shape)
     weights = function(rows.detach() * 0 - 1, classes, *options)
     return losses.sum(1) / reshape(weights, size, -1).sum(1)
 

@@ -47,7 +47,7 @@ _C_SCALAR |= {name: f"{name}_t" for name in ("uint8", "int8", "int16", "int64", 
 
 def item(function: str, value: Any) -> Any:
     """Return a fill value; of a 0-d tensor its number."""
-    return check_option(function, "fill_value", value, "Number", 1) if isinstance(value, Tensor) else value
+    return value if value.__class__ in (int, float) else check_option(function, "fill_value", value, "Number", 1)
 
 
 def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:

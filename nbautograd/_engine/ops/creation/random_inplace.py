@@ -14,6 +14,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import NATIVE, op
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.inplace import check_writable, copy_into
@@ -88,6 +89,8 @@ def uniform_numbers(name: str, chosen: Generator | None, low: float = 0.0, high:
 def normal_numbers(
     name: str, chosen: Generator | None, mean: float = 0.0, std: float = 1.0, contiguous: bool = True
 ) -> Draw:
+    mean, std = check_option(name, "mean", mean, "float"), check_option(name, "std", std, "float")
+
     def draw(shape: Sequence[int], kind: np.dtype[Any]) -> Array:
         check_dtype(name, kind)
         spread = std / math.sqrt(2) if kind.kind == "c" else std  # half of the variance for each part

@@ -25,6 +25,18 @@ def _number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else value
 
 
+def _given(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
+    """Return the arguments of ``arange``, of which ... was not given.
+
+    :raises TypeError: there is no end.
+    """
+    if end is ...:
+        if start is ... or step is not ...:
+            raise TypeError("arange() missing 1 required positional argument: 'end'")
+        start, end = 0, start
+    return 0 if start is ... else start, end, 1 if step is ... else step
+
+
 def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
     """Check that the step leads from the first number to the last.
 
@@ -40,9 +52,9 @@ def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
 
 @described
 def arange(
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
+    start: Any = ...,
+    end: Any = ...,
+    step: Any = ...,
     *,
     out: Tensor | None = None,
     dtype: dtypes.dtype | None = None,
@@ -55,14 +67,14 @@ def arange(
     dtype.
 
     :raises RuntimeError: the step is 0 or leads away from ``end``.
+    :raises TypeError: there is no ``end``.
 
     >>> import nbautograd as torch
     >>> torch.arange(1, 2.51, 0.5)
     tensor([1.0000, 1.5000, 2.0000, 2.5000])
     """
     dtype = check_options("arange", dtype, layout, pin_memory)
-    if end is None:
-        start, end = 0, start
+    start, end, step = _given(start, end, step)
     for label, value in (("start", start), ("end", end), ("step", step)):
         check_option("arange", label, value, "Number")
     first, last, by = _number(start), _number(end), _number(step)
@@ -220,7 +232,7 @@ def logspace(
 
 
 def range(
-    start: Any = 0,
+    start: Any,
     end: Any = None,
     step: Any = 1,
     *,

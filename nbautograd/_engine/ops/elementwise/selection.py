@@ -326,6 +326,10 @@ def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None)
     return _clamp_max(as_category(input, max), max, out=out)
 
 
+def _plain(bound: Any) -> Any:  # numbers of NumPy have a dtype
+    return bound.item() if isinstance(bound, np.generic) else bound
+
+
 def _as_number(bound: Tensor) -> Any:
     """Return a bound beside a number as a number, too."""
     if bound._a.ndim or bound.requires_grad:
@@ -351,6 +355,7 @@ def clamp(
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    min, max = map(_plain, (min, max))
     if isinstance(min, Tensor) and isinstance(max, (int, float)):
         min = _as_number(min)
     elif isinstance(max, Tensor) and isinstance(min, (int, float)):

@@ -53,7 +53,7 @@ def _items(x: Tensor, key: Any) -> list[Any]:
 
 def _width(item: Any) -> int:
     """Return the number of dimensions that an item of an index consumes."""
-    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+    if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     if isinstance(item, Tensor):
         return int(item._a.ndim) if item._a.dtype.char in "?B" else 1
@@ -83,6 +83,8 @@ def _is_integer(item: Any) -> bool:
     if isinstance(item, Tensor):
         single = item._a.ndim == 0 and item._a.dtype.kind in "iu" and item._a.dtype.char != "B"
         return single and item.__class__ is not BatchedTensor
+    if isinstance(item, np.ndarray):
+        return not item.ndim and item.dtype.kind in "iu"
     return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
 
 
@@ -101,10 +103,12 @@ def _index_array(item: Any, like: Tensor) -> Any:
         if here or like.is_meta and result.dtype.kind == "b":  # a mask on the host has a length
             return result
         return backend.module(like.device).asarray(backend.fetch(result))
-    if isinstance(item, (bool, np.bool_)):
+    if isinstance(item, bool):
         return backend.module(like.device).asarray(np.array([item]))
     if isinstance(item, (list, tuple, range, np.ndarray)):
         result = np.asarray(item)
+        if result.dtype.kind == "b" and not result.ndim:
+            result = result.reshape((1,))
         if result.size == 0:
             result = result.astype(np.int64)
         if result.dtype.kind not in "iub":
@@ -156,7 +160,7 @@ def _resolve(x: Tensor, items: list[Any]) -> tuple[Tensor, Any]:
             continue
         else:
             index_array = _index_array(item, x)
-            if isinstance(item, (bool, np.bool_)) or isinstance(item, Tensor) and item._a.ndim < index_array.ndim:
+            if index_array.dtype.kind == "b" and _width(item) < index_array.ndim:
                 x = unsqueeze(x, dim)
             chooses = True
             key.append(index_array)
@@ -297,6 +301,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     key, value = _as_tuple(key) if key.__class__ is list else key, _assigned(x, value)
     if key is False:
         return
+    key = None if key is True else key  # a view with a new dimension, too
     part, chosen = (x, None) if _is_whole(key, x) else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
@@ -321,17 +326,15 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
 
 
 def _masks(key: Any, chosen: Any) -> Any:
-    """Return the chosen arrays, beside one of which PyTorch casts; none beside True, or a tensor in its place."""
-    for item in key if key.__class__ is tuple else (key,):
-        if item.__class__ is bool or isinstance(item, Tensor) and not item._a.ndim and item._a.dtype.kind == "b":
-            return ()
-    return chosen
+    """Return the chosen arrays, beside one of which PyTorch casts; none beside True, or what stands in its place."""
+    items = key if key.__class__ is tuple else (key,)
+    return () if any(not _width(item) and item is not None and item is not ... for item in items) else chosen
 
 
 def _is_whole(key: Any, x: Tensor) -> bool:
     """Return whether an index covers ``x`` unchanged: PyTorch then writes to ``x`` itself, without a view."""
     if key.__class__ is not slice:
-        return key is ... or key is True or key.__class__ is tuple and not key
+        return key is ... or key.__class__ is tuple and not key
     start, stop, step = key.start, key.stop, key.step
     if not x._a.ndim or stop is not None and (stop.__class__ is not int or stop < x._a.shape[0]):
         return False
@@ -343,7 +346,7 @@ def _assigned(x: Tensor, value: Any) -> Tensor:
     """Return the assigned value as a tensor."""
     if isinstance(value, Tensor):
         return value
-    if not isinstance(value, (int, float, complex, np.generic)):
+    if not isinstance(value, (int, float, complex, np.integer)):
         raise TypeError(f"can't assign a {kind_of(value)} to a tensor of dtype {x.dtype!r}: use a number or Tensor")
     return number_as(value, x.dtype, x.device)
 

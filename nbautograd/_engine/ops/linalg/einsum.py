@@ -269,12 +269,12 @@ def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str], output: 
         letters.sort(key=output.find)
         groups = [[c] for c in letters + summed]
         product_ = shaped(a, la, *groups) * shaped(b, lb, *groups)
-        return (product_.reshape(*(size[c] for c in letters)) if summed else product_), "".join(letters)
+        return (product_.reshape([size[c] for c in letters]) if summed else product_), "".join(letters)
     if not batch:
         product_ = mm(shaped(a, la, rows, summed), shaped(b, lb, summed, columns))
     else:
         product_ = bmm(shaped(a, la, batch, rows, summed), shaped(b, lb, batch, summed, columns))
-    return product_.reshape(*(size[c] for c in letters)), "".join(letters)
+    return product_.reshape([size[c] for c in letters]), "".join(letters)
 
 
 def _sum_lonely(x: Tensor, letters: str, needed: set[str]) -> tuple[Tensor, str]:

@@ -16,7 +16,7 @@ from nbautograd._engine.ops.linalg._common import checked, eye_of, identity_of, 
 from nbautograd._engine.ops.linalg.matmul import matmul
 from nbautograd._engine.ops.linalg.solvers import linalg_inv
 from nbautograd._engine.ops.shape.joining import cat_same
-from nbautograd.errors import ShapeError, kind_of
+from nbautograd.errors import ShapeError, kind_of, warn
 
 __all__ = ["chain_matmul", "matrix_exp", "matrix_power"]
 
@@ -200,8 +200,11 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4)).shape
     torch.Size([2, 4])
     """
+    warn("torch.chain_matmul is deprecated: use torch.linalg.multi_dot")
     if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
         matrices = tuple(matrices[0])
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for i, x in enumerate(matrices):
         if x._a.ndim != 2:
             raise ShapeError(f"chain_matmul(): Tensor dimension is {x._a.ndim}, expected 2 instead, at position {i}")

@@ -348,7 +348,7 @@ def linalg_tensorinv(A: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{math.prod(columns)} != {math.prod(rows)}"
         )
-    return linalg_inv(A.reshape(math.prod(rows), math.prod(columns))).reshape(*columns, *rows)
+    return linalg_inv(A.reshape(math.prod(rows), math.prod(columns))).reshape((*columns, *rows))
 
 
 @composite(method=False, out=True)
@@ -373,7 +373,7 @@ def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
             f"but got {columns} != {A.numel() // max(columns, 1)}"
         )
-    return linalg_solve(A.reshape(rows, columns), B.reshape(rows)).reshape(*shape)
+    return linalg_solve(A.reshape(rows, columns), B.reshape(rows)).reshape(shape)
 
 
 # -- determinants ----------------------------------------------------------------------------------------------------

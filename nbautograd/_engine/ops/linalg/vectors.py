@@ -14,7 +14,7 @@ from nbautograd._engine.ops.linalg.matmul import check_dot, check_same_dtype, pr
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd._engine.ops.shape.slicing import diagonal
 from nbautograd._names.docstrings import described
-from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.errors import DtypeError, ShapeError, warn
 
 __all__ = ["cross", "vdot"]
 
@@ -104,6 +104,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         if 3 not in input._a.shape:
             raise RuntimeError(f"no dimension of size 3 in input, whose shape is {list(input._a.shape)}")
         dim = input._a.shape.index(3)
+        warn("Using torch.cross without specifying the dim arg is deprecated")
     return linalg_cross(input, other, dim=dim)
 
 

@@ -17,7 +17,7 @@ from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.exchanged_data import exchange
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd._engine.core.hooks import keep_shape
-from nbautograd._engine.core.inplace import check_history, followers
+from nbautograd._engine.core.inplace import check_call, check_history, followers
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
 from nbautograd._engine.core.tensor import Tensor, new
@@ -113,7 +113,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_tensors(name, input=self)
-        check_history(self, name)
+        check_call(check_history, self, name, function, args, kwargs)
         if isinstance(self, BatchedTensor):  # the samples belong to a view and share its memory
             view: Any = function(self, *args, **kwargs)
             self.value, self.bdim = view.value, view.bdim
@@ -193,11 +193,11 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
     tensor([[0, 1],
             [2, 3]])
     """
+    shape = sizes(sizes_ if size is None else (size,), "size", "resize_")
     if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
         raise AutogradError("cannot resize variables that require grad")
     for follower in followers:
         follower.refuse_other_memory("resize_", self)
-    shape = sizes(sizes_ if size is None else (size,), "size")
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if memory_format is preserve_format:

@@ -205,7 +205,7 @@ def tile(input: Tensor, *_dims: Any, dims: Ints = None) -> Tensor:
     tensor([[1, 2, 1, 2]])
     """
     check_tensors("tile", input=input)
-    times = sizes(_dims if dims is None else (dims,), "dims")
+    times = sizes(_dims if dims is None else (dims,), "dims", "tile")
     return repeat(input, *((1,) * (input._a.ndim - len(times)) + times))
 
 
@@ -298,7 +298,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     """
     n = max(input._a.ndim, other._a.ndim)
     left, right = ((1,) * (n - t._a.ndim) + t._a.shape for t in (input, other))
-    product = reshape(input, *_interleaved(left, (1,) * n)) * reshape(other, *_interleaved((1,) * n, right))
+    product = reshape(input, _interleaved(left, (1,) * n)) * reshape(other, _interleaved((1,) * n, right))
     return unsafe_view(product, tuple(a * b for a, b in zip(left, right, strict=True)))
 
 

@@ -175,7 +175,7 @@ def reshape(input: Tensor, *_shape: Any, shape: Ints = None) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    size = inferred(sizes(_shape if shape is None else (shape,), "shape"), input.numel())
+    size = inferred(sizes(_shape if shape is None else (shape,), "shape", "reshape"), input.numel())
     try:
         return view(input, size)
     except ShapeError:

@@ -64,7 +64,7 @@ def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | Non
 
 def _view_as(input: Tensor, size: Any = None, *, dtype: dtypes.dtype | None = None) -> Tensor:
     if isinstance(size, (tuple, list)):
-        return input.reshape(*size)  # which copies if no such view exists
+        return input.reshape(size)  # which copies if no such view exists
     if size is dtype is None:
         raise TypeError("view_copy(): argument 'size' must be tuple of ints, not NoneType")
     return input.view(dtype=dtype if size is None else size)
