@@ -34,6 +34,7 @@ from nbautograd.errors import (
 
 __all__ = [
     "apply_inplace",
+    "check_after",
     "check_history",
     "check_writable",
     "copy_into",
@@ -80,6 +81,16 @@ def check_writable(t: Tensor, what: str) -> None:
     check_overlap(t, what)
 
 
+def check_after(types: Callable[[], Any], check: Callable[[Tensor, str], None], t: Tensor, what: str) -> None:
+    """Run ``check(t, what)``; where it raises, a TypeError of ``types()`` comes first, as in PyTorch."""
+    try:
+        check(t, what)
+    except InplaceError:
+        with no_grad(), suppress(RuntimeError, IndexError):
+            types()
+        raise
+
+
 def own_copy(t: Tensor) -> Tensor:
     """Return a tensor of the same values and history in memory of its own."""
     return wrap(t._a.copy(), t._fn)
@@ -108,12 +119,7 @@ def apply_inplace(
     if keeps_history:
         check_overlap(t, name)
     else:
-        try:
-            check_writable(t, name)
-        except InplaceError:
-            with no_grad(), suppress(RuntimeError, IndexError):  # but TypeErrors come first
-                function(t.detach(), *args, **kwargs)
-            raise
+        check_after(lambda: function(t.detach(), *args, **kwargs), check_writable, t, name)
     check_operands(t, (*args, *kwargs.values()) if kwargs else args, name)
     former = t
     if dispatch_mode.tangents is not None:
@@ -299,6 +305,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     if is_grad_enabled() and (result._fn is not None or out._fn is not None and not is_unrecorded):
         if name in out_rules().COPIED:
             out_rules().check_dtype(out, result, name)
+            check_cast(result._a.dtype, out._a.dtype)
             return out_rules().record_copy(name, out, result)
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "

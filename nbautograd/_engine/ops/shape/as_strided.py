@@ -16,7 +16,7 @@ from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.exchanged_data import exchange
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd._engine.core.hooks import keep_shape
-from nbautograd._engine.core.inplace import check_history, followers
+from nbautograd._engine.core.inplace import check_after, check_history, followers
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
 from nbautograd._engine.core.tensor import Tensor, new
@@ -112,7 +112,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_tensors(name, input=self)
-        check_history(self, name)
+        check_after(lambda: function(self.detach(), *args, **kwargs), check_history, self, name)
         if isinstance(self, BatchedTensor):  # the samples belong to a view and share its memory
             view: Any = function(self, *args, **kwargs)
             self.value, self.bdim = view.value, view.bdim
@@ -192,11 +192,11 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
     tensor([[0, 1],
             [2, 3]])
     """
+    shape = sizes(sizes_ if size is None else (size,), "size")
     if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
         raise AutogradError("cannot resize variables that require grad")
     for follower in followers:
         follower.refuse_other_memory("resize_", self)
-    shape = sizes(sizes_ if size is None else (size,), "size")
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if memory_format is preserve_format:
@@ -284,6 +284,8 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     >>> torch.empty(0).set_(torch.ones(4).untyped_storage(), 1, (2,), (1,))
     tensor([1., 1.])
     """
+    if not isinstance(source, (Tensor, UntypedStorage, TypedStorage, type(None))):
+        raise TypeError(f"set_(): argument 'source' must be Tensor or storage, not {kind_of(source)}")
     check_history(self, "set_")
     for follower in followers:
         follower.refuse_other_memory("set_", self)
@@ -296,11 +298,9 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
                 "same dtype"
             )
         a = source._shared_array()
-    elif isinstance(source, (UntypedStorage, TypedStorage)):
+    else:
         a = source.array(self._a.dtype)
         size = (a.shape[0],) if size is None else size
-    else:
-        raise TypeError(f"set_(): argument 'source' must be Tensor or storage, not {kind_of(source)}")
     if source is not None and size is not None:
         shape = tuple(size)
         strides = tuple(stride) if stride is not None else stride_tools.contiguous(shape)
