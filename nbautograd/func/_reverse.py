@@ -123,12 +123,6 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         inputs = Inputs("vjp", primals, tuple(range(len(primals))))
         value, aux = with_aux(func(*inputs.args), has_aux, "vjp")
     outputs, spec = outputs_of(value, "vjp")
-    for out in outputs:
-        if not (out.is_floating_point() or out.is_complex()):
-            raise AutogradError(
-                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
-                f"{out.dtype}"
-            )
     multiply = VectorJacobian(outputs, inputs)
 
     def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
@@ -161,6 +155,11 @@ def outputs_of(value: Any, name: str) -> tuple[list[Any], Any]:
         if not isinstance(out, Tensor):
             raise AutogradError(
                 f"{name}(f, *primals): expected f(*primals) to return only tensors, got unsupported type {type(out)}"
+            )
+        if name in ("vjp", "jacrev") and out.dtype.rank < 2:
+            raise AutogradError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                f"{out.dtype}"
             )
     return outputs, spec
 

@@ -6,6 +6,7 @@ them and users print them, so views state their memory layout explicitly.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,8 +76,8 @@ def channels_last(shape: Ints) -> Ints:
     >>> channels_last((1, 2, 3, 4))
     (24, 1, 8, 2)
     """
-    strides = contiguous((shape[0], *shape[2:], shape[1]))
-    return (strides[0], strides[-1], *strides[1:-1])
+    steps = [math.prod(shape[d + 1 :]) * shape[1] for d in range(2, len(shape))]
+    return (math.prod(shape[1:]), 1, *steps)
 
 
 def is_channels_last(a: Any) -> bool:

@@ -309,6 +309,7 @@ ONE_DTYPE = (
     "masked_scatter",
     "mm",
     "mv",
+    "put",
     "scatter_add",
     "vdot",
 )

@@ -305,6 +305,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     if is_grad_enabled() and (result._fn is not None or out._fn is not None and not is_unrecorded):
         if name in out_rules().COPIED:
             out_rules().check_dtype(out, result, name)
+            check_cast(result._a.dtype, out._a.dtype)
             return out_rules().record_copy(name, out, result)
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "

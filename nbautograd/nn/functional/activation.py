@@ -71,7 +71,7 @@ def relu_(input: Tensor) -> Tensor:
     method=False,
     inplace_method=False,
     out=False,
-    input="along_hardtanh(where(logical_and(input > low, input < high), g, zeros_of(g)), input)",
+    input="along_hardtanh(where(logical_or(input <= low, input >= high), zeros_of(g), g), input)",
 )
 def _hardtanh(input: Tensor, low: float, high: float) -> Tensor:
     """Return the input clamped to two bounds, with derivative 0 at both."""

@@ -88,7 +88,7 @@ def _check_attention(
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
     if attn_mask is not None:
         check_tensors(name, attn_mask=attn_mask)
-        if attn_mask._a.dtype.kind != "b" and not attn_mask.is_floating_point():
+        if attn_mask.dtype not in (dtypes.bool_, dtypes.float32, query.dtype):
             raise DtypeError(
                 f"{name}(): Expected attn_mask dtype to be bool or float or to match query dtype, but got "
                 f"{attn_mask.dtype!r} and query {query.dtype!r}"

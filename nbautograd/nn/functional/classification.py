@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
-from nbautograd._engine.compiler.argument_errors import with_argument_errors
+from nbautograd._engine.compiler.argument_errors import check_option, with_argument_errors
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
@@ -184,6 +184,7 @@ def nll_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("nll_loss", input=input, target=target)
     check_reduction(reduction)
+    check_option("nll_loss", "ignore_index", ignore_index, "int")
     _check_target("nll_loss", input, target)
     floating_only("nll_loss", input)
     _check_weight("nll_loss", input, weight)
@@ -494,7 +495,6 @@ def multilabel_soft_margin_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("multilabel_soft_margin_loss", input=input, target=target)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
-    if weight is not None:
-        losses = losses * weight
+    losses = losses if weight is None else losses * weight
     classes = input._a.ndim - 1  # also where a target of more dimensions adds some in front
     return reduced(losses.sum(classes) / input._a.shape[classes], reduction)

@@ -233,8 +233,6 @@ def ctc_loss(
     check_reduction(reduction)
     check_option(name, "zero_infinity", zero_infinity, "bool")
     floating_only(name, log_probs)
-    if targets._a.dtype.kind not in "iu":
-        raise RuntimeError(f"{name}(): targets must be of an integral dtype (Int or Long), got {targets.dtype!r}")
     if log_probs._a.ndim not in (2, 3):
         raise ShapeError(f"{name}(): expected log_probs of shape (t, n, c) or (t, c), got {list(log_probs._a.shape)}")
     batched = log_probs._a.ndim == 3
@@ -246,7 +244,7 @@ def ctc_loss(
     lengths = _lengths(name, "target_lengths", target_lengths, x, n)
     if n and int(steps.max()) > t:
         raise RuntimeError(f"{name}(): Expected input_lengths to have value at most {t}, but got {int(steps.max())}")
-    rows = _rows(name, targets._a, lengths, n, batched, blank)
+    rows = _rows(name, targets._a.real.astype(np.int64), lengths, n, batched, blank)
     costs = _ctc(x, _labels(rows, steps, lengths, blank), zero_infinity)
     if zero_infinity:
         costs = where(costs == math.inf, 0, costs)

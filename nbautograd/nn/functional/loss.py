@@ -160,7 +160,7 @@ def l1_loss(
 @derivative_helper
 def smooth_l1_slope(d: Any, beta: float) -> Any:
     """Compute the derivative of the smooth absolute value."""
-    return where(abs(d) < beta, d / beta, sgn(d))
+    return where(abs(d) >= beta, sgn(d), d / beta)
 
 
 @op(
@@ -209,7 +209,7 @@ def huber_slope(d: Any, delta: float, mixed: Any) -> Any:
     """Compute the derivative of Huber's loss, which PyTorch has in one dtype."""
     if mixed:
         raise DtypeError(f"Found dtype {mixed[1]} but expected {mixed[0]}")
-    return where(abs(d) <= delta, d, sgn(d) * delta)
+    return where(abs(d) > delta, sgn(d) * delta, d)
 
 
 @op(

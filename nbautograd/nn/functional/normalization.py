@@ -416,11 +416,11 @@ def group_norm(
     >>> torch.nn.functional.group_norm(torch.tensor([[1., 3., 10., 30.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
-    parameters = {"weight": weight, "bias": bias}
-    check_tensors("group_norm", input=input, **{name: t for name, t in parameters.items() if t is not None})
+    check_tensors("group_norm", input=input)
     shape = input._a.shape
     if len(shape) < 2:
         raise RuntimeError(f"group_norm(): Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    check_tensors("group_norm", **{name: t for name, t in (("weight", weight), ("bias", bias)) if t is not None})
     if as_int(num_groups, "group_norm(): argument 'num_groups' (position 2)") <= 0:
         raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {num_groups}")
     n, c = shape[:2]

@@ -47,6 +47,44 @@ CALLS = {
         *("scatter_add(o(3, 2), 0, o(1, 2).long(), o(()))", "scatter_add(o(3), 0, i, o(()))"),
         *("scatter(o(3, 2), 0, o(1, 2).long(), o(()))", "scatter(o(3), 0, i, o(()))"),
     ),
+    "other dtypes": (
+        *(
+            "put(o(2).half(), i, o(1))",
+            "put(o(2).bfloat16(), i, o(1).half())",
+            "lerp(v, v, v.double())",
+            "linspace(v, v, 1j)",
+        ),
+        *("lerp(v, v, o(()).double())", "mode(o(()) + 0j, 0)", "mode(c, 0)", "cummax(c, 0)", "cummin(c, 0)"),
+        *(
+            "nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=o(2, 2).half())",
+            "pow(u, 300)",
+            "pow(300, u)",
+        ),
+        *("nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=o(2, 2).double())", "pow(-1, u)"),
+        *("special.ndtr(o(2, requires_grad=True), out=zeros(2).int())", "linspace(v, 1, 1j)", "logspace(v, 1, 1j)"),
+        *("nn.functional.ctc_loss(zeros(5, 2, 4), o(2, 4), [5, 5], [4, 4])", "nansum(o(()) + 0j, dim=(1, 3))"),
+        *("scatter(v, 1, i, o(1).double())", "scatter_add(v, 1, i, o(1).double())", "scatter(v, 0, i, o(1).double())"),
+        *("linalg.ldl_solve(zeros(2, 2), i, o(2).int())", "nn.functional.nll_loss(v, i, ignore_index=None)"),
+        *("func.jacrev(lambda x: x.long())(v)", "func.hessian(lambda x: x > 0)(v)", "stft(o(16), 8, center=None)"),
+    ),
+    "nothing and one": (
+        *("repeat_interleave(o(()), 2, dim=0)", "repeat_interleave(o(()), torch.tensor([1, 2]), dim=0)"),
+        *("repeat_interleave(o(0), torch.tensor([2]), output_size=6)", "repeat_interleave(o(()), 2)"),
+        *("index_add(x, 0, torch.tensor([0, 1]), o(()))", "index_add(v, 0, i, o(()))", "index_copy(x, 1, i, o(2, 3))"),
+        *(
+            "index_copy(o(()), 0, i, o(2, 2))",
+            "index_copy(x, 0, i, o(3))",
+            "index_copy(x, 0, torch.tensor([0, 1]), o(()))",
+        ),
+        *("linalg.cond(o(0, 3, 3).int())", "linalg.cond(o(2, 0, 3), 1)", "linalg.cond(o(2, 0, 3), 'fro')"),
+        *("linalg.cond(o(0, 3, 3), 3)", "linalg.lu_solve(o(2, 2), torch.tensor(1).int(), o(2, 2))"),
+        *(
+            "cumulative_trapezoid(o(()), b)",
+            "cumulative_trapezoid(b, dim=3)",
+            "nn.functional.group_norm(v, 1, weight=-1)",
+        ),
+        "lu(torch.eye(2), out=(o(0), torch.tensor([]).int()))[1]",
+    ),
     "options": (
         *("nn.functional.group_norm(o(3), (0, 1))", "nn.functional.group_norm(o(3, 4), (0, 1))"),
         *(
@@ -76,6 +114,7 @@ def test_shapes_and_errors(subject: str) -> None:
     def program(torch: Any) -> Any:
         names = {"o": torch.ones, "zeros": torch.zeros, "B": torch.bool, "C": torch.complex64, "L": torch.int64}
         names |= {"x": torch.ones(2, 3), "v": torch.ones(3), "i": torch.tensor([0]), "b": torch.tensor([True])}
+        names |= {"u": torch.ones(2).byte(), "c": (torch.ones(()) + 0j).requires_grad_()}
         return [(call, outcome(torch, call, **names)) for call in CALLS[subject]]
 
     compare(program, exact=True)
@@ -152,3 +191,63 @@ def test_a_function_that_returns_its_argument(torch: Any) -> Any:
         torch.func.grad(lambda x: torch.func.vjp(lambda y: y, x)[0] * 2)(z),
         torch.vmap(lambda x: torch.func.vjp(lambda y: y, x)[0] * 2)(torch.ones(3)),
     )
+
+
+SLOPES = (
+    *("remainder(x, y)", "xlogy(x, y)", "special.xlog1py(x, y)", "pow(x, y)", "float_power(x, y)", "hypot(x, y)"),
+    *("nn.functional.huber_loss(x, y, reduction='none')", "nn.functional.smooth_l1_loss(x, y, reduction='none')"),
+    *("nn.functional.selu(x)", "nn.functional.celu(x)", "nn.functional.relu6(x)"),
+    *("nn.functional.hardtanh(x)", "nn.functional.kl_div(x, y, reduction='none')", "nn.functional.leaky_relu(x)"),
+)
+
+
+@agrees
+def test_gradients_at_the_edges(torch: Any) -> Any:
+    """Gradients are 0, nan or infinite where their factors are: at poles, of nan, and where the divisor rounds."""
+    numbers = torch.tensor([0.0, 0.1, -1.0, 1.0, 2.5, float("inf"), float("nan")], dtype=torch.float64)
+    found = []
+    for call in SLOPES:
+        x, y = torch.cartesian_prod(numbers, numbers).T.clone().requires_grad_()
+        result = eval(f"torch.{call}", {"torch": torch, "x": x, "y": y})
+        for slope in (0.0, 1.0, float("nan")):
+            gradients = torch.autograd.grad(
+                result, (x, y), torch.full_like(result, slope), retain_graph=True, allow_unused=True
+            )
+            found += [g if g is None else g.nan_to_num(nan=7, posinf=1e9, neginf=-1e9) for g in gradients]
+    return found
+
+
+@agrees
+def test_a_gradient_of_no_elements(torch: Any) -> Any:
+    x, y = torch.zeros(0, requires_grad=True), torch.tensor([[-1.0], [0.0], [2.0]], requires_grad=True)
+    torch.nn.functional.kl_div(x, y, reduction="batchmean").backward()
+    return x.grad, y.grad
+
+
+@agrees(exact=True)
+def test_a_wrong_argument_comes_before_the_leaf(torch: Any) -> Any:
+    found = []
+    for call in (
+        "normal_('a')",
+        "uniform_('a')",
+        "t_(3)",
+        "transpose_(0)",
+        "resize_('a')",
+        "set_('a')",
+        "normal_(0, -1)",
+    ):
+        for part in (slice(None), 0):
+            leaf = torch.ones(4, 6, requires_grad=True)
+            target = leaf if part != 0 else leaf[:2]
+            found.append(outcome(torch, f"Tensor.{call.replace('(', '(x, ', 1)}", x=target))
+    return found
+
+
+@agrees(exact=True)
+def test_channels_last_of_nothing(torch: Any) -> Any:
+    found = []
+    for shape in ((1, 1, 0, 0), (0, 2, 3, 4), (1, 2, 0, 3), (0, 1, 3, 3), (1, 0, 1, 1), (2, 2, 3, 0)):
+        x = torch.ones(shape)
+        y = x.contiguous(memory_format=torch.channels_last)
+        found.append([x.is_contiguous(memory_format=torch.channels_last), y is x, y.stride()])
+    return found

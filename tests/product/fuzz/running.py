@@ -240,11 +240,15 @@ def compared(text: str, ours: tuple[Any, Any], theirs: tuple[Any, Any]) -> Disag
         if aspect is not None:
             return Disagreement(f"{called(line, text)} | {aspect}", line, f"{mine[0]} {other[0]}")
     values = [dict(side[1].parts) for side in (ours, theirs)]
-    for line, name in lines:
+    for _, name in lines:
         if name in values[0] and name in values[1]:
             off = difference(values[0][name], values[1][name])
             if off is not None:
-                written = [each for each, _ in lines if f"out={name})" in each]
-                last = [*(each for each, bound in lines if bound == name or f"{name}." in each), *written][-1]
-                return Disagreement(f"{called(line, text)} | values", last, off[:300])
+                last = [
+                    each
+                    for each, bound in lines
+                    if bound == name or re.search(rf"out={name}\b|^{name}\[|\b{name}\.\w+_\(", each)
+                ][-1]
+                aspect = "flags" if "requires_grad" in off else "values"
+                return Disagreement(f"{called(last, text)} | {aspect}", last, off[:300])
     return None

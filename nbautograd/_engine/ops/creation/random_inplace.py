@@ -17,7 +17,7 @@ from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import NATIVE, op
 from nbautograd._engine.core.batched import random_function
-from nbautograd._engine.core.inplace import check_writable, copy_into
+from nbautograd._engine.core.inplace import check_call, check_writable, copy_into
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.rng import generator
 from nbautograd._engine.rng.generator import Generator, memory_order
@@ -175,7 +175,7 @@ def _bernoulli_each(input: Tensor, p: Tensor, values: Any) -> Tensor:
 @random_function("fill")
 def _fill(self: Tensor, name: str, draw: Draw, history: str | None = None) -> Tensor:
     """Fill a tensor in memory order."""
-    check_writable(self, name)
+    check_call(check_writable, self, name, lambda _: draw((0,), self._a.dtype), (), {})
     values = backend.module(self.device).asarray(in_memory_order(self._a, draw))
     return copy_into(self, _HISTORIES[history or name](self, values))
 

@@ -194,8 +194,9 @@ def linspace(
     tensor([ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000])
     """
     dtype = _dtype_of(check_options("linspace", dtype, layout, pin_memory), out)
+    n = _steps("linspace", steps)
     first, last, kind = _ends("linspace", start, end, dtype)
-    values = _even(first, last, _steps("linspace", steps), kind, backend.module(as_device(device)))
+    values = _even(first, last, n, kind, backend.module(as_device(device)))
     return ranged("linspace", values, out, requires_grad)
 
 
@@ -222,10 +223,11 @@ def logspace(
     tensor([ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000])
     """
     dtype = _dtype_of(check_options("logspace", dtype, layout, pin_memory), out)
+    n = _steps("logspace", steps)
     first, last, kind = _ends("logspace", start, end, dtype)
     xp = backend.module(as_device(device))
     wide = np.dtype(np.complex128 if kind.kind == "c" else np.float64)
-    exponents = _even(first, last, _steps("logspace", steps), wide, xp)
+    exponents = _even(first, last, n, wide, xp)
     with backend.quiet():
         values = (float(base) ** exponents).astype(kind)
     return ranged("logspace", values, out, requires_grad)

@@ -269,10 +269,12 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     tensor([3.])
     """
     check_tensors("lerp", input=input, end=end)
-    if input.dtype is not end.dtype:
-        raise DtypeError(
-            f"lerp(): expected dtype {dtypes.c_type(input.dtype)} for `end` but got dtype {dtypes.c_type(end.dtype)}"
-        )
+    for name, each in (("end", end), ("weight", weight)):
+        if isinstance(each, Tensor) and each.dtype is not input.dtype and (each._a.ndim or each is end):
+            raise DtypeError(
+                f"lerp(): expected dtype {dtypes.c_type(input.dtype)} for `{name}` but got dtype "
+                f"{dtypes.c_type(each.dtype)}"
+            )
     if input.dtype.rank < 2:
         raise UnsupportedDtypeError("lerp", input.dtype, "fc")
     return _lerp(input, end, weight)

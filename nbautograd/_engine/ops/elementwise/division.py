@@ -129,7 +129,7 @@ def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
     accepts="if",
     operators="__mod__ __imod__",
     input="g",
-    other="-g * floor(input / other)",
+    other="-g * divide_rounded(input, other, 'floor')",
 )
 def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input % other``, the remainder of floor division, which has the sign of the divisor.

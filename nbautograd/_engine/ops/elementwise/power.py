@@ -12,6 +12,7 @@ from nbautograd._engine.compiler.inplace import make_inplace_method
 from nbautograd._engine.compiler.op import POINTWISE, composite, op
 from nbautograd._engine.core.inplace import apply_augmented, out_rules
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
 from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
 from nbautograd.errors import is_pytorchs, kind_of
@@ -46,7 +47,7 @@ BY_OPERATOR = (-1, 0, 0.5, 1, 2)
     accepts="ifc",
     method=False,
     inplace_method=False,
-    input="g * conj(where(exponent == 0, zeros_of(result), exponent * input ** (exponent - 1)))",
+    input="where(exponent == 0, zeros_of(g), g * conj(exponent * input ** (exponent - 1)))",
     exponent="g * conj(where(logical_and(input == 0, is_nonnegative(exponent)), zeros_of(result), "
     "result * log(input)))",
 )
@@ -84,7 +85,7 @@ def pow_base(exponent: Tensor, base: Number) -> Tensor:
     """Compute ``base ** exponent`` for a number ``base``."""
     if exponent.dtype.kind in "fc":
         return row_major(precise.power(exponent.dtype.type(base), exponent))
-    return _integer_power(exponent * 0 + base, exponent)
+    return _integer_power(exponent * 0 + np.int64(base).astype(exponent.dtype), exponent)
 
 
 @composite(inplace_method=True)
@@ -113,6 +114,7 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
         input = as_category(input, exponent)
         if input._a.dtype.kind in "iub" and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
+        number_in(exponent, input.dtype)  # raises for a number that does not fit
     return pow_number(input, exponent, out=out)
 
 

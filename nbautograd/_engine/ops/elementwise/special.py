@@ -459,7 +459,7 @@ def _times(factor: Any, logarithm: Any, of: Any) -> Any:
     kind=POINTWISE,
     floating=True,
     accepts="bif",
-    input="g * where((input == 0) & (other <= 0), zeros_of(other), log(other))",
+    input="xlogy(where((input == 0) & (other <= 0), zeros_of(g), g), other)",
     other="g * input / other",
 )
 def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
@@ -480,7 +480,7 @@ def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     accepts="bif",
     method=False,
     inplace_method=False,
-    input="g * where((input == 0) & (other <= -1), zeros_of(other), log1p(other))",
+    input="special_xlog1py(where((input == 0) & (other <= -1), zeros_of(g), g), other)",
     other="g * input / (other + 1)",
 )
 def special_xlog1py(input: Tensor | Number, other: Tensor | Number) -> Tensor:

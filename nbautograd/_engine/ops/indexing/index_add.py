@@ -48,14 +48,14 @@ def _check_slices(name: str, input: Any, dim: int, index: Any, source: Any, erro
     if source.ndim and d >= source.ndim and name != "index_copy_":
         raise RuntimeError(f"{name}(): Indexing dim {d} is out of bounds of the source tensor with dim {source.ndim}")
     count = source.shape[d] if source.ndim > d else 1
-    if count != index.size:
-        kind = IndexError if name == "index_copy_" else RuntimeError
+    ours, theirs = ((*a.shape[:d], *a.shape[d + 1 :]) for a in (input, source))
+    if count != index.size and (ours == theirs or name != "index_copy_" or not source.ndim):
+        kind = IndexError if name == "index_copy_" or not source.ndim else RuntimeError
         raise kind(
             f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {d}"
         )
-    ours, theirs = ((*a.shape[:d], *a.shape[d + 1 :]) for a in (input, source))
     if ours != theirs or name != "index_copy_" and source.ndim != input.ndim:
-        kind = IndexError if name == "index_copy_" and source.ndim not in (0, input.ndim) else RuntimeError
+        kind = IndexError if name == "index_copy_" and input.ndim != source.ndim != 0 != input.ndim else RuntimeError
         raise kind(
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
             f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"

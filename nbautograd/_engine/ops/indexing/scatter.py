@@ -49,8 +49,9 @@ def _replace(target: Any, key: Any, values: Any) -> None:
     target[key] = values
 
 
-def _same_dtype(name: str, input: Any, src: Any) -> None:
+def _same_dtype(name: str, input: Any, src: Any, dim: int) -> None:
     if src.dtype != input.dtype:
+        dimension(dim, input.ndim)  # which raises an IndexError first
         raise RuntimeError(
             f"{name}(): Expected self.dtype to be equal to src.dtype, got {dtypes.scalar_type(input.dtype)} and "
             f"{dtypes.scalar_type(src.dtype)}"
@@ -72,7 +73,7 @@ def _check_rank(index: Any, src: Any) -> None:
 )
 def scatter_src(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Compute ``scatter`` with a tensor ``src``."""
-    _same_dtype("scatter", input, src)
+    _same_dtype("scatter", input, src, dim)
     _check_rank(index, src)
     return _scattered("scatter", input, dim, index, src, _replace)
 
@@ -106,7 +107,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
     tensor([2., 0., 1.])
     """
-    _same_dtype("scatter_add", input, src)
+    _same_dtype("scatter_add", input, src, dim)
     _check_rank(index, src)
     return _scattered("scatter_add", input, dim, index, src, backend.add_at)
 

@@ -197,7 +197,7 @@ def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = F
     return return_type("linalg_lu_factor_ex")((packed, pivots, info))
 
 
-@composite(method=False)
+@composite(method=False, out=True)
 def lu(input: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
     """Compute the LU decomposition in packed form and its pivots; see :func:`linalg.lu_factor`.
 
@@ -361,6 +361,8 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
     check_same(name, LU, B, ("LU", "B"))
     if pivots._a.dtype != np.int32:
         raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32, got {pivots.dtype}")
+    if not pivots._a.ndim:
+        raise IndexError(f"{name}: Dimension specified as -1 but tensor has no dimensions")
     if pivots._a.shape != LU._a.shape[:-1]:
         raise ShapeError(
             f"{name}: Number of pivots per batch should be same as the dimension of the matrix: LU has shape "
@@ -474,6 +476,7 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool =
     """
     name = "torch.linalg.ldl_solve"
     checked(name, LD, square=True, label="LD")
+    check_same(name, LD, B, ("LD", "B"))
     if B._a.ndim < 2:
         raise IndexError(f"{name}: Expected B to have at least 2 dimensions, but it has {B._a.ndim} dimensions instead")
     if pivots._a.shape != LD._a.shape[:-1]:
@@ -483,7 +486,6 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool =
         )
     if pivots._a.dtype.kind not in "iu":
         raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype}")
-    check_same(name, LD, B, ("LD", "B"))
     check_fit(name, LD, B)
     result: Tensor = ldl_solution(LD, pivots, B, hermitian)
     return result

@@ -189,18 +189,17 @@ def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
     tensor(2.)
     """
     name = "linalg.cond"
+    if p not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
+        raise RuntimeError(f"{name} got an invalid norm type: {p}")
+    if A._a.ndim > 1 and not A.numel() and (A._a.shape[-1] == A._a.shape[-2] or not isinstance(p, str)):
+        zeros = A.new_zeros(A.shape[:-2])
+        return zeros.abs() if A.is_complex() else zeros
     checked(name, A)
-    if not A.numel() and (p is None or p in (2, -2)):
-        return A.new_zeros(A.shape[:-2]).abs()
     if p is None or p in (2, -2):
         s = linalg_svdvals(A)
         first, last = s[..., :1], s[..., -1:]
         return (last / first if p == -2 else first / last).squeeze(-1)
-    if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
-        raise RuntimeError(f"{name} got an invalid norm type: {p}")
     checked(name, A, square=True)
-    if not A.numel():
-        return A.new_zeros(*A.shape[:-2]).abs()
     inverse, info = linalg_inv_ex(A)
     product = linalg_matrix_norm(A, p) * linalg_matrix_norm(inverse, p)
     return where(info != 0, math.inf, product)

@@ -149,7 +149,7 @@ def nanmedian(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
     return return_type("nanmedian")(nanmedian_over(input, dim, keepdim))
 
 
-@op(node="ModeBackward0", symbol="mode", many=True, method=False, input=CHOSEN)
+@op(node="ModeBackward0", symbol="mode", many=True, method=False, real_only=True, input=CHOSEN)
 def mode_over(input: Tensor, dim: int, keepdim: bool) -> Any:
     """Return the mode along a dimension, and the index of its last occurrence."""
     d = dimension(dim, input.ndim)

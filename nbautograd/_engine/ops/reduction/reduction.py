@@ -103,6 +103,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
     tensor(3.)
     """
     if input._a.dtype.kind == "c":
+        axes(dim, input._a.ndim)  # which raises an IndexError first
         raise DtypeError(f"nansum(): does not support complex inputs, but got {input.dtype!r}")
     if dtype is not None and dtype.rank < 2 or not input.dtype.is_floating_point:
         return sum(input, dim, keepdim, dtype=dtype)

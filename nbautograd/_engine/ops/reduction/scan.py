@@ -151,13 +151,13 @@ FROM_THERE = "gather_back(g[0], input.shape, dim, result[1])"
 """The gradient of an operation that selects elements along ``dim``: added at their indices."""
 
 
-@op(node="CummaxBackward0", symbol="max≤", many=True, method=False, input=FROM_THERE)
+@op(node="CummaxBackward0", symbol="max≤", many=True, method=False, real_only=True, input=FROM_THERE)
 def cummax_over(input: Tensor, dim: int) -> Any:
     """Return the cumulative maximum and its index."""
     return _running_extreme("cummax", input, dim)
 
 
-@op(node="CumminBackward0", symbol="min≤", many=True, method=False, input=FROM_THERE)
+@op(node="CumminBackward0", symbol="min≤", many=True, method=False, real_only=True, input=FROM_THERE)
 def cummin_over(input: Tensor, dim: int) -> Any:
     """Return the cumulative minimum and its index."""
     return _running_extreme("cummin", input, dim)
@@ -375,12 +375,14 @@ def _check_step(dx: Any, name: str) -> None:
 def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Tensor, Any]:
     """Return ``y[:-1]``, ``y[1:]`` along the dimension, and the distances between their coordinates."""
     check_tensors(name, y=y)
-    if not y._a.ndim:
-        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
-    d = dimension(dim, y._a.ndim)
+    if name == "trapezoid":
+        dimension(dim, y._a.ndim)  # which raises an IndexError first
     for label, each in (("y", y), ("x", x)):
         if each is not None and each._a.dtype.kind == "b":
             raise RuntimeError(f"{name}(): received a bool input for `{label}`, but bool is not supported")
+    if not y._a.ndim:
+        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
+    d = dimension(dim, y._a.ndim)
     n = y._a.shape[d]
     before, after = part(y, d, 0, n - 1 or -1) if n else y, part(y, d, min(1, n), n) if n else y
     if x is None:

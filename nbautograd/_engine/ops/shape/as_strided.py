@@ -285,6 +285,8 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     >>> torch.empty(0).set_(torch.ones(4).untyped_storage(), 1, (2,), (1,))
     tensor([1., 1.])
     """
+    if not isinstance(source, (Tensor, UntypedStorage, TypedStorage, type(None))):
+        raise TypeError(f"set_(): argument 'source' must be Tensor or storage, not {kind_of(source)}")
     check_history(self, "set_")
     for follower in followers:
         follower.refuse_other_memory("set_", self)
@@ -297,11 +299,9 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
                 "same dtype"
             )
         a = source._shared_array()
-    elif isinstance(source, (UntypedStorage, TypedStorage)):
+    else:
         a = source.array(self._a.dtype)
         size = (a.shape[0],) if size is None else size
-    else:
-        raise TypeError(f"set_(): argument 'source' must be Tensor or storage, not {kind_of(source)}")
     if source is not None and size is not None:
         shape = tuple(size)
         strides = tuple(stride) if stride is not None else stride_tools.contiguous(shape)

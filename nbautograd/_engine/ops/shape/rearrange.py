@@ -233,8 +233,8 @@ def repeat_interleave(
         return _owners(input, output_size)
     x = reshape(input, -1) if dim is None else input
     d = dimension(-1 if dim is None else dim, x._a.ndim)
-    if x._a.ndim == 0:
-        x = reshape(x, 1)
+    if not x._a.ndim:
+        raise IndexError(f"repeat_interleave(): Dimension specified as {dim} but tensor has no dimensions")
     if not isinstance(repeats, Tensor):
         if repeats < 0:
             raise RuntimeError(f"repeat_interleave(): repeats must be non-negative, got {repeats}")
@@ -269,11 +269,13 @@ def _owners(repeats: Tensor, output_size: int | None) -> Tensor:
     if repeats.is_meta:
         length = repeats.sum().item() if output_size is None else output_size
         return wrap(np.empty_like(a, shape=(length,)))
+    if not a.size:
+        return wrap(a)
     _check_length(output_size, int(a.sum()))
     ends = a.cumsum()
-    length = int(ends[-1]) if a.size else 0
+    length = int(ends[-1])
     # The index of the first element whose copies end after this position.
-    result = np.searchsorted(ends, np.arange(length, like=a), "right") if a.size else a[:0]
+    result = np.searchsorted(ends, np.arange(length, like=a), "right")
     return wrap(result.astype(a.dtype))
 
 

@@ -154,7 +154,7 @@ def stft(
     hop_length: int | None = None,
     win_length: int | None = None,
     window: Tensor | None = None,
-    center: bool | int = True,
+    center: Any = True,
     pad_mode: str = "reflect",
     normalized: bool = False,
     onesided: bool | None = None,
