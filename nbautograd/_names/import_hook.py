@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
 from types import ModuleType
 from typing import Any, ClassVar, cast
 
@@ -38,7 +37,7 @@ class _Finder:
         there = namespaces.exists(below)
         if there and not namespaces.is_public(below):
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        return spec_from_loader(fullname, cast(Any, self)) if there or namespaces.is_public(below) else None
+        return ModuleSpec(fullname, cast(Any, self)) if there or namespaces.is_public(below) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the package's own module, not a new one."""

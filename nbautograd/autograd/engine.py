@@ -36,7 +36,6 @@ from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
 from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, tensor_hooks
-from nbautograd.autograd.reentrant import run_nested
 from nbautograd.autograd.topology import leading_to, nodes_between, reachable
 from nbautograd.errors import AutogradError, kind_of
 
@@ -128,8 +127,14 @@ def execute(
     :param create_graph: record the pass itself; gradients are then tensors.
     :param accumulate_into: accumulate only into these: by node and output, the tensor; None for all leaves.
     """
-    run = copy_context().run if _current.get() is None else run_nested
+    run = copy_context().run if _current.get() is None else _nested()
     run(_execute, roots, retain_graph, create_graph, accumulate_into)
+
+
+def _nested() -> Any:
+    from nbautograd.autograd.reentrant import run_nested  # late, as few passes begin inside another
+
+    return run_nested
 
 
 def _execute(roots: Roots, retain_graph: bool, create_graph: bool, accumulate_into: dict[Key, Any] | None) -> None:
@@ -161,7 +166,7 @@ def _as_arrays(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
 
 def capture(roots: Roots, retain_graph: bool, create_graph: bool, keys: list[Key]) -> dict[Key, Any]:
     """Run backward and return the gradients at ``keys``, without accumulation."""
-    run: Any = copy_context().run if _current.get() is None else run_nested
+    run: Any = copy_context().run if _current.get() is None else _nested()
     gradients: dict[Key, Any] = run(_capture, roots, retain_graph, create_graph, dict.fromkeys(keys))
     return gradients
 
