@@ -77,7 +77,7 @@ from nbautograd._engine.ops.shape.shape import *
 from nbautograd._engine.ops.shape.slicing import *
 from nbautograd._engine.ops.shape.transpose import *
 from nbautograd._engine.rng.generator import Generator, _rebuild_generator as _rebuild_generator, default_generator
-from nbautograd._names import import_hook, lazy
+from nbautograd._names import lazy
 from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from nbautograd.autograd.inference import inference_mode, is_inference_mode_enabled
 from nbautograd.errors import OutOfMemoryError
@@ -221,6 +221,6 @@ def _operations_on_sparse_tensors() -> Mapping[str, Callable[..., Any]]:
 
 _on_first_sparse_tensor(_operations_on_sparse_tensors)
 
-import_hook.install()
+lazy.install()
 lazy.attach(Tensor)
 __getattr__, __dir__ = lazy.attributes(__name__, lazy.NAMES)

@@ -13,8 +13,6 @@ import warnings
 from types import FrameType
 from typing import Any
 
-from nbautograd._names.identity import is_ours
-
 __all__ = [
     "AutogradError",
     "BadNumberError",
@@ -122,6 +120,10 @@ def is_pytorchs(value: Any) -> bool:
     if isinstance(value, tuple):  # named results are from torch.return_types
         return False
     named = [each for each in type(value).__mro__ if each.__module__.partition(".")[0] == "torch"]
+    if not named:
+        return False
+    from nbautograd._names.identity import is_ours  # late, as ``import torch`` stands for nbautograd or PyTorch here
+
     return not all(map(is_ours, named))
 
 

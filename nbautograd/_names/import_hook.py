@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 
 from nbautograd._names import identity, namespaces
 
-__all__ = ["install", "standing_in"]
+__all__ = ["OWN", "standing_in"]
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -65,13 +65,8 @@ class _Finder:
                 self.make_known(child, child_module)
 
 
-_own = _Finder(PACKAGE)
-
-
-def install() -> None:
-    """Make ``import nbautograd.x`` find PyTorch's modules located elsewhere here; used after Python's own finders."""
-    if _own not in sys.meta_path:
-        sys.meta_path.append(_own)
+OWN = _Finder(PACKAGE)
+"""The importer of ``import nbautograd.x``, which ``lazy.Importer`` asks."""
 
 
 class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement

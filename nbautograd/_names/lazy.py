@@ -8,13 +8,11 @@ outside a late module may name one of its operations.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
-
-from nbautograd._names import absent, namespaces
-from nbautograd._names.table import TABLE
 
 __all__ = [
     "ABSENT_METHODS",
@@ -23,14 +21,19 @@ __all__ = [
     "NAMES",
     "NAMESPACES",
     "AbsentMethod",
+    "Importer",
     "attach",
     "attributes",
+    "install",
     "load",
 ]
 
 PACKAGE = __name__.partition(".")[0]
-NAMESPACES = tuple(path for path, row in TABLE.items() if row.is_attribute)
-"""Modules that are attributes of the package."""
+NAMESPACES = """
+    __future__ accelerator amp backends compiler cpu cuda distributed distributions fft func futures hub jit library
+    linalg masked multiprocessing nn ops optim overrides profiler random serialization signal sparse special storage
+    testing torch_version types utils version""".split()  # noqa: SIM905
+"""Modules that are loaded on access as attributes of the package; others are loaded when they are imported."""
 
 FAMILIES = {
     "amp.autocast_mode": "autocast",
@@ -220,12 +223,16 @@ def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
     def get(name: str) -> Any:
         if name == "__all__":  # ``from package import *`` is for everything
             return [each for each in list_all() if not each.startswith("_")]
+        module = names.get(name, name)
+        if module != name:
+            value = scope[name] = getattr(import_module(f".{module}", package), name)
+            return value
+        if name == "__path__":  # which ``from package.module import`` asks for each time
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
+        from nbautograd._names import absent, namespaces  # late: import nbautograd loads little
+
         if name in names:
-            if names[name] == name:
-                value = namespaces.module(below + name)
-            else:
-                value = getattr(import_module(f".{names[name]}", package), name)
-            scope[name] = value
+            value = scope[name] = namespaces.module(below + name)
             return value
         if namespaces.is_public(below + name):
             return namespaces.module(below + name)
@@ -236,10 +243,31 @@ def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
 
     def is_listed(name: str, value: Any) -> bool:
         if isinstance(value, ModuleType):
+            from nbautograd._names import namespaces
+
             return namespaces.is_public(below + name)
         return name not in ("TYPE_CHECKING", "annotations")
 
     return get, list_all
+
+
+class Importer:
+    """An importer, by its method: ``import nbautograd.x`` finds PyTorch's modules located elsewhere here."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return the spec of a module for the import system, as ``import_hook`` does; None for other packages."""
+        if not fullname.startswith(f"{PACKAGE}."):
+            return None
+        from nbautograd._names.import_hook import OWN
+
+        return OWN.find_spec(fullname, path, target)
+
+
+def install() -> None:
+    """Make ``import nbautograd.x`` find PyTorch's modules located elsewhere here; used after Python's own finders."""
+    if Importer not in sys.meta_path:
+        sys.meta_path.append(Importer)
 
 
 class _Method:
@@ -266,6 +294,8 @@ class AbsentMethod:
         self.owner, self.name = owner, name
 
     def __get__(self, instance: Any, owner: type) -> Any:
+        from nbautograd._names import absent
+
         subject = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
         message = f"{subject} has no attribute {self.name!r}: {absent.reason(self.owner, self.name)}"
         raise AttributeError(message, name=self.name, obj=owner if instance is None else instance)
@@ -290,6 +320,8 @@ def load() -> None:
     >>> OPS["convolution"].symbol
     '∗'
     """
+    from nbautograd._names import namespaces
+
     for module in dict.fromkeys([*FAMILIES, *METHODS]):  # always in the same order
         import_module(f"{PACKAGE}.{module}")
     for path in NAMESPACES:
