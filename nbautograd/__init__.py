@@ -64,15 +64,11 @@ from nbautograd._engine.ops.elementwise.logic import *
 from nbautograd._engine.ops.elementwise.power import *
 from nbautograd._engine.ops.elementwise.rounding import *
 from nbautograd._engine.ops.elementwise.selection import *
-from nbautograd._engine.ops.indexing.gather import *
 from nbautograd._engine.ops.indexing.indexing import *
 from nbautograd._engine.ops.linalg.matmul import *
 from nbautograd._engine.ops.queries import *
-from nbautograd._engine.ops.reduction.minmax import *
 from nbautograd._engine.ops.reduction.reduction import *
-from nbautograd._engine.ops.shape.as_strided import *
 from nbautograd._engine.ops.shape.broadcasting import *
-from nbautograd._engine.ops.shape.joining import *
 from nbautograd._engine.ops.shape.shape import *
 from nbautograd._engine.ops.shape.slicing import *
 from nbautograd._engine.ops.shape.transpose import *
@@ -117,6 +113,7 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._engine.ops.elementwise.bessel import *
     from nbautograd._engine.ops.elementwise.special import *
     from nbautograd._engine.ops.elementwise.trigonometric import *
+    from nbautograd._engine.ops.indexing.gather import *
     from nbautograd._engine.ops.indexing.index_add import *
     from nbautograd._engine.ops.indexing.nonzero import *
     from nbautograd._engine.ops.indexing.scatter import *
@@ -134,6 +131,7 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._engine.ops.linalg.svd import *
     from nbautograd._engine.ops.linalg.vectors import *
     from nbautograd._engine.ops.reduction.distances import *
+    from nbautograd._engine.ops.reduction.minmax import *
     from nbautograd._engine.ops.reduction.norms import *
     from nbautograd._engine.ops.reduction.products import *
     from nbautograd._engine.ops.reduction.quantiles import *
@@ -144,6 +142,8 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._engine.ops.reduction.statistics import *
     from nbautograd._engine.ops.reduction.unique import *
     from nbautograd._engine.ops.reduction.variance import *
+    from nbautograd._engine.ops.shape.as_strided import *
+    from nbautograd._engine.ops.shape.joining import *
     from nbautograd._engine.ops.shape.padding import constant_pad_nd
     from nbautograd._engine.ops.shape.rearrange import *
     from nbautograd._engine.ops.shape.split import *

@@ -130,6 +130,14 @@ FAMILIES = {
     "_engine.ops.creation.legacy_tensor_types": """
         BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor
         FloatTensor HalfTensor IntTensor LongTensor ShortTensor""",
+    "_engine.ops.shape.as_strided": "TypedStorage UntypedStorage as_strided as_strided_ resize_as_",
+    "_engine.ops.indexing.gather": """
+        gather index_select masked_fill masked_scatter masked_select nonzero put take take_along_dim
+        unravel_index""",
+    "_engine.ops.shape.joining": """
+        block_diag cartesian_prod cat column_stack combinations concat concatenate dstack hstack meshgrid
+        row_stack stack unbind vstack""",
+    "_engine.ops.reduction.minmax": "amax amin aminmax argmax argmin max min",
     "_compat.accelerator": "Event Stream get_device_module",
     "_compat.backends": "get_float32_matmul_precision set_float32_matmul_precision",
     "_compat.compiler": "compile",
@@ -196,6 +204,14 @@ METHODS = {
         cosh cosh_ deg2rad deg2rad_ rad2deg rad2deg_ sin sin_ sinc sinc_ sinh sinh_ tan tan_ tanh tanh_""",
     "_engine.ops.shape.view_copies": "narrow_copy",
     "_engine.ops.creation.legacy_tensor_types": "_construct new type",
+    "_engine.ops.shape.as_strided": """
+        as_strided as_strided_ is_set_to resize_ resize_as_ set_ squeeze_ storage storage_offset storage_type
+        swapaxes_ swapdims_ t_ transpose_ unsqueeze_ untyped_storage""",
+    "_engine.ops.indexing.gather": """
+        gather index_select masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select nonzero put
+        put_ take take_along_dim""",
+    "_engine.ops.shape.joining": "unbind",
+    "_engine.ops.reduction.minmax": "amax amin aminmax argmax argmin max min",
 }
 """By module, the methods that its declarations attach to Tensor."""
 

@@ -16,7 +16,6 @@ from nbautograd._engine.core.node import LEAF, AccumulateGrad, Node, OutputEdge,
 from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import cast
-from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.autograd import engine
 from nbautograd.autograd.hooks import as_tensor
 from nbautograd.autograd.topology import reachable
@@ -224,6 +223,8 @@ def _capture_batch(
         column = [None if row.get(key) is None else as_tensor(row[key]) for row in rows]
         some = next((g for g in column if g is not None), None)
         if some is not None:
+            from nbautograd._engine.ops.shape.joining import stack
+
             gradients[key] = stack([some.new_zeros(some.shape) if g is None else g for g in column])
     return gradients
 

@@ -21,8 +21,6 @@ from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
 from nbautograd._engine.core.tensor import Tensor, new
 from nbautograd._engine.core.views import (
-    AsStridedBackward0,
-    CopySlices,
     DualView,
     View,
     move_retained,
@@ -32,7 +30,7 @@ from nbautograd._engine.core.views import (
 )
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - used in a formula
 from nbautograd._engine.ops.queries import check_tensors
-from nbautograd._engine.ops.shape import shape as shapes, slicing, transpose
+from nbautograd._engine.ops.shape import shape as shapes, transpose
 from nbautograd._engine.ops.shape.slicing import as_strided_in
 from nbautograd.errors import AutogradError, InplaceError, kind_of
 
@@ -92,16 +90,6 @@ def check_inside(a: Any, wanted: Geometry) -> None:
             f"and itemsize {a.itemsize} requiring a storage size of {wanted.end() * a.itemsize} are out of bounds for "
             f"storage of size {have * a.itemsize}"
         )
-
-
-@op(node="CloneBackward0", symbol="clone", method=False, half=NATIVE, input="g")
-def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
-    """Return a copy with the memory layout ``home``."""
-    return stride_tools.laid_out(input, home, length)
-
-
-CopySlices.lay_out = staticmethod(lay_out)  # core does not import operations
-AsStridedBackward0.of_base = staticmethod(slicing.as_strided_back)
 
 
 # -- in place --------------------------------------------------------------------------------------------------------
@@ -369,7 +357,3 @@ def _storage(self: Tensor) -> TypedStorage:
 Tensor.storage = _storage
 _storage.__qualname__ = "storage"
 Tensor.storage_type = lambda self: TypedStorage
-Tensor._is_view = lambda self: self._view is not None
-Tensor._base = property(
-    lambda self: None if self._view is None else self._view.base, doc="The tensor that this is a view of."
-)
