@@ -53,7 +53,6 @@ from nbautograd._engine.core.tensor import Tensor, _rebuild_tensor as _rebuild_t
 from nbautograd._engine.ops.creation.conversion import *
 from nbautograd._engine.ops.creation.creation import *
 from nbautograd._engine.ops.creation.from_data import *
-from nbautograd._engine.ops.creation.random import *
 from nbautograd._engine.ops.creation.ranges import *
 from nbautograd._engine.ops.elementwise.arithmetic import *
 from nbautograd._engine.ops.elementwise.comparison import *
@@ -72,7 +71,6 @@ from nbautograd._engine.ops.shape.broadcasting import *
 from nbautograd._engine.ops.shape.shape import *
 from nbautograd._engine.ops.shape.slicing import *
 from nbautograd._engine.ops.shape.transpose import *
-from nbautograd._engine.rng.generator import Generator, _rebuild_generator as _rebuild_generator, default_generator
 from nbautograd._names import lazy
 from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from nbautograd.autograd.inference import inference_mode, is_inference_mode_enabled
@@ -110,6 +108,7 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._engine.ops.creation.distributions import *
     from nbautograd._engine.ops.creation.interop import *
     from nbautograd._engine.ops.creation.legacy_tensor_types import *
+    from nbautograd._engine.ops.creation.random import *
     from nbautograd._engine.ops.elementwise.bessel import *
     from nbautograd._engine.ops.elementwise.special import *
     from nbautograd._engine.ops.elementwise.trigonometric import *
@@ -151,6 +150,7 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._engine.ops.shape.view_copies import *
     from nbautograd._engine.ops.signal.stft import *
     from nbautograd._engine.ops.signal.windows import *
+    from nbautograd._engine.rng.generator import Generator, _rebuild_generator as _rebuild_generator, default_generator
     from nbautograd._names.import_hook import standing_in
     from nbautograd.amp.autocast_mode import autocast
     from nbautograd.amp.state import *

@@ -26,6 +26,7 @@ __all__ = [
     "attributes",
     "install",
     "load",
+    "put_off",
 ]
 
 PACKAGE = __name__.partition(".")[0]
@@ -86,6 +87,7 @@ FAMILIES = {
         BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
         FloatStorage HalfStorage IntStorage LongStorage ShortStorage""",
     "_names.import_hook": "standing_in",
+    "_engine.rng.generator": "Generator _rebuild_generator default_generator",
     "_engine.ops.creation.reparameterization": "_dirichlet_grad _standard_gamma_grad",
     "_engine.ops.creation.distributions": "_sample_dirichlet _standard_gamma bernoulli binomial multinomial poisson",
     "_engine.ops.linalg.addmm": "addbmm addmm addmv addr baddbmm",
@@ -138,6 +140,9 @@ FAMILIES = {
         block_diag cartesian_prod cat column_stack combinations concat concatenate dstack hstack meshgrid
         row_stack stack unbind vstack""",
     "_engine.ops.reduction.minmax": "amax amin aminmax argmax argmin max min",
+    "_engine.ops.creation.random": """
+        get_rng_state initial_seed manual_seed normal rand rand_like randint randint_like randn randn_like
+        randperm seed set_rng_state""",
     "_compat.accelerator": "Event Stream get_device_module",
     "_compat.backends": "get_float32_matmul_precision set_float32_matmul_precision",
     "_compat.compiler": "compile",
@@ -212,6 +217,8 @@ METHODS = {
         put_ take take_along_dim""",
     "_engine.ops.shape.joining": "unbind",
     "_engine.ops.reduction.minmax": "amax amin aminmax argmax argmin max min",
+    "_engine.ops.creation.random_inplace": """
+        bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_""",
 }
 """By module, the methods that its declarations attach to Tensor."""
 
@@ -317,14 +324,19 @@ class AbsentMethod:
         raise AttributeError(message, name=self.name, obj=owner if instance is None else instance)
 
 
+def put_off(owner: type, module: str, names: str) -> None:
+    """Give the class a placeholder for each method that it does not have yet, and that a module attaches to it."""
+    for name in set(names.split()) - vars(owner).keys():
+        setattr(owner, name, _Method(owner, name, f"{PACKAGE}.{module}"))
+
+
 def attach(owner: type) -> None:
     """Give the class a placeholder for each lazy method that it does not have yet, and for PyTorch's methods it
     lacks.
     """
     for module, names in METHODS.items():
-        for name in set(names.split()) - set(vars(owner)):
-            setattr(owner, name, _Method(owner, name, f"{PACKAGE}.{module}"))
-    for name in set(ABSENT_METHODS.split()) - set(vars(owner)):
+        put_off(owner, module, names)
+    for name in set(ABSENT_METHODS.split()) - vars(owner).keys():
         setattr(owner, name, AbsentMethod(owner.__name__, name))
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from nbautograd._engine.core import grad_mode
+from nbautograd._engine.core import grad_mode, node
 from nbautograd._engine.core.grad_mode import (
     enable_grad,
     is_multithreading_enabled,
@@ -11,17 +11,17 @@ from nbautograd._engine.core.grad_mode import (
     set_multithreading_enabled,
 )
 from nbautograd._names import lazy
-from nbautograd.autograd import anomaly_mode, saved_tensors  # noqa: F401 - it gives Node its methods
+from nbautograd.autograd import anomaly_mode
 from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from nbautograd.autograd.backward import ImperativeEngine, backward, grad
 from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
 from nbautograd.autograd.inference import inference_mode
-from nbautograd.autograd.saved_tensors import SavedTensor
 from nbautograd.autograd.variable import Variable
 
 if TYPE_CHECKING:
     from nbautograd.autograd import forward_ad, function, functional, graph, profiler
     from nbautograd.autograd.function import Function
+    from nbautograd.autograd.saved_tensors import SavedTensor
 
 __all__ = [
     "Function",
@@ -49,9 +49,11 @@ __all__ = [
 ]
 
 Variable._execution_engine = ImperativeEngine()
+lazy.put_off(node.Node, "autograd.saved_tensors", "_raw_saved saved_as_tensors")
 
 LATE = {
     "Function": "function",
+    "SavedTensor": "saved_tensors",
     "forward_ad": "forward_ad",
     "function": "function",
     "functional": "functional",
