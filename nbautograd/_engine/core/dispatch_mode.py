@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
@@ -40,13 +40,13 @@ __all__ = [
 ]
 
 
-class Call(NamedTuple):
+class Call:
     """A recorded call of an operation: the declaration, the arguments and the results."""
 
-    op: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    results: Sequence[Any]
+    __slots__ = ("args", "kwargs", "op", "results")
+
+    def __init__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: Sequence[Any]) -> None:
+        self.op, self.args, self.kwargs, self.results = op, args, kwargs, results
 
 
 After = Callable[[Node, Call | None], None]

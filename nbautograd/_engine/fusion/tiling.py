@@ -9,7 +9,7 @@ and so does every rounding error.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,14 +40,16 @@ MAX_ROW_ELEMENTS = 1 << 19
 """Upper bound of a row's scratch buffer, in elements: arrays with longer rows are computed whole."""
 
 
-class Tiling(NamedTuple):
-    """Operands and how they are cut into tiles: along the first axis of ``shape``, ``step`` at a time."""
+class Tiling:
+    """Operands and how they are cut into tiles: along the first axis of ``shape``, ``step`` at a time.
 
-    shape: tuple[int, ...]
-    step: int
-    operands: list[Any]
-    is_cut: list[bool]
-    """For each operand, True if each tile has its own part of it; others are broadcast to every tile."""
+    :ivar is_cut: for each operand, True if each tile has its own part of it; others are broadcast to every tile.
+    """
+
+    __slots__ = ("is_cut", "operands", "shape", "step")
+
+    def __init__(self, shape: tuple[int, ...], step: int, operands: list[Any], is_cut: list[bool]) -> None:
+        self.shape, self.step, self.operands, self.is_cut = shape, step, operands, is_cut
 
     def at(self, tile: slice) -> list[Any]:
         """Return the operands of a tile."""
