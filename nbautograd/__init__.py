@@ -46,8 +46,13 @@ from nbautograd._engine.arrays.thread_pool import (
 )
 from nbautograd._engine.core import tracing
 from nbautograd._engine.core.defaults import *
-from nbautograd._engine.core.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from nbautograd._engine.core.return_types import _rebuild_results as _rebuild_results
+from nbautograd._engine.core.grad_mode import (
+    enable_grad,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from nbautograd._engine.core.sparse import _rebuild_sparse as _rebuild_sparse, on_first_use as _on_first_sparse_tensor
 from nbautograd._engine.core.tensor import Tensor, _rebuild_tensor as _rebuild_tensor
 from nbautograd._engine.ops.creation.conversion import *
@@ -73,7 +78,6 @@ from nbautograd._engine.ops.shape.slicing import *
 from nbautograd._engine.ops.shape.transpose import *
 from nbautograd._names import lazy
 from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from nbautograd.autograd.inference import inference_mode, is_inference_mode_enabled
 from nbautograd.errors import OutOfMemoryError
 
 if TYPE_CHECKING:  # as listed in lazy.py
@@ -105,6 +109,7 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._compat.process import *
     from nbautograd._engine.batching.transform import vmap
     from nbautograd._engine.core.printing import set_printoptions
+    from nbautograd._engine.core.return_types import _rebuild_results as _rebuild_results
     from nbautograd._engine.ops.creation.distributions import *
     from nbautograd._engine.ops.creation.interop import *
     from nbautograd._engine.ops.creation.legacy_tensor_types import *
@@ -154,6 +159,7 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._names.import_hook import standing_in
     from nbautograd.amp.autocast_mode import autocast
     from nbautograd.amp.state import *
+    from nbautograd.autograd.inference import inference_mode
     from nbautograd.nn.functional import (
         adaptive_avg_pool1d,
         adaptive_max_pool1d,

@@ -122,7 +122,7 @@ def is_pytorchs(value: Any) -> bool:
     named = [each for each in type(value).__mro__ if each.__module__.partition(".")[0] == "torch"]
     if not named:
         return False
-    from nbautograd._names.identity import is_ours  # late, as ``import torch`` stands for nbautograd or PyTorch here
+    from nbautograd._names.identity import is_ours
 
     return not all(map(is_ours, named))
 

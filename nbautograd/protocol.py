@@ -28,10 +28,12 @@ if TYPE_CHECKING:
         Leaf,
         NodeFinished,
         NodeStarted,
+        Operand,
         PassFinished,
         PassStarted,
+        ScopeEntry,
+        Trace,
     )
-    from nbautograd._engine.base.trace_records import Operand, ScopeEntry, Trace
 
 __all__ = [
     "Accumulated",
@@ -99,7 +101,7 @@ def entry(name: str, module: Any = None) -> ScopeEntry:
     >>> entry("encoder").name
     'encoder'
     """
-    from nbautograd._engine.base.trace_records import ScopeEntry  # late, as few programs open blocks
+    from nbautograd._engine.base.pass_events import ScopeEntry  # late, as few programs open blocks
 
     return ScopeEntry(name, next(_entries), None if module is None else weakref.ref(module))
 
@@ -188,6 +190,4 @@ def observe(callback: Callable[[Event], object]) -> Iterator[None]:
         observers.set(before)
 
 
-LATE = dict.fromkeys({*__all__} - {*globals()}, "._engine.base.pass_events")
-LATE.update(dict.fromkeys(("Operand", "ScopeEntry", "Trace"), "._engine.base.trace_records"))
-__getattr__, __dir__ = lazy.attributes(__name__, LATE)
+__getattr__, __dir__ = lazy.attributes(__name__, dict.fromkeys({*__all__} - {*globals()}, "._engine.base.pass_events"))

@@ -77,6 +77,7 @@ FAMILIES = {
     "_engine.ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
     "_engine.ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "_engine.core.printing": "set_printoptions",
+    "_engine.core.return_types": "_rebuild_results",
     "_engine.ops.checks": """
         _assert _assert_async _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value
         _check_with _shape_as_tensor""",
@@ -87,6 +88,7 @@ FAMILIES = {
         BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
         FloatStorage HalfStorage IntStorage LongStorage ShortStorage""",
     "_names.import_hook": "standing_in",
+    "autograd.inference": "inference_mode",
     "_engine.rng.generator": "Generator _rebuild_generator default_generator",
     "_engine.ops.creation.reparameterization": "_dirichlet_grad _standard_gamma_grad",
     "_engine.ops.creation.distributions": "_sample_dirichlet _standard_gamma bernoulli binomial multinomial poisson",
@@ -282,9 +284,8 @@ class Importer:
         """Return the spec of a module for the import system, as ``import_hook`` does; None for other packages."""
         if not fullname.startswith(f"{PACKAGE}."):
             return None
-        from nbautograd._names.import_hook import OWN
-
-        return OWN.find_spec(fullname, path, target)
+        spec: ModuleSpec | None = import_module(f"{PACKAGE}._names.import_hook").OWN.find_spec(fullname, path, target)
+        return spec
 
 
 def install() -> None:
@@ -295,6 +296,8 @@ def install() -> None:
 
 class _Method:
     """A placeholder for a method of a class until its module is loaded."""
+
+    __slots__ = ("module", "name", "owner")
 
     def __init__(self, owner: type, name: str, module: str) -> None:
         self.owner, self.name, self.module = owner, name, module
@@ -326,8 +329,10 @@ class AbsentMethod:
 
 def put_off(owner: type, module: str, names: str) -> None:
     """Give the class a placeholder for each method that it does not have yet, and that a module attaches to it."""
-    for name in set(names.split()) - vars(owner).keys():
-        setattr(owner, name, _Method(owner, name, f"{PACKAGE}.{module}"))
+    own, module = vars(owner), f"{PACKAGE}.{module}"
+    for name in names.split():
+        if name not in own:
+            setattr(owner, name, _Method(owner, name, module))
 
 
 def attach(owner: type) -> None:
@@ -336,8 +341,9 @@ def attach(owner: type) -> None:
     """
     for module, names in METHODS.items():
         put_off(owner, module, names)
-    for name in set(ABSENT_METHODS.split()) - vars(owner).keys():
-        setattr(owner, name, AbsentMethod(owner.__name__, name))
+    for name in ABSENT_METHODS.split():
+        if name not in vars(owner):
+            setattr(owner, name, AbsentMethod(owner.__name__, name))
 
 
 def load() -> None:

@@ -13,15 +13,15 @@ from nbautograd._engine.core.grad_mode import (
 from nbautograd._names import lazy
 from nbautograd.autograd import anomaly_mode
 from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from nbautograd.autograd.backward import ImperativeEngine, backward, grad
+from nbautograd.autograd.backward import backward, grad
 from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
-from nbautograd.autograd.inference import inference_mode
-from nbautograd.autograd.variable import Variable
 
 if TYPE_CHECKING:
     from nbautograd.autograd import forward_ad, function, functional, graph, profiler
     from nbautograd.autograd.function import Function
+    from nbautograd.autograd.inference import inference_mode
     from nbautograd.autograd.saved_tensors import SavedTensor
+    from nbautograd.autograd.variable import Variable
 
 __all__ = [
     "Function",
@@ -48,16 +48,18 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-Variable._execution_engine = ImperativeEngine()
 lazy.put_off(node.Node, "autograd.saved_tensors", "_raw_saved saved_as_tensors")
 
 LATE = {
     "Function": "function",
     "SavedTensor": "saved_tensors",
+    "Variable": "variable",
+    "variable": "variable",
     "forward_ad": "forward_ad",
     "function": "function",
     "functional": "functional",
     "graph": "graph",
+    "inference_mode": "inference",
     "profiler": "profiler",
     "profiler_util": "profiler_util",
 }

@@ -18,7 +18,6 @@ from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import cast
 from nbautograd.autograd import engine
 from nbautograd.autograd.hooks import as_tensor
-from nbautograd.autograd.topology import reachable
 from nbautograd.errors import AutogradError, NoGraphError, NonScalarError, ShapeError, is_pytorchs, kind_of, warn
 
 __all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad", "key_of"]
@@ -233,6 +232,8 @@ def _can_be_batched(outputs: list[Any]) -> bool:
     """Return whether one pass suffices: no Function, hook or observer would see a batched gradient."""
     if protocol.observers.get():
         return False
+    from nbautograd.autograd.topology import reachable
+
     roots = (out.node if isinstance(out, GradientEdge) else out._fn for out in outputs)
     _, order = reachable(root for root in roots if isinstance(root, Node))
     return not any(

@@ -34,9 +34,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
-from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, tensor_hooks
-from nbautograd.autograd.topology import leading_to, nodes_between, reachable
 from nbautograd.errors import AutogradError, kind_of
 
 if TYPE_CHECKING:
@@ -71,6 +69,8 @@ class GraphTask:
     def visits(self, target: Any) -> bool:
         """Return whether a node or leaf gets a gradient in this pass."""
         if not hasattr(self, "_visited"):
+            from nbautograd.autograd.topology import leading_to, reachable
+
             _, order = reachable(root for root, _ in self.roots)
             self._visited = set(order)
             if self.targets is not None:
@@ -132,7 +132,7 @@ def execute(
 
 
 def _nested() -> Any:
-    from nbautograd.autograd.reentrant import run_nested  # late, as few passes begin inside another
+    from nbautograd.autograd.reentrant import run_nested
 
     return run_nested
 
@@ -175,6 +175,8 @@ def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict
     task = enter_task(create_graph, roots, targets)
     roots, create_graph = _as_arrays(roots, create_graph)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
+        from nbautograd.autograd.topology import nodes_between  # late: import nbautograd loads little
+
         needed = nodes_between(roots, {leaf for leaf, _ in targets})
         pending = _run_fast(roots, retain_graph, create_graph, needed)
         gradients = {(leaf, 0): materialize(pending[leaf]) for leaf, _ in targets if leaf in pending}
@@ -199,6 +201,8 @@ def apply(node: Node, *gradients: Any, **keywords: Any) -> Any:
         None.
     """
     _check_arguments(gradients, keywords, node.outputs())
+    from nbautograd.autograd.function_ctx import FunctionCtx
+
     if not isinstance(node, FunctionCtx) and all(g is None for g in gradients):
         nothing = [None] * len(node.next_nodes())
         return nothing[0] if len(nothing) == 1 else tuple(nothing)

@@ -23,7 +23,6 @@ from nbautograd._engine.arrays.quiet import (
     run_quietly,
     set_quiet,
 )
-from nbautograd._engine.arrays.scatter import scattered_sums
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
 
 __all__ = [
@@ -446,6 +445,8 @@ def sum_of_rows(index: Any, rows: Any, count: int) -> Any:
     n, width = rows.shape
     if rows.__class__ is np.ndarray and _adds_rows(rows):
         places = np.where(index < 0, index + count, index)
+        from nbautograd._engine.arrays.scatter import scattered_sums
+
         return scattered_sums(places, rows, count)
     if rows.__class__ is not np.ndarray and n and width and (library := of(rows).kernels()) is not None:
         from nbautograd._engine.arrays import segmented_sum

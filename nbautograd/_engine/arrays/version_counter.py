@@ -215,7 +215,7 @@ def version_of(array: Any) -> int:
 
 def version_at(array: Any, time: int) -> int:
     """Return the number of in-place writes to the memory of ``array`` before ``time``."""
-    from bisect import bisect_right  # late, as few programs need it
+    from bisect import bisect_right
 
     history = _histories.get(id(owner(array)))
     return 0 if history is None else history.dropped + bisect_right(history.times, time)

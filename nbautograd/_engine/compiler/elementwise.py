@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import error_function, precise
+from nbautograd._engine.arrays import precise
 from nbautograd._engine.compiler.expressions import specialized
 
 __all__ = [
@@ -82,6 +82,8 @@ def elementwise(tree: ast.expr) -> Any:
         case ast.Attribute(ast.Name("precise"), name):
             return precise.FUNCTIONS.get(name)
         case ast.Attribute(ast.Name("error_function"), name):
+            from nbautograd._engine.arrays import error_function  # late: import nbautograd loads little
+
             return error_function.FUNCTIONS.get(name)
     return None
 

@@ -16,8 +16,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, caching_allocator, summation
 from nbautograd._engine.arrays.reference_count import PASSED_TWICE, getrefcount
 from nbautograd._engine.arrays.thread_pool import for_each_tile
-from nbautograd._engine.fusion import on_device
-from nbautograd._engine.fusion.kernel import ElementwiseKernel
+from nbautograd._engine.fusion.kernel import ElementwiseKernel, compute_on_device, kernels_for
 
 __all__ = [
     "MIN_TILED_SIZE",
@@ -139,9 +138,9 @@ def _in_one_tile(
 
 def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None) -> Any:
     """Return the result at once, or by a kernel of the arrays' device."""
-    library = on_device.kernels_for(values)
+    library = kernels_for(values)
     if library is not None:
-        return on_device.compute(kernel, values, library, fit)
+        return compute_on_device(kernel, values, library, fit)
     with backend.quiet():
         return kernel.eager(*values)
 
