@@ -277,11 +277,11 @@ def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
 
 
 class Importer:
-    """An importer, by its method: ``import nbautograd.x`` finds PyTorch's modules located elsewhere here."""
+    """An importer, by its method: it asks ``import_hook`` about the package's modules."""
 
     @staticmethod
     def find_spec(fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the spec of a module for the import system, as ``import_hook`` does; None for other packages."""
+        """Return the spec of a module for the import system; None for other packages."""
         if not fullname.startswith(f"{PACKAGE}."):
             return None
         spec: ModuleSpec | None = import_module(f"{PACKAGE}._names.import_hook").OWN.find_spec(fullname, path, target)

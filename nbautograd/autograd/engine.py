@@ -14,9 +14,9 @@ has happened since. Leaves are handled in ``autograd/accumulate.py``, hooks in `
 
 from __future__ import annotations
 
+from _heapq import heappop, heappush, heappushpop
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
-from heapq import heappop, heappush, heappushpop
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -38,31 +38,33 @@ __all__ = [
 ]
 
 
-class Backend(Protocol):
-    """The interface of an array library that holds tensors on one kind of device."""
+if TYPE_CHECKING:
 
-    type: str
+    class Backend(Protocol):
+        """The interface of an array library that holds tensors on one kind of device."""
 
-    def module(self, place: device) -> Any:
-        """Return the namespace that makes arrays (``empty``, ``asarray``, ...) on ``place``."""
+        type: str
 
-    def fetch(self, array: Any) -> np.ndarray[Any, Any]:
-        """Return the array's values as a NumPy array on the host."""
+        def module(self, place: device) -> Any:
+            """Return the namespace that makes arrays (``empty``, ``asarray``, ...) on ``place``."""
 
-    def place(self, array: Any) -> device:
-        """Return the device of an array."""
+        def fetch(self, array: Any) -> np.ndarray[Any, Any]:
+            """Return the array's values as a NumPy array on the host."""
 
-    def address(self, array: Any) -> int:
-        """Return the memory address of an array's first element."""
+        def place(self, array: Any) -> device:
+            """Return the device of an array."""
 
-    def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
-        """Return an array's memory from ``shift`` bytes after its first element, with strides in bytes."""
+        def address(self, array: Any) -> int:
+            """Return the memory address of an array's first element."""
 
-    def scipy(self, name: str) -> Any:
-        """Return SciPy's module ``name`` (``special``, ``linalg``, ...) for this library's arrays."""
+        def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
+            """Return an array's memory from ``shift`` bytes after its first element, with strides in bytes."""
 
-    def kernels(self) -> Any:
-        """Return the library's ``ElementwiseKernel``, ``ReductionKernel``, ``RawKernel``; None if it compiles none."""
+        def scipy(self, name: str) -> Any:
+            """Return SciPy's module ``name`` (``special``, ``linalg``, ...) for this library's arrays."""
+
+        def kernels(self) -> Any:
+            """Return the library's ``ElementwiseKernel``, ``ReductionKernel``, ``RawKernel``; None if it has none."""
 
 
 CPU = device("cpu")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from _thread import _local  # threading.local, without the module, which takes a millisecond
+from _thread import _local  # threading takes a millisecond
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 

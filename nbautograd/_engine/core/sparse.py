@@ -350,7 +350,7 @@ class SparseTensor(Tensor):
                 "moment, and this one was computed. Use .detach() or .clone() instead."
             )
         if id(self) not in memo:
-            from copy import deepcopy  # which the caller has imported
+            from copy import deepcopy
 
             copied = memo[id(self)] = wrapped(self._sparse.copy(), None if self._fn is None else LEAF)
             copied._grad = deepcopy(self._grad, memo)

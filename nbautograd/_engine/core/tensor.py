@@ -406,7 +406,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
                 "moment, and this one was computed. Use .detach() or .clone() instead."
             )
         if id(self) not in memo:
-            from copy import deepcopy  # which the caller has imported
+            from copy import deepcopy
 
             copied = memo[id(self)] = self._like_me(raw_memory.deep_copy(self._a, memo))
             if is_inference_mode_enabled():
