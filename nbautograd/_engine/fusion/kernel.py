@@ -1,6 +1,6 @@
 """The type of a kernel: an elementwise expression as a sequence of ufuncs with ``out=``.
 
-``compiler/lowering.py`` lowers expressions to kernels. Those on a CUDA device are loaded only if a device exists.
+``compiler/lowering.py`` lowers expressions to kernels.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import backend
-
-__all__ = ["SUM", "ElementwiseKernel", "compute_on_device", "is_fusable", "kernels_for", "sum_on_device"]
+__all__ = ["SUM", "ElementwiseKernel"]
 
 
 class ElementwiseKernel:
@@ -49,35 +47,3 @@ def _add(out: Any, scratch: Any, g: Any, d: Any) -> None:
 
 SUM = ElementwiseKernel(operator.add, _add, 0, ["g", "d"], 1, True)
 """The sum of two gradients."""
-
-
-def kernels_for(values: tuple[Any, ...]) -> Any:
-    """Return the library that compiles kernels for arrays such as these; None for NumPy arrays."""
-    for value in values:
-        if value.__class__ is not np.ndarray and hasattr(value, "dtype") and not isinstance(value, np.generic):
-            return backend.of(value).kernels()
-    return None
-
-
-def compute_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fit: Any = None) -> Any:
-    """Call ``cuda_kernel.compute``."""
-    from nbautograd._engine.fusion import cuda_kernel
-
-    return cuda_kernel.compute(kernel, values, library, fit)
-
-
-def is_fusable(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any) -> bool:
-    """Call ``cuda_kernel.is_fusable``."""
-    from nbautograd._engine.fusion import cuda_kernel
-
-    return cuda_kernel.is_fusable(kernel, values, library)
-
-
-def sum_on_device(function: Callable[..., Any], operands: tuple[Any, ...], axes: Any, keepdims: bool) -> Any:
-    """Sum the values of ``function`` for each element over ``axes``, by a kernel; None if that is not faster."""
-    library = kernels_for(operands)
-    if library is None:
-        return None
-    from nbautograd._engine.fusion import cuda_kernel
-
-    return cuda_kernel.sum_of(function, operands, library, axes, keepdims)

@@ -9,6 +9,7 @@ and so does every rounding error.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, caching_allocator, summation
 from nbautograd._engine.arrays.reference_count import PASSED_TWICE, getrefcount
 from nbautograd._engine.arrays.thread_pool import for_each_tile
-from nbautograd._engine.fusion.kernel import ElementwiseKernel, compute_on_device, kernels_for
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
 
 __all__ = [
     "MIN_TILED_SIZE",
@@ -24,8 +25,11 @@ __all__ = [
     "TILE_SIZE",
     "compact",
     "compute",
+    "is_fusable",
     "is_owned",
+    "kernels_for",
     "reusable",
+    "sum_on_device",
 ]
 
 MIN_TILED_SIZE = 1 << 17
@@ -140,7 +144,7 @@ def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None
     """Return the result at once, or by a kernel of the arrays' device."""
     library = kernels_for(values)
     if library is not None:
-        return compute_on_device(kernel, values, library, fit)
+        return _compute_on_device(kernel, values, library, fit)
     with backend.quiet():
         return kernel.eager(*values)
 
@@ -247,3 +251,35 @@ def reusable(g: Any, extras: Any) -> Any:
 def is_owned(g: Any) -> bool:
     """Return whether an array may be written to, judging by its memory."""
     return g.__class__ is np.ndarray and g.flags.writeable and caching_allocator.is_whole(g)
+
+
+def kernels_for(values: tuple[Any, ...]) -> Any:
+    """Return the library that compiles kernels for arrays such as these; None for NumPy arrays."""
+    for value in values:
+        if value.__class__ is not np.ndarray and hasattr(value, "dtype") and not isinstance(value, np.generic):
+            return backend.of(value).kernels()
+    return None
+
+
+def _compute_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fit: Any = None) -> Any:
+    """Call ``cuda_kernel.compute``."""
+    from nbautograd._engine.fusion import cuda_kernel
+
+    return cuda_kernel.compute(kernel, values, library, fit)
+
+
+def is_fusable(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any) -> bool:
+    """Call ``cuda_kernel.is_fusable``."""
+    from nbautograd._engine.fusion import cuda_kernel
+
+    return cuda_kernel.is_fusable(kernel, values, library)
+
+
+def sum_on_device(function: Callable[..., Any], operands: tuple[Any, ...], axes: Any, keepdims: bool) -> Any:
+    """Sum the values of ``function`` for each element over ``axes``, by a kernel; None if that is not faster."""
+    library = kernels_for(operands)
+    if library is None:
+        return None
+    from nbautograd._engine.fusion import cuda_kernel
+
+    return cuda_kernel.sum_of(function, operands, library, axes, keepdims)

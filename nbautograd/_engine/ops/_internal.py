@@ -16,7 +16,7 @@ from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.arrays.summation import ONES, broadcast_axes, pairwise_mean, pairwise_sum, upcast_half
 from nbautograd._engine.compiler.op import NATIVE, PLAIN, POINTWISE, op
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.fusion.kernel import sum_on_device
+from nbautograd._engine.fusion.tiling import sum_on_device
 
 __all__ = [
     "added",
