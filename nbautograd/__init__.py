@@ -77,7 +77,6 @@ from nbautograd._engine.ops.shape.shape import *
 from nbautograd._engine.ops.shape.slicing import *
 from nbautograd._engine.ops.shape.transpose import *
 from nbautograd._names import lazy
-from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from nbautograd.errors import OutOfMemoryError
 
 if TYPE_CHECKING:  # as listed in lazy.py
@@ -159,6 +158,7 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._names.import_hook import standing_in
     from nbautograd.amp.autocast_mode import autocast
     from nbautograd.amp.state import *
+    from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
     from nbautograd.autograd.inference import inference_mode
     from nbautograd.nn.functional import (
         adaptive_avg_pool1d,

@@ -88,6 +88,7 @@ FAMILIES = {
         BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
         FloatStorage HalfStorage IntStorage LongStorage ShortStorage""",
     "_names.import_hook": "standing_in",
+    "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "autograd.inference": "inference_mode",
     "_engine.rng.generator": "Generator _rebuild_generator default_generator",
     "_engine.ops.creation.reparameterization": "_dirichlet_grad _standard_gamma_grad",

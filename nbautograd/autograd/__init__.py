@@ -11,13 +11,12 @@ from nbautograd._engine.core.grad_mode import (
     set_multithreading_enabled,
 )
 from nbautograd._names import lazy
-from nbautograd.autograd import anomaly_mode
-from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from nbautograd.autograd.backward import backward, grad
 from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
 
 if TYPE_CHECKING:
-    from nbautograd.autograd import forward_ad, function, functional, graph, profiler
+    from nbautograd.autograd import anomaly_mode, forward_ad, function, functional, graph, profiler
+    from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
     from nbautograd.autograd.function import Function
     from nbautograd.autograd.inference import inference_mode
     from nbautograd.autograd.saved_tensors import SavedTensor
@@ -55,6 +54,8 @@ LATE = {
     "SavedTensor": "saved_tensors",
     "Variable": "variable",
     "variable": "variable",
+    "anomaly_mode": "anomaly_mode",
+    "detect_anomaly": "anomaly_mode",
     "forward_ad": "forward_ad",
     "function": "function",
     "functional": "functional",
@@ -62,5 +63,6 @@ LATE = {
     "inference_mode": "inference",
     "profiler": "profiler",
     "profiler_util": "profiler_util",
+    "set_detect_anomaly": "anomaly_mode",
 }
 __getattr__, __dir__ = lazy.attributes(__name__, LATE)

@@ -26,14 +26,14 @@ from nbautograd import protocol
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.version_counter import clock
 from nbautograd._engine.core.batched import BatchedTensor, levels
-from nbautograd._engine.core.grad_mode import grad_enabled, is_forward_ad_active
+from nbautograd._engine.core.grad_mode import anomaly, grad_enabled, is_forward_ad_active
 from nbautograd._engine.core.hooks import LeafHooks, alive
 from nbautograd._engine.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator
 from nbautograd._engine.core.sparse import stored
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
-from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
+from nbautograd.autograd import accumulate as accumulation
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, tensor_hooks
 from nbautograd.errors import AutogradError, kind_of
 
@@ -189,7 +189,7 @@ def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict
 
 def _plain() -> bool:
     """Return whether the fast loop suffices: no hooks of leaves, no anomaly detection, no observers."""
-    return not LeafHooks.alive and not anomaly.mode.on and not protocol.observers.get()
+    return not LeafHooks.alive and not anomaly.on and not protocol.observers.get()
 
 
 def apply(node: Node, *gradients: Any, **keywords: Any) -> Any:
