@@ -46,14 +46,18 @@ from nbautograd._engine.arrays.thread_pool import (
 )
 from nbautograd._engine.core import tracing
 from nbautograd._engine.core.defaults import *
-from nbautograd._engine.core.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from nbautograd._engine.core.return_types import _rebuild_results as _rebuild_results
+from nbautograd._engine.core.grad_mode import (
+    enable_grad,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from nbautograd._engine.core.sparse import _rebuild_sparse as _rebuild_sparse, on_first_use as _on_first_sparse_tensor
 from nbautograd._engine.core.tensor import Tensor, _rebuild_tensor as _rebuild_tensor
 from nbautograd._engine.ops.creation.conversion import *
 from nbautograd._engine.ops.creation.creation import *
 from nbautograd._engine.ops.creation.from_data import *
-from nbautograd._engine.ops.creation.random import *
 from nbautograd._engine.ops.creation.ranges import *
 from nbautograd._engine.ops.elementwise.arithmetic import *
 from nbautograd._engine.ops.elementwise.comparison import *
@@ -64,22 +68,15 @@ from nbautograd._engine.ops.elementwise.logic import *
 from nbautograd._engine.ops.elementwise.power import *
 from nbautograd._engine.ops.elementwise.rounding import *
 from nbautograd._engine.ops.elementwise.selection import *
-from nbautograd._engine.ops.indexing.gather import *
 from nbautograd._engine.ops.indexing.indexing import *
 from nbautograd._engine.ops.linalg.matmul import *
 from nbautograd._engine.ops.queries import *
-from nbautograd._engine.ops.reduction.minmax import *
 from nbautograd._engine.ops.reduction.reduction import *
-from nbautograd._engine.ops.shape.as_strided import *
 from nbautograd._engine.ops.shape.broadcasting import *
-from nbautograd._engine.ops.shape.joining import *
 from nbautograd._engine.ops.shape.shape import *
 from nbautograd._engine.ops.shape.slicing import *
 from nbautograd._engine.ops.shape.transpose import *
-from nbautograd._engine.rng.generator import Generator, _rebuild_generator as _rebuild_generator, default_generator
-from nbautograd._names import import_hook, lazy
-from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from nbautograd.autograd.inference import inference_mode, is_inference_mode_enabled
+from nbautograd._names import lazy
 from nbautograd.errors import OutOfMemoryError
 
 if TYPE_CHECKING:  # as listed in lazy.py
@@ -111,12 +108,15 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._compat.process import *
     from nbautograd._engine.batching.transform import vmap
     from nbautograd._engine.core.printing import set_printoptions
+    from nbautograd._engine.core.return_types import _rebuild_results as _rebuild_results
     from nbautograd._engine.ops.creation.distributions import *
     from nbautograd._engine.ops.creation.interop import *
     from nbautograd._engine.ops.creation.legacy_tensor_types import *
+    from nbautograd._engine.ops.creation.random import *
     from nbautograd._engine.ops.elementwise.bessel import *
     from nbautograd._engine.ops.elementwise.special import *
     from nbautograd._engine.ops.elementwise.trigonometric import *
+    from nbautograd._engine.ops.indexing.gather import *
     from nbautograd._engine.ops.indexing.index_add import *
     from nbautograd._engine.ops.indexing.nonzero import *
     from nbautograd._engine.ops.indexing.scatter import *
@@ -134,6 +134,7 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._engine.ops.linalg.svd import *
     from nbautograd._engine.ops.linalg.vectors import *
     from nbautograd._engine.ops.reduction.distances import *
+    from nbautograd._engine.ops.reduction.minmax import *
     from nbautograd._engine.ops.reduction.norms import *
     from nbautograd._engine.ops.reduction.products import *
     from nbautograd._engine.ops.reduction.quantiles import *
@@ -144,6 +145,8 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._engine.ops.reduction.statistics import *
     from nbautograd._engine.ops.reduction.unique import *
     from nbautograd._engine.ops.reduction.variance import *
+    from nbautograd._engine.ops.shape.as_strided import *
+    from nbautograd._engine.ops.shape.joining import *
     from nbautograd._engine.ops.shape.padding import constant_pad_nd
     from nbautograd._engine.ops.shape.rearrange import *
     from nbautograd._engine.ops.shape.split import *
@@ -151,9 +154,12 @@ if TYPE_CHECKING:  # as listed in lazy.py
     from nbautograd._engine.ops.shape.view_copies import *
     from nbautograd._engine.ops.signal.stft import *
     from nbautograd._engine.ops.signal.windows import *
+    from nbautograd._engine.rng.generator import Generator, _rebuild_generator as _rebuild_generator, default_generator
     from nbautograd._names.import_hook import standing_in
     from nbautograd.amp.autocast_mode import autocast
     from nbautograd.amp.state import *
+    from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+    from nbautograd.autograd.inference import inference_mode
     from nbautograd.nn.functional import (
         adaptive_avg_pool1d,
         adaptive_max_pool1d,
@@ -221,6 +227,6 @@ def _operations_on_sparse_tensors() -> Mapping[str, Callable[..., Any]]:
 
 _on_first_sparse_tensor(_operations_on_sparse_tensors)
 
-import_hook.install()
+lazy.install()
 lazy.attach(Tensor)
 __getattr__, __dir__ = lazy.attributes(__name__, lazy.NAMES)

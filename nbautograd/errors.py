@@ -13,8 +13,6 @@ import warnings
 from types import FrameType
 from typing import Any
 
-from nbautograd._names.identity import is_ours
-
 __all__ = [
     "AutogradError",
     "BadNumberError",
@@ -122,6 +120,10 @@ def is_pytorchs(value: Any) -> bool:
     if isinstance(value, tuple):  # named results are from torch.return_types
         return False
     named = [each for each in type(value).__mro__ if each.__module__.partition(".")[0] == "torch"]
+    if not named:
+        return False
+    from nbautograd._names.identity import is_ours
+
     return not all(map(is_ours, named))
 
 
@@ -162,7 +164,7 @@ def name_operation(error: Exception, name: str) -> None:
     message, name, named = str(error), name.lstrip("_"), getattr(error, "operation", None)
     if named is not None:
         message = message.removeprefix(f"{named}(): ")
-    elif not name or _NAMED.match(message) or re.search(rf"^\W?{re.escape(name)}\b|\b{re.escape(name)}\(\)", message):
+    elif not name or re.search(rf"^{_NAMED}|^\W?{re.escape(name)}\b|\b{re.escape(name)}\(\)", message):
         return
     error.operation = name  # type: ignore[attr-defined]
     error.args = (f"{name}(): {message}",)
@@ -170,7 +172,7 @@ def name_operation(error: Exception, name: str) -> None:
 
 INPUT_ERRORS = (RuntimeError, IndexError, ShapeError, DtypeError)
 """The exact types of errors about inputs that an operation does not support."""
-_NAMED = re.compile(r"[a-z_\d.]+(\(\)|\(\):|:) ")
+_NAMED = r"[a-z_\d.]+(\(\)|\(\):|:) "
 """The pattern of a message that begins with an operation's name: ``gather(): ...``, ``linalg.inv: ...``."""
 
 

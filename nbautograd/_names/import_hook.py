@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
 from types import ModuleType
 from typing import Any, ClassVar, cast
 
 from nbautograd._names import identity, namespaces
 
-__all__ = ["install", "standing_in"]
+__all__ = ["OWN", "standing_in"]
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -38,7 +37,7 @@ class _Finder:
         there = namespaces.exists(below)
         if there and not namespaces.is_public(below):
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        return spec_from_loader(fullname, cast(Any, self)) if there or namespaces.is_public(below) else None
+        return ModuleSpec(fullname, cast(Any, self)) if there or namespaces.is_public(below) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the package's own module, not a new one."""
@@ -66,13 +65,8 @@ class _Finder:
                 self.make_known(child, child_module)
 
 
-_own = _Finder(PACKAGE)
-
-
-def install() -> None:
-    """Make ``import nbautograd.x`` find PyTorch's modules located elsewhere here; used after Python's own finders."""
-    if _own not in sys.meta_path:
-        sys.meta_path.append(_own)
+OWN = _Finder(PACKAGE)
+"""The importer of ``import nbautograd.x``, which ``lazy.Importer`` asks."""
 
 
 class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement

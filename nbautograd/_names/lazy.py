@@ -8,13 +8,11 @@ outside a late module may name one of its operations.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
-
-from nbautograd._names import absent, namespaces
-from nbautograd._names.table import TABLE
 
 __all__ = [
     "ABSENT_METHODS",
@@ -23,14 +21,20 @@ __all__ = [
     "NAMES",
     "NAMESPACES",
     "AbsentMethod",
+    "Importer",
     "attach",
     "attributes",
+    "install",
     "load",
+    "put_off",
 ]
 
 PACKAGE = __name__.partition(".")[0]
-NAMESPACES = tuple(path for path, row in TABLE.items() if row.is_attribute)
-"""Modules that are attributes of the package."""
+NAMESPACES = """
+    __future__ accelerator amp backends compiler cpu cuda distributed distributions fft func futures hub jit library
+    linalg masked multiprocessing nn ops optim overrides profiler random serialization signal sparse special storage
+    testing torch_version types utils version""".split()  # noqa: SIM905
+"""Modules that are loaded on access as attributes of the package; others are loaded when they are imported."""
 
 FAMILIES = {
     "amp.autocast_mode": "autocast",
@@ -73,6 +77,7 @@ FAMILIES = {
     "_engine.ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
     "_engine.ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "_engine.core.printing": "set_printoptions",
+    "_engine.core.return_types": "_rebuild_results",
     "_engine.ops.checks": """
         _assert _assert_async _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value
         _check_with _shape_as_tensor""",
@@ -83,6 +88,9 @@ FAMILIES = {
         BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
         FloatStorage HalfStorage IntStorage LongStorage ShortStorage""",
     "_names.import_hook": "standing_in",
+    "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "autograd.inference": "inference_mode",
+    "_engine.rng.generator": "Generator _rebuild_generator default_generator",
     "_engine.ops.creation.reparameterization": "_dirichlet_grad _standard_gamma_grad",
     "_engine.ops.creation.distributions": "_sample_dirichlet _standard_gamma bernoulli binomial multinomial poisson",
     "_engine.ops.linalg.addmm": "addbmm addmm addmv addr baddbmm",
@@ -127,6 +135,17 @@ FAMILIES = {
     "_engine.ops.creation.legacy_tensor_types": """
         BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor
         FloatTensor HalfTensor IntTensor LongTensor ShortTensor""",
+    "_engine.ops.shape.as_strided": "TypedStorage UntypedStorage as_strided as_strided_ resize_as_",
+    "_engine.ops.indexing.gather": """
+        gather index_select masked_fill masked_scatter masked_select nonzero put take take_along_dim
+        unravel_index""",
+    "_engine.ops.shape.joining": """
+        block_diag cartesian_prod cat column_stack combinations concat concatenate dstack hstack meshgrid
+        row_stack stack unbind vstack""",
+    "_engine.ops.reduction.minmax": "amax amin aminmax argmax argmin max min",
+    "_engine.ops.creation.random": """
+        get_rng_state initial_seed manual_seed normal rand rand_like randint randint_like randn randn_like
+        randperm seed set_rng_state""",
     "_compat.accelerator": "Event Stream get_device_module",
     "_compat.backends": "get_float32_matmul_precision set_float32_matmul_precision",
     "_compat.compiler": "compile",
@@ -193,6 +212,16 @@ METHODS = {
         cosh cosh_ deg2rad deg2rad_ rad2deg rad2deg_ sin sin_ sinc sinc_ sinh sinh_ tan tan_ tanh tanh_""",
     "_engine.ops.shape.view_copies": "narrow_copy",
     "_engine.ops.creation.legacy_tensor_types": "_construct new type",
+    "_engine.ops.shape.as_strided": """
+        as_strided as_strided_ is_set_to resize_ resize_as_ set_ squeeze_ storage storage_offset storage_type
+        swapaxes_ swapdims_ t_ transpose_ unsqueeze_ untyped_storage""",
+    "_engine.ops.indexing.gather": """
+        gather index_select masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select nonzero put
+        put_ take take_along_dim""",
+    "_engine.ops.shape.joining": "unbind",
+    "_engine.ops.reduction.minmax": "amax amin aminmax argmax argmin max min",
+    "_engine.ops.creation.random_inplace": """
+        bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_""",
 }
 """By module, the methods that its declarations attach to Tensor."""
 
@@ -220,12 +249,16 @@ def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
     def get(name: str) -> Any:
         if name == "__all__":  # ``from package import *`` is for everything
             return [each for each in list_all() if not each.startswith("_")]
+        module = names.get(name, name)
+        if module != name:
+            value = scope[name] = getattr(import_module(f".{module}", package), name)
+            return value
+        if name == "__path__":  # which ``from package.module import`` asks for each time
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
+        from nbautograd._names import absent, namespaces  # late: import nbautograd loads little
+
         if name in names:
-            if names[name] == name:
-                value = namespaces.module(below + name)
-            else:
-                value = getattr(import_module(f".{names[name]}", package), name)
-            scope[name] = value
+            value = scope[name] = namespaces.module(below + name)
             return value
         if namespaces.is_public(below + name):
             return namespaces.module(below + name)
@@ -236,14 +269,36 @@ def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
 
     def is_listed(name: str, value: Any) -> bool:
         if isinstance(value, ModuleType):
+            from nbautograd._names import namespaces
+
             return namespaces.is_public(below + name)
         return name not in ("TYPE_CHECKING", "annotations")
 
     return get, list_all
 
 
+class Importer:
+    """An importer, by its method: it asks ``import_hook`` about the package's modules."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return the spec of a module for the import system; None for other packages."""
+        if not fullname.startswith(f"{PACKAGE}."):
+            return None
+        spec: ModuleSpec | None = import_module(f"{PACKAGE}._names.import_hook").OWN.find_spec(fullname, path, target)
+        return spec
+
+
+def install() -> None:
+    """Make ``import nbautograd.x`` find PyTorch's modules located elsewhere here; used after Python's own finders."""
+    if Importer not in sys.meta_path:
+        sys.meta_path.append(Importer)
+
+
 class _Method:
     """A placeholder for a method of a class until its module is loaded."""
+
+    __slots__ = ("module", "name", "owner")
 
     def __init__(self, owner: type, name: str, module: str) -> None:
         self.owner, self.name, self.module = owner, name, module
@@ -266,9 +321,19 @@ class AbsentMethod:
         self.owner, self.name = owner, name
 
     def __get__(self, instance: Any, owner: type) -> Any:
+        from nbautograd._names import absent
+
         subject = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
         message = f"{subject} has no attribute {self.name!r}: {absent.reason(self.owner, self.name)}"
         raise AttributeError(message, name=self.name, obj=owner if instance is None else instance)
+
+
+def put_off(owner: type, module: str, names: str) -> None:
+    """Give the class a placeholder for each method that it does not have yet, and that a module attaches to it."""
+    own, module = vars(owner), f"{PACKAGE}.{module}"
+    for name in names.split():
+        if name not in own:
+            setattr(owner, name, _Method(owner, name, module))
 
 
 def attach(owner: type) -> None:
@@ -276,10 +341,10 @@ def attach(owner: type) -> None:
     lacks.
     """
     for module, names in METHODS.items():
-        for name in set(names.split()) - set(vars(owner)):
-            setattr(owner, name, _Method(owner, name, f"{PACKAGE}.{module}"))
-    for name in set(ABSENT_METHODS.split()) - set(vars(owner)):
-        setattr(owner, name, AbsentMethod(owner.__name__, name))
+        put_off(owner, module, names)
+    for name in ABSENT_METHODS.split():
+        if name not in vars(owner):
+            setattr(owner, name, AbsentMethod(owner.__name__, name))
 
 
 def load() -> None:
@@ -290,6 +355,8 @@ def load() -> None:
     >>> OPS["convolution"].symbol
     '∗'
     """
+    from nbautograd._names import namespaces
+
     for module in dict.fromkeys([*FAMILIES, *METHODS]):  # always in the same order
         import_module(f"{PACKAGE}.{module}")
     for path in NAMESPACES:

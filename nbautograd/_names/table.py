@@ -20,8 +20,6 @@ class Row(NamedTuple):
     """The module of this package with its code, if its path differs."""
     is_hidden: bool = False
     """True if the package around it has a function of its name."""
-    is_attribute: bool = False
-    """True if it is loaded on access as an attribute of the package; others are loaded when they are imported."""
     is_listed: bool = True
     """True if ``dir`` shows it; otherwise only an import finds it."""
     refuses: str = ""
@@ -44,7 +42,7 @@ NO_ACCELERATOR = """
 TABLE: dict[str, Row] = {
     "_C": Row(lies_in="_compat.native"),
     "__config__": Row(lies_in="_compat.build_settings"),
-    "__future__": Row(lies_in="_compat.future", is_attribute=True),
+    "__future__": Row(lies_in="_compat.future"),
     "_dynamo": Row(lies_in="_compat.dynamo", refuses=NO_COMPILER),
     "_dynamo.config": Row(),
     "_inductor": Row(lies_in="_compat.inductor", refuses=NO_COMPILER),
@@ -57,12 +55,12 @@ TABLE: dict[str, Row] = {
     "_tensor": Row("Tensor"),
     "_tensor_str": Row("set_printoptions"),
     "_vmap_internals": Row(lies_in="_compat.vmap_internals"),
-    "accelerator": Row(lies_in="_compat.accelerator", is_attribute=True),
+    "accelerator": Row(lies_in="_compat.accelerator"),
     "accelerator.memory": Row(
         "empty_cache get_memory_info max_memory_allocated max_memory_reserved memory_allocated "
         "memory_reserved reset_peak_memory_stats"
     ),
-    "amp": Row(is_attribute=True),
+    "amp": Row(),
     "amp.autocast_mode": Row(),
     "amp.grad_scaler": Row(),
     "ao": Row(refuses=NO_QUANTIZATION, is_listed=False),
@@ -77,7 +75,7 @@ TABLE: dict[str, Row] = {
     "autograd.profiler": Row(),
     "autograd.profiler_util": Row(),
     "autograd.variable": Row(),
-    "backends": Row(lies_in="_compat.backends", is_attribute=True),
+    "backends": Row(lies_in="_compat.backends"),
     "backends.cpu": Row(),
     "backends.cuda": Row(),
     "backends.cudnn": Row(),
@@ -93,14 +91,14 @@ TABLE: dict[str, Row] = {
     "backends.opt_einsum": Row(),
     "backends.quantized": Row(),
     "backends.xnnpack": Row(),
-    "compiler": Row(lies_in="_compat.compiler", is_attribute=True, refuses=NO_COMPILER),
+    "compiler": Row(lies_in="_compat.compiler", refuses=NO_COMPILER),
     "compiler.config": Row(),
     "contrib": Row(refuses="it is code that PyTorch keeps for others", is_listed=False),
-    "cpu": Row(is_attribute=True),
+    "cpu": Row(),
     "cpu.amp": Row(),
     "cpu.amp.autocast_mode": Row("autocast"),
     "cpu.amp.grad_scaler": Row("GradScaler"),
-    "cuda": Row(is_attribute=True),
+    "cuda": Row(),
     "cuda.amp": Row(),
     "cuda.amp.autocast_mode": Row("autocast custom_bwd custom_fwd"),
     "cuda.amp.common": Row("amp_definitely_not_available"),
@@ -113,14 +111,13 @@ TABLE: dict[str, Row] = {
     "cuda.streams": Row("Event Stream"),
     "distributed": Row(
         lies_in="_compat.distributed",
-        is_attribute=True,
         refuses=ONE_PROCESS,
         answers=(
             "is_backend_available=False is_gloo_available=False is_mpi_available=False is_nccl_available=False "
             "is_torchelastic_launched=False is_ucc_available=False is_xccl_available=False"
         ),
     ),
-    "distributions": Row(is_attribute=True),
+    "distributions": Row(),
     "distributions.bernoulli": Row("Bernoulli"),
     "distributions.beta": Row("Beta"),
     "distributions.binomial": Row("Binomial"),
@@ -169,29 +166,28 @@ TABLE: dict[str, Row] = {
     "distributions.weibull": Row("Weibull"),
     "distributions.wishart": Row("Wishart"),
     "export": Row(refuses=NO_COMPILER),
-    "fft": Row(is_attribute=True),
-    "func": Row(is_attribute=True),
+    "fft": Row(),
+    "func": Row(),
     "functional": Row(
         "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist "
         "chain_matmul einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique "
         "unique_consecutive unravel_index"
     ),
-    "futures": Row(lies_in="_compat.futures", is_attribute=True),
+    "futures": Row(lies_in="_compat.futures"),
     "fx": Row(
         lies_in="_compat.fx",
         refuses=(
             "functions run as they are written, and no graph is made of their code; nbautograd.viz draws what ran"
         ),
     ),
-    "hub": Row(lies_in="_compat.hub", is_attribute=True),
+    "hub": Row(lies_in="_compat.hub"),
     "jit": Row(
         lies_in="_compat.jit",
-        is_attribute=True,
         refuses="functions run as they are written, unless torch.jit.trace records them",
     ),
-    "library": Row(is_attribute=True),
-    "linalg": Row(is_attribute=True),
-    "masked": Row(is_attribute=True),
+    "library": Row(),
+    "linalg": Row(),
+    "masked": Row(),
     "masked.maskedtensor": Row(),
     "masked.maskedtensor.core": Row("MaskedTensor is_masked_tensor"),
     "masked.maskedtensor.creation": Row("as_masked_tensor masked_tensor"),
@@ -203,7 +199,6 @@ TABLE: dict[str, Row] = {
     "mtia": Row(refuses=NO_DEVICE, answers=NO_ACCELERATOR, is_listed=False),
     "multiprocessing": Row(
         lies_in="_compat.multiprocessing",
-        is_attribute=True,
         refuses="Python's own multiprocessing is behind it, and tensors are pickled",
     ),
     "multiprocessing.pool": Row("Pool"),
@@ -217,7 +212,7 @@ TABLE: dict[str, Row] = {
             "tensors are rectangular; torch.nn.utils.rnn.pad_sequence and a mask do for sequences of several lengths"
         )
     ),
-    "nn": Row(is_attribute=True),
+    "nn": Row(),
     "nn.attention": Row(),
     "nn.common_types": Row(),
     "nn.functional": Row(),
@@ -285,8 +280,8 @@ TABLE: dict[str, Row] = {
         answers="is_in_onnx_export=False",
         is_listed=False,
     ),
-    "ops": Row(lies_in="_compat.ops", is_attribute=True),
-    "optim": Row(is_attribute=True),
+    "ops": Row(lies_in="_compat.ops"),
+    "optim": Row(),
     "optim._adafactor": Row("Adafactor"),
     "optim._muon": Row("Muon"),
     "optim.adadelta": Row("Adadelta"),
@@ -305,25 +300,25 @@ TABLE: dict[str, Row] = {
     "optim.sgd": Row("SGD"),
     "optim.sparse_adam": Row(),
     "optim.swa_utils": Row(),
-    "overrides": Row(is_attribute=True),
+    "overrides": Row(),
     "package": Row(refuses="it packs Python code into archives; torch.save stores a state_dict", is_listed=False),
-    "profiler": Row(is_attribute=True),
+    "profiler": Row(),
     "profiler.profiler": Row("ProfilerAction profile schedule supported_activities tensorboard_trace_handler"),
     "quantization": Row(refuses=NO_QUANTIZATION, is_listed=False),
     "quasirandom": Row(refuses="scipy.stats.qmc.Sobol has the same sequence", is_listed=False),
-    "random": Row("thread_safe_generator", is_attribute=True),
+    "random": Row("thread_safe_generator"),
     "return_types": Row(lies_in="_engine.core.return_types"),
-    "serialization": Row(is_attribute=True),
-    "signal": Row(is_attribute=True),
+    "serialization": Row(),
+    "signal": Row(),
     "signal.windows": Row(),
     "signal.windows.windows": Row(WINDOWS),
-    "sparse": Row(is_attribute=True),
-    "special": Row(is_attribute=True),
-    "storage": Row("TypedStorage UntypedStorage", is_attribute=True),
-    "testing": Row(is_attribute=True),
-    "torch_version": Row(is_attribute=True),
-    "types": Row(lies_in="_compat.types", is_attribute=True),
-    "utils": Row(is_attribute=True),
+    "sparse": Row(),
+    "special": Row(),
+    "storage": Row("TypedStorage UntypedStorage"),
+    "testing": Row(),
+    "torch_version": Row(),
+    "types": Row(lies_in="_compat.types"),
+    "utils": Row(),
     "utils._contextlib": Row(),
     "utils._foreach_utils": Row(),
     "utils._pytree": Row(),
@@ -354,7 +349,7 @@ TABLE: dict[str, Row] = {
     "utils.model_zoo": Row(),
     "utils.tensorboard": Row(),
     "utils.weak": Row(),
-    "version": Row(is_attribute=True),
+    "version": Row(),
     "xpu": Row(refuses=NO_DEVICE, answers=NO_ACCELERATOR, is_listed=False),
 }
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from nbautograd._engine.core import grad_mode
+from nbautograd._engine.core import grad_mode, node
 from nbautograd._engine.core.grad_mode import (
     enable_grad,
     is_multithreading_enabled,
@@ -11,17 +11,16 @@ from nbautograd._engine.core.grad_mode import (
     set_multithreading_enabled,
 )
 from nbautograd._names import lazy
-from nbautograd.autograd import anomaly_mode, saved_tensors  # noqa: F401 - it gives Node its methods
-from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from nbautograd.autograd.backward import ImperativeEngine, backward, grad
+from nbautograd.autograd.backward import backward, grad
 from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
-from nbautograd.autograd.inference import inference_mode
-from nbautograd.autograd.saved_tensors import SavedTensor
-from nbautograd.autograd.variable import Variable
 
 if TYPE_CHECKING:
-    from nbautograd.autograd import forward_ad, function, functional, graph, profiler
+    from nbautograd.autograd import anomaly_mode, forward_ad, function, functional, graph, profiler
+    from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
     from nbautograd.autograd.function import Function
+    from nbautograd.autograd.inference import inference_mode
+    from nbautograd.autograd.saved_tensors import SavedTensor
+    from nbautograd.autograd.variable import Variable
 
 __all__ = [
     "Function",
@@ -48,15 +47,22 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-Variable._execution_engine = ImperativeEngine()
+lazy.put_off(node.Node, "autograd.saved_tensors", "_raw_saved saved_as_tensors")
 
 LATE = {
     "Function": "function",
+    "SavedTensor": "saved_tensors",
+    "Variable": "variable",
+    "variable": "variable",
+    "anomaly_mode": "anomaly_mode",
+    "detect_anomaly": "anomaly_mode",
     "forward_ad": "forward_ad",
     "function": "function",
     "functional": "functional",
     "graph": "graph",
+    "inference_mode": "inference",
     "profiler": "profiler",
     "profiler_util": "profiler_util",
+    "set_detect_anomaly": "anomaly_mode",
 }
 __getattr__, __dir__ = lazy.attributes(__name__, LATE)

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.core import dispatch_mode
-from nbautograd._engine.core.grad_mode import boolean
+from nbautograd._engine.core.grad_mode import anomaly as mode, boolean
 from nbautograd._engine.core.node import Node
 from nbautograd._engine.core.sparse import stored
 from nbautograd.errors import warn
@@ -25,17 +25,6 @@ HINT = (
 )
 
 
-class _AnomalyMode:
-    """The state of anomaly detection, shared by all threads as in PyTorch."""
-
-    __slots__ = ("check_forward", "check_nan", "inf", "on", "wanted")
-
-    def __init__(self) -> None:
-        self.on = self.check_nan = self.check_forward = self.inf = False
-        self.wanted = True  # the last argument check_nan, even if the mode is off
-
-
-mode = _AnomalyMode()
 _running: ContextVar[Node | None] = ContextVar("running_node", default=None)
 
 

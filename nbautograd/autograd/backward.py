@@ -16,10 +16,8 @@ from nbautograd._engine.core.node import LEAF, AccumulateGrad, Node, OutputEdge,
 from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import cast
-from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.autograd import engine
 from nbautograd.autograd.hooks import as_tensor
-from nbautograd.autograd.topology import reachable
 from nbautograd.errors import AutogradError, NoGraphError, NonScalarError, ShapeError, is_pytorchs, kind_of, warn
 
 __all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad", "key_of"]
@@ -224,6 +222,8 @@ def _capture_batch(
         column = [None if row.get(key) is None else as_tensor(row[key]) for row in rows]
         some = next((g for g in column if g is not None), None)
         if some is not None:
+            from nbautograd._engine.ops.shape.joining import stack
+
             gradients[key] = stack([some.new_zeros(some.shape) if g is None else g for g in column])
     return gradients
 
@@ -232,6 +232,8 @@ def _can_be_batched(outputs: list[Any]) -> bool:
     """Return whether one pass suffices: no Function, hook or observer would see a batched gradient."""
     if protocol.observers.get():
         return False
+    from nbautograd.autograd.topology import reachable
+
     roots = (out.node if isinstance(out, GradientEdge) else out._fn for out in outputs)
     _, order = reachable(root for root in roots if isinstance(root, Node))
     return not any(

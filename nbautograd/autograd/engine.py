@@ -14,9 +14,9 @@ has happened since. Leaves are handled in ``autograd/accumulate.py``, hooks in `
 
 from __future__ import annotations
 
+from _heapq import heappop, heappush, heappushpop
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
-from heapq import heappop, heappush, heappushpop
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -26,18 +26,15 @@ from nbautograd import protocol
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.version_counter import clock
 from nbautograd._engine.core.batched import BatchedTensor, levels
-from nbautograd._engine.core.grad_mode import grad_enabled, is_forward_ad_active
+from nbautograd._engine.core.grad_mode import anomaly, grad_enabled, is_forward_ad_active
 from nbautograd._engine.core.hooks import LeafHooks, alive
 from nbautograd._engine.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator
 from nbautograd._engine.core.sparse import stored
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
-from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
-from nbautograd.autograd.function_ctx import FunctionCtx
+from nbautograd.autograd import accumulate as accumulation
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, tensor_hooks
-from nbautograd.autograd.reentrant import run_nested
-from nbautograd.autograd.topology import leading_to, nodes_between, reachable
 from nbautograd.errors import AutogradError, kind_of
 
 if TYPE_CHECKING:
@@ -72,6 +69,8 @@ class GraphTask:
     def visits(self, target: Any) -> bool:
         """Return whether a node or leaf gets a gradient in this pass."""
         if not hasattr(self, "_visited"):
+            from nbautograd.autograd.topology import leading_to, reachable
+
             _, order = reachable(root for root, _ in self.roots)
             self._visited = set(order)
             if self.targets is not None:
@@ -128,8 +127,14 @@ def execute(
     :param create_graph: record the pass itself; gradients are then tensors.
     :param accumulate_into: accumulate only into these: by node and output, the tensor; None for all leaves.
     """
-    run = copy_context().run if _current.get() is None else run_nested
+    run = copy_context().run if _current.get() is None else _nested()
     run(_execute, roots, retain_graph, create_graph, accumulate_into)
+
+
+def _nested() -> Any:
+    from nbautograd.autograd.reentrant import run_nested
+
+    return run_nested
 
 
 def _execute(roots: Roots, retain_graph: bool, create_graph: bool, accumulate_into: dict[Key, Any] | None) -> None:
@@ -161,7 +166,7 @@ def _as_arrays(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
 
 def capture(roots: Roots, retain_graph: bool, create_graph: bool, keys: list[Key]) -> dict[Key, Any]:
     """Run backward and return the gradients at ``keys``, without accumulation."""
-    run: Any = copy_context().run if _current.get() is None else run_nested
+    run: Any = copy_context().run if _current.get() is None else _nested()
     gradients: dict[Key, Any] = run(_capture, roots, retain_graph, create_graph, dict.fromkeys(keys))
     return gradients
 
@@ -170,6 +175,8 @@ def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict
     task = enter_task(create_graph, roots, targets)
     roots, create_graph = _as_arrays(roots, create_graph)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
+        from nbautograd.autograd.topology import nodes_between  # late: import nbautograd loads little
+
         needed = nodes_between(roots, {leaf for leaf, _ in targets})
         pending = _run_fast(roots, retain_graph, create_graph, needed)
         gradients = {(leaf, 0): materialize(pending[leaf]) for leaf, _ in targets if leaf in pending}
@@ -182,7 +189,7 @@ def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict
 
 def _plain() -> bool:
     """Return whether the fast loop suffices: no hooks of leaves, no anomaly detection, no observers."""
-    return not LeafHooks.alive and not anomaly.mode.on and not protocol.observers.get()
+    return not LeafHooks.alive and not anomaly.on and not protocol.observers.get()
 
 
 def apply(node: Node, *gradients: Any, **keywords: Any) -> Any:
@@ -194,6 +201,8 @@ def apply(node: Node, *gradients: Any, **keywords: Any) -> Any:
         None.
     """
     _check_arguments(gradients, keywords, node.outputs())
+    from nbautograd.autograd.function_ctx import FunctionCtx
+
     if not isinstance(node, FunctionCtx) and all(g is None for g in gradients):
         nothing = [None] * len(node.next_nodes())
         return nothing[0] if len(nothing) == 1 else tuple(nothing)

@@ -8,7 +8,7 @@ overhead.
 from __future__ import annotations
 
 import functools
-import threading
+from _thread import RLock
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -285,7 +285,7 @@ def _store_packed(node: Node, slot: str, packed: Any) -> None:
     """Replace the value of a slot by a ``Packed``, or a list of them."""
     extras = node.get_extras()
     if extras.packed is None:
-        extras.packed, extras.lock = {}, extras.lock or threading.RLock()
+        extras.packed, extras.lock = {}, extras.lock or RLock()
     extras.packed[slot] = packed
     setattr(node, slot, None)
     if "_packed_of" not in type(node).__dict__:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd.autograd.backward import ImperativeEngine
 from nbautograd.errors import kind_of, warn
 
 __all__ = ["Variable"]
@@ -30,7 +31,7 @@ class Variable(metaclass=_VariableType):
     True
     """
 
-    _execution_engine: ClassVar[Any]  # attached by the package
+    _execution_engine: ClassVar[Any] = ImperativeEngine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         """Return the leaf, which is a tensor."""

@@ -118,7 +118,7 @@ def test_nothing_is_imported_that_depends_on_what_was_imported_before() -> None:
 def test_a_reload_changes_nothing(first: str) -> None:
     code = f"""
 import importlib, sys
-import nbautograd
+import nbautograd, nbautograd.autograd.inference
 importlib.reload(sys.modules["nbautograd.{first}"]) if "{first}" != "tensor" else importlib.reload(nbautograd)
 from nbautograd import device, tensor
 with nbautograd.autograd.inference_mode():

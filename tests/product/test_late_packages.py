@@ -59,7 +59,7 @@ print(len(files), sum(map(os.path.getsize, files)))
 
 @pytest.mark.parametrize(
     ("code", "files", "kilobytes"),
-    [("", 135, 1162), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 230, 2004)],
+    [("", 103, 912), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 205, 1808)],
     ids=["import nbautograd", "and the magics"],
 )
 def test_little_is_loaded_at_first(code: str, files: int, kilobytes: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from nbautograd._engine.arrays.quiet import (
     run_quietly,
     set_quiet,
 )
-from nbautograd._engine.arrays.scatter import scattered_sums
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
 
 __all__ = [
@@ -39,31 +38,33 @@ __all__ = [
 ]
 
 
-class Backend(Protocol):
-    """The interface of an array library that holds tensors on one kind of device."""
+if TYPE_CHECKING:
 
-    type: str
+    class Backend(Protocol):
+        """The interface of an array library that holds tensors on one kind of device."""
 
-    def module(self, place: device) -> Any:
-        """Return the namespace that makes arrays (``empty``, ``asarray``, ...) on ``place``."""
+        type: str
 
-    def fetch(self, array: Any) -> np.ndarray[Any, Any]:
-        """Return the array's values as a NumPy array on the host."""
+        def module(self, place: device) -> Any:
+            """Return the namespace that makes arrays (``empty``, ``asarray``, ...) on ``place``."""
 
-    def place(self, array: Any) -> device:
-        """Return the device of an array."""
+        def fetch(self, array: Any) -> np.ndarray[Any, Any]:
+            """Return the array's values as a NumPy array on the host."""
 
-    def address(self, array: Any) -> int:
-        """Return the memory address of an array's first element."""
+        def place(self, array: Any) -> device:
+            """Return the device of an array."""
 
-    def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
-        """Return an array's memory from ``shift`` bytes after its first element, with strides in bytes."""
+        def address(self, array: Any) -> int:
+            """Return the memory address of an array's first element."""
 
-    def scipy(self, name: str) -> Any:
-        """Return SciPy's module ``name`` (``special``, ``linalg``, ...) for this library's arrays."""
+        def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
+            """Return an array's memory from ``shift`` bytes after its first element, with strides in bytes."""
 
-    def kernels(self) -> Any:
-        """Return the library's ``ElementwiseKernel``, ``ReductionKernel``, ``RawKernel``; None if it compiles none."""
+        def scipy(self, name: str) -> Any:
+            """Return SciPy's module ``name`` (``special``, ``linalg``, ...) for this library's arrays."""
+
+        def kernels(self) -> Any:
+            """Return the library's ``ElementwiseKernel``, ``ReductionKernel``, ``RawKernel``; None if it has none."""
 
 
 CPU = device("cpu")
@@ -446,6 +447,8 @@ def sum_of_rows(index: Any, rows: Any, count: int) -> Any:
     n, width = rows.shape
     if rows.__class__ is np.ndarray and _adds_rows(rows):
         places = np.where(index < 0, index + count, index)
+        from nbautograd._engine.arrays.scatter import scattered_sums
+
         return scattered_sums(places, rows, count)
     if rows.__class__ is not np.ndarray and n and width and (library := of(rows).kernels()) is not None:
         from nbautograd._engine.arrays import segmented_sum

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import threading
+from _thread import _local  # threading takes a millisecond
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["device"]
 
-_PATTERN = re.compile(r"([a-z_]+)(?::(0|[1-9]\d*))?\Z")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz_"
 
 TYPES = {"cpu", "cuda", "meta"}
 """The device types that can hold tensors; a backend that registers itself adds its own."""
@@ -59,24 +58,25 @@ class device:  # noqa: N801 - PyTorch's name
             raise TypeError(
                 f"device(): argument 'type' must be str, int or torch.device, not {type.__class__.__name__}"
             )
-        match = _PATTERN.match(text)
-        if match is None:
+        name, colon, number = text.partition(":")
+        numbered = number == "0" or number.isdecimal() and number[0] in "123456789"
+        if not name or name.strip(_LETTERS) or colon and not numbered:
             raise RuntimeError(f"Invalid device string: {text!r}; expected one like 'cpu', 'cuda' or 'cuda:0'")
-        if match[1] not in TYPES and match[1] not in FOREIGN:
+        if name not in TYPES and name not in FOREIGN:
             raise RuntimeError(
                 f"Expected one of {', '.join(sorted(TYPES | FOREIGN))} device type at start of device string, "
-                f"got {match[1]!r} (tensors can be on cpu and cuda)"
+                f"got {name!r} (tensors can be on cpu and cuda)"
             )
-        if match[2] is not None:
+        if colon:
             if index is not None:
                 raise RuntimeError(f"type (string) must not include an index because index was passed: {text!r}")
-            index = int(match[2])
+            index = int(number)
         if index is not None:
             if not isinstance(index, int) or isinstance(index, bool):
                 raise TypeError(f"device(): argument 'index' must be int, not {index.__class__.__name__}")
             if index < 0:
                 raise RuntimeError(f"Device index must not be negative, got {index}")
-        object.__setattr__(self, "type", match[1])
+        object.__setattr__(self, "type", name)
         object.__setattr__(self, "index", index)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -116,7 +116,7 @@ def ask_current(function: Callable[[], int]) -> None:
     _current = function
 
 
-class _Default(threading.local):
+class _Default(_local):
     """The default device of each thread, and those that ``with`` statements restore."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ first array that is large enough, and none when the process forks.
 from __future__ import annotations
 
 import os
-import threading
+from _thread import RLock, _local
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ def _available() -> int:
     return min(int(asked), cores) if asked.isdecimal() and int(asked) else cores
 
 
-class _Threads(threading.local):
+class _Threads(_local):
     """The process's thread pool and its settings; ``inside`` is per thread: True for a worker of the pool."""
 
     count = _available()
@@ -51,7 +51,7 @@ def _stop() -> None:
         executor.shutdown()
 
 
-process_lock = threading.RLock()
+process_lock = RLock()
 """Held while a thread changes what all threads see; a fork waits for it, so that a child finds no half of a change."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_stop, after_in_child=lambda: setattr(_Threads, "executor", None))

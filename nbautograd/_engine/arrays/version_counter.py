@@ -9,7 +9,6 @@ created.
 from __future__ import annotations
 
 import weakref
-from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -216,6 +215,8 @@ def version_of(array: Any) -> int:
 
 def version_at(array: Any, time: int) -> int:
     """Return the number of in-place writes to the memory of ``array`` before ``time``."""
+    from bisect import bisect_right
+
     history = _histories.get(id(owner(array)))
     return 0 if history is None else history.dropped + bisect_right(history.times, time)
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import error_function, precise
+from nbautograd._engine.arrays import precise
 from nbautograd._engine.compiler.expressions import specialized
 
 __all__ = [
@@ -52,15 +52,17 @@ PROMOTING = ("power", "float_power", "ldexp")
 """Ufuncs that do not compute in their operands' common dtype."""
 
 
-class UfuncCall(NamedTuple):
-    """An operator or a call, analyzed as a ufunc of operands."""
+class UfuncCall:
+    """An operator or a call, analyzed as a ufunc of operands.
 
-    ufunc: Any
-    text: str
-    """The name of the ufunc in generated code: ``np.multiply``, ``precise.exp``."""
-    operands: list[ast.expr]
-    operator: type[ast.AST] | None
-    """The original operator; None for a call."""
+    :ivar text: the name of the ufunc in generated code: ``np.multiply``, ``precise.exp``.
+    :ivar operator: the original operator; None for a call.
+    """
+
+    __slots__ = ("operands", "operator", "text", "ufunc")
+
+    def __init__(self, ufunc: Any, text: str, operands: list[ast.expr], operator: type[ast.AST] | None) -> None:
+        self.ufunc, self.text, self.operands, self.operator = ufunc, text, operands, operator
 
     def keeps_dtype(self) -> bool:
         """Return whether floating operands give one floating result, for this number of operands."""
@@ -80,6 +82,8 @@ def elementwise(tree: ast.expr) -> Any:
         case ast.Attribute(ast.Name("precise"), name):
             return precise.FUNCTIONS.get(name)
         case ast.Attribute(ast.Name("error_function"), name):
+            from nbautograd._engine.arrays import error_function  # late: import nbautograd loads little
+
             return error_function.FUNCTIONS.get(name)
     return None
 

@@ -18,7 +18,6 @@ from nbautograd._engine.compiler.argument_errors import (
     refuse_or_offer,
 )
 from nbautograd._engine.compiler.elementwise import CONSTANTS
-from nbautograd._engine.compiler.former_signatures import call_former
 from nbautograd._engine.compiler.lowering import compile_kernel
 from nbautograd._engine.compiler.promotion import (
     F32,
@@ -49,6 +48,12 @@ __all__ = ["FORWARD", "INPLACE"]
 def _edge_of(t: Any) -> Any:
     """Return the edge to a tensor: itself if it is a leaf, else its node."""
     return t if t._fn is LEAF else t._fn
+
+
+def _call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: Any = None) -> Any:
+    from nbautograd._engine.compiler.former_signatures import call_former
+
+    return call_former(op, args, out, method)
 
 
 def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
@@ -98,7 +103,7 @@ FORWARD: dict[str, Any] = {
     "OnDevice": OnDevice,
     "OutputEdge": OutputEdge,
     "ViewOfOutput": views.ViewOfOutput,
-    "call_former": call_former,
+    "call_former": _call_former,
     "check_devices": check_devices,
     "check_option": check_option,
     "compute_tiled": _compute_tiled,
@@ -128,7 +133,7 @@ FORWARD: dict[str, Any] = {
 INPLACE: dict[str, Any] = {
     **_BOTH,
     "apply_inplace": inplace.apply_inplace,
-    "call_former": call_former,
+    "call_former": _call_former,
     "broadcasts_to": broadcasts_to,
     "check_operand": overlap.check_operand,
     "check_writable": inplace.check_writable,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
@@ -40,13 +40,13 @@ __all__ = [
 ]
 
 
-class Call(NamedTuple):
+class Call:
     """A recorded call of an operation: the declaration, the arguments and the results."""
 
-    op: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    results: Sequence[Any]
+    __slots__ = ("args", "kwargs", "op", "results")
+
+    def __init__(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: Sequence[Any]) -> None:
+        self.op, self.args, self.kwargs, self.results = op, args, kwargs, results
 
 
 After = Callable[[Node, Call | None], None]
@@ -69,17 +69,19 @@ _here: ContextVar[tuple[Mode, ...]] = ContextVar("dispatch_modes", default=())
 _listeners: list[Callable[[], None]] = []
 
 
-class TangentListener(Protocol):
-    """The listener of forward-mode AD, which hears of saved tensors."""
+if TYPE_CHECKING:
 
-    def unpacked(self, tensor: Tensor, array: Any) -> None:
-        """Called when a recorded backward pass unpacks a saved tensor: with the tensor and the saved array."""
+    class TangentListener(Protocol):
+        """The listener of forward-mode AD, which hears of saved tensors."""
 
-    def copied(self, array: Any, copy: Any) -> None:
-        """Called before a saved array is overwritten: with the array and the copy that replaces it in the node."""
+        def unpacked(self, tensor: Tensor, array: Any) -> None:
+            """Called when a recorded backward pass unpacks a saved tensor: with the tensor and the saved array."""
 
-    def packed(self, tensor: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """Called with a tensor that a hook packs. Its result, unless None, is called with the unpacked tensor."""
+        def copied(self, array: Any, copy: Any) -> None:
+            """Called before a saved array is overwritten: with the array and the copy that replaces it in the node."""
+
+        def packed(self, tensor: Tensor) -> Callable[[Tensor], Tensor] | None:
+            """Called with a tensor that a hook packs. Its result, unless None, is called with the unpacked tensor."""
 
 
 tangents: TangentListener | None = None

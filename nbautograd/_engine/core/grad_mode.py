@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar, overload
 from nbautograd.errors import kind_of, warn
 
 __all__ = [
+    "anomaly",
     "enable_grad",
     "forward_ad_below",
     "forward_ad_level",
@@ -248,3 +249,16 @@ class set_multithreading_enabled:  # noqa: N801 - PyTorch's name
 
     def __exit__(self, *exception: object) -> None:
         _multithreading.set(self.prev)
+
+
+class _AnomalyMode:
+    """The state of anomaly detection, shared by all threads as in PyTorch."""
+
+    __slots__ = ("check_forward", "check_nan", "inf", "on", "wanted")
+
+    def __init__(self) -> None:
+        self.on = self.check_nan = self.check_forward = self.inf = False
+        self.wanted = True  # the last argument check_nan, even if the mode is off
+
+
+anomaly = _AnomalyMode()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -351,6 +350,8 @@ class SparseTensor(Tensor):
                 "moment, and this one was computed. Use .detach() or .clone() instead."
             )
         if id(self) not in memo:
+            from copy import deepcopy
+
             copied = memo[id(self)] = wrapped(self._sparse.copy(), None if self._fn is None else LEAF)
             copied._grad = deepcopy(self._grad, memo)
         duplicate: Tensor = memo[id(self)]

@@ -15,7 +15,6 @@ from __future__ import annotations
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -407,6 +406,8 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
                 "moment, and this one was computed. Use .detach() or .clone() instead."
             )
         if id(self) not in memo:
+            from copy import deepcopy
+
             copied = memo[id(self)] = self._like_me(raw_memory.deep_copy(self._a, memo))
             if is_inference_mode_enabled():
                 version_counter.mark_inference(copied._shared_array())

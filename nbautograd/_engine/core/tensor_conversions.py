@@ -12,7 +12,7 @@ from nbautograd._engine.core.grad_mode import is_grad_enabled
 
 __all__ = ["TensorConversions"]
 
-_VERSIONED = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # DLPack's capsules, in NumPy
+_VERSIONED = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1)  # DLPack's capsules, in NumPy
 
 
 class TensorConversions:

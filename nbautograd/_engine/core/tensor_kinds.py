@@ -6,7 +6,6 @@ import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.arrays.mapped_file import mapped_file
 from nbautograd._engine.arrays.strides import root
 from nbautograd.errors import warn
 
@@ -123,6 +122,8 @@ class TensorKinds:
         >>> torch.ones(2).is_shared()
         False
         """
+        from nbautograd._engine.arrays.mapped_file import mapped_file
+
         return self.is_cuda or mapped_file(root(self._a)) is not None
 
     def share_memory_(self: Any) -> NoReturn:

@@ -185,6 +185,15 @@ class TensorProperties:
         """
         return backend.of(self._a).address(self._shared_array())
 
+    def _is_view(self: Any) -> bool:
+        """Return whether the tensor is a view of another one."""
+        return self._view is not None
+
+    @property
+    def _base(self: Any) -> Any:
+        """The tensor that this is a view of."""
+        return None if self._view is None else self._view.base
+
     def _drop_tangents(self: Any) -> None:
         """Drop the tangents of forward mode; replaced by ``autograd/forward_ad.py``."""
 

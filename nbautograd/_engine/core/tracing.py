@@ -16,14 +16,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.arrays.version_counter import version_at
 from nbautograd._engine.core.sparse import stored
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.protocol import Operand, Trace, current_scope
+from nbautograd.protocol import current_scope
+
+if TYPE_CHECKING:
+    from nbautograd.protocol import Trace
 
 __all__ = ["is_on", "is_on_anywhere", "note", "switch", "traced"]
 
@@ -147,6 +150,8 @@ def _format(
     time: int,
 ) -> Trace:
     """Return the notes as a ``Trace``."""
+    from nbautograd.protocol import Operand, Trace
+
     operands = []
     for name, value, *about in noted:
         slot = inputs.index(name) if name in inputs else None

@@ -149,7 +149,7 @@ class CopySlices(Node):
     symbol = "[…]="
     steps: Any
     layout: Any
-    lay_out: ClassVar[Callable[..., Tensor]]  # copies g into the layout; set by ops/shape/as_strided.py
+    lay_out: ClassVar[Callable[..., Tensor]]  # copies g into the layout; set by ops/shape/slicing.py
 
     def name(self) -> str:
         """Return PyTorch's full name of the node."""
@@ -194,7 +194,7 @@ class AsStridedBackward0(Node):
     steps: Any
     layout: Any
     shape: Any  # of the base
-    of_base: ClassVar[Callable[..., Tensor]]  # the gradient of as_strided; set by ops/shape/as_strided.py
+    of_base: ClassVar[Callable[..., Tensor]]  # the gradient of as_strided; set by ops/shape/slicing.py
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """Return zeros in the shape of the base, with the gradient at the elements of the view."""

@@ -24,7 +24,6 @@ from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.fusion import tiling
 from nbautograd._engine.fusion.kernel import SUM, ElementwiseKernel
-from nbautograd._engine.fusion.on_device import is_fusable, kernels_for
 
 __all__ = [
     "LazyGradient",
@@ -55,7 +54,7 @@ class LazyGradient:
         if like.__class__ is LazyGradient:
             self.library = like.library
         else:
-            self.library = None if like.__class__ is np.ndarray else kernels_for((like,))
+            self.library = None if like.__class__ is np.ndarray else tiling.kernels_for((like,))
         self.shape, self.dtype, self.size = like.shape, like.dtype, like.size
         self.cost: int = kernel.cost + sum(value.cost for value in values if value.__class__ is LazyGradient)
 
@@ -167,7 +166,7 @@ def _like(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
 def _like_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
     """Return this operand on a device, whose kernels save launches for arrays of any size and layout."""
     first = values[0]
-    library = first.library if first.__class__ is LazyGradient else kernels_for((first,))
+    library = first.library if first.__class__ is LazyGradient else tiling.kernels_for((first,))
     if library is None or first.dtype.kind not in "fV":
         return None
     for value in values:
@@ -178,7 +177,7 @@ def _like_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
                 return None
         elif value.__class__ not in (int, float, bool, str, None.__class__):
             return None
-    return first if kernel.steps is not None or is_fusable(kernel, values, library) else None
+    return first if kernel.steps is not None or tiling.is_fusable(kernel, values, library) else None
 
 
 def _is_tileable(a: Any, shape: tuple[int, ...]) -> bool:
@@ -197,7 +196,7 @@ class _Chain:
         self.calls: list[tuple[ElementwiseKernel, list[str], str]] = []
         self.shape = next(value.shape for value in values if value.__class__ is LazyGradient)
         self.add(kernel, values)
-        is_on_device = kernels_for(tuple(self.leaves)) is not None
+        is_on_device = tiling.kernels_for(tuple(self.leaves)) is not None
         self.kernel = _fused_on_device(self.calls, self.leaves) if is_on_device else _fused(self.calls)
 
     def add(self, kernel: ElementwiseKernel, values: tuple[Any, ...]) -> str:

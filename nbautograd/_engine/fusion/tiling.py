@@ -9,14 +9,14 @@ and so does every rounding error.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from nbautograd._engine.arrays import backend, caching_allocator, summation
 from nbautograd._engine.arrays.reference_count import PASSED_TWICE, getrefcount
 from nbautograd._engine.arrays.thread_pool import for_each_tile
-from nbautograd._engine.fusion import on_device
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 
 __all__ = [
@@ -25,8 +25,11 @@ __all__ = [
     "TILE_SIZE",
     "compact",
     "compute",
+    "is_fusable",
     "is_owned",
+    "kernels_for",
     "reusable",
+    "sum_on_device",
 ]
 
 MIN_TILED_SIZE = 1 << 17
@@ -40,14 +43,16 @@ MAX_ROW_ELEMENTS = 1 << 19
 """Upper bound of a row's scratch buffer, in elements: arrays with longer rows are computed whole."""
 
 
-class Tiling(NamedTuple):
-    """Operands and how they are cut into tiles: along the first axis of ``shape``, ``step`` at a time."""
+class Tiling:
+    """Operands and how they are cut into tiles: along the first axis of ``shape``, ``step`` at a time.
 
-    shape: tuple[int, ...]
-    step: int
-    operands: list[Any]
-    is_cut: list[bool]
-    """For each operand, True if each tile has its own part of it; others are broadcast to every tile."""
+    :ivar is_cut: for each operand, True if each tile has its own part of it; others are broadcast to every tile.
+    """
+
+    __slots__ = ("is_cut", "operands", "shape", "step")
+
+    def __init__(self, shape: tuple[int, ...], step: int, operands: list[Any], is_cut: list[bool]) -> None:
+        self.shape, self.step, self.operands, self.is_cut = shape, step, operands, is_cut
 
     def at(self, tile: slice) -> list[Any]:
         """Return the operands of a tile."""
@@ -137,9 +142,9 @@ def _in_one_tile(
 
 def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None) -> Any:
     """Return the result at once, or by a kernel of the arrays' device."""
-    library = on_device.kernels_for(values)
+    library = kernels_for(values)
     if library is not None:
-        return on_device.compute(kernel, values, library, fit)
+        return _compute_on_device(kernel, values, library, fit)
     with backend.quiet():
         return kernel.eager(*values)
 
@@ -246,3 +251,35 @@ def reusable(g: Any, extras: Any) -> Any:
 def is_owned(g: Any) -> bool:
     """Return whether an array may be written to, judging by its memory."""
     return g.__class__ is np.ndarray and g.flags.writeable and caching_allocator.is_whole(g)
+
+
+def kernels_for(values: tuple[Any, ...]) -> Any:
+    """Return the library that compiles kernels for arrays such as these; None for NumPy arrays."""
+    for value in values:
+        if value.__class__ is not np.ndarray and hasattr(value, "dtype") and not isinstance(value, np.generic):
+            return backend.of(value).kernels()
+    return None
+
+
+def _compute_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fit: Any = None) -> Any:
+    """Call ``cuda_kernel.compute``."""
+    from nbautograd._engine.fusion import cuda_kernel
+
+    return cuda_kernel.compute(kernel, values, library, fit)
+
+
+def is_fusable(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any) -> bool:
+    """Call ``cuda_kernel.is_fusable``."""
+    from nbautograd._engine.fusion import cuda_kernel
+
+    return cuda_kernel.is_fusable(kernel, values, library)
+
+
+def sum_on_device(function: Callable[..., Any], operands: tuple[Any, ...], axes: Any, keepdims: bool) -> Any:
+    """Sum the values of ``function`` for each element over ``axes``, by a kernel; None if that is not faster."""
+    library = kernels_for(operands)
+    if library is None:
+        return None
+    from nbautograd._engine.fusion import cuda_kernel
+
+    return cuda_kernel.sum_of(function, operands, library, axes, keepdims)

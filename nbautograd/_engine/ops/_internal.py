@@ -16,7 +16,7 @@ from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.arrays.summation import ONES, broadcast_axes, pairwise_mean, pairwise_sum, upcast_half
 from nbautograd._engine.compiler.op import NATIVE, PLAIN, POINTWISE, op
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.fusion.on_device import sum_on_device
+from nbautograd._engine.fusion.tiling import sum_on_device
 
 __all__ = [
     "added",
@@ -33,6 +33,7 @@ __all__ = [
     "spread",
     "sum_to",
     "summed",
+    "under_node",
     "upcast_half",
 ]
 
@@ -159,3 +160,10 @@ def spread(input: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) ->
             np.ndarray(shape, kept.dtype, kept, 0, strides) if kept.flags.c_contiguous else np.broadcast_to(kept, shape)
         )
     return np.broadcast_to(kept, shape)
+
+
+def under_node(function: Any, node: str, name: str) -> Any:
+    """Declare an operation once more, with another node: PyTorch names its nodes by the function that is called."""
+    declaration = function.__globals__["OP"]
+    options = declaration.options | {"node": node, "name": name}
+    return op(method=False, inplace_method=False, **options, **declaration.formulas)(declaration.body)

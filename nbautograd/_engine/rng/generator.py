@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -254,6 +253,8 @@ class Generator:
         """Return the integers below n in random order, as int64."""
         first = np.arange(max(n - 1, 0), dtype=np.uint64)
         # The numbers of a long list lie apart in memory: an array's stay in the cache.
+        from array import array
+
         order: Any = array("q", range(n)) if n > MAX_LIST_LENGTH else list(range(n))
         for i, j in enumerate((first + self.words(len(first)) % (np.uint64(n) - first)).tolist()):
             order[i], order[j] = order[j], order[i]

@@ -12,6 +12,7 @@ from nbautograd._engine.core.batched import checks_values, elements, looks_at_el
 from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.sparse import sparse_gradient, stored
 from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.indexing.gather import gather_back  # noqa: F401 - a formula names it
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.errors import DtypeError, warn
 

@@ -165,7 +165,7 @@ STAND_INS: dict[tuple[str, str], str] = {
     ("nbautograd._engine.arrays.backend", "scipy"): "scipy",
     ("nbautograd._engine.arrays.backend", "add_at"): "add_at",
     ("nbautograd._engine.arrays.backend", "sum_of_rows"): "sum_of_rows",
-    ("nbautograd._engine.fusion.on_device", "sum_on_device"): "sum_on_device",
+    ("nbautograd._engine.fusion.tiling", "sum_on_device"): "sum_on_device",
     ("nbautograd._engine.arrays.backend", "module"): "module",
     ("nbautograd._engine.arrays.backend", "device_of"): "device_of",
     ("nbautograd._engine.arrays.backend", "fetch"): "fetch",

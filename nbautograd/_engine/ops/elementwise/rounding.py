@@ -9,7 +9,6 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.op import NATIVE, POINTWISE, alias, composite, op
-from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.queries import Number, check_tensors
@@ -163,6 +162,8 @@ def frexp(input: Tensor) -> Any:
     """
     if not input.is_floating_point():
         raise DtypeError(f"torch.frexp() only supports floating-point dtypes, but got {input.dtype!r}")
+    from nbautograd._engine.core.return_types import return_type  # late: import nbautograd loads little
+
     return return_type("frexp")(_frexp(input))
 
 

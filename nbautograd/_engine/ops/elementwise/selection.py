@@ -9,10 +9,10 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.masking import bitwise_where
-from nbautograd._engine.compiler.another_node import under_node
 from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import under_node
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
 from nbautograd._engine.ops.queries import Number, check_tensors

@@ -15,6 +15,7 @@ from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import added, axes, pairwise_sum, reduced_shape  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.elementwise.selection import maximum, minimum
+from nbautograd._engine.ops.indexing.gather import gather_back  # noqa: F401 - a formula names it
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
 

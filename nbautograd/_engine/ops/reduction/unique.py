@@ -8,9 +8,9 @@ import numpy as np
 
 from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.arrays.size import dimension
-from nbautograd._engine.compiler.another_node import under_node
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import under_node
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd._engine.ops.reduction.sorting import order
 

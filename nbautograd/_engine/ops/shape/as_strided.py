@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from nbautograd._engine.arrays import backend, strides as stride_tools, version_
 from nbautograd._engine.arrays.memory_format import contiguous_format, preserve_format
 from nbautograd._engine.arrays.size import sizes
 from nbautograd._engine.arrays.strides import Geometry, restride
-from nbautograd._engine.compiler.another_node import as_in_place
 from nbautograd._engine.compiler.op import NATIVE, OPS, alias, composite, op
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.exchanged_data import exchange
@@ -22,8 +22,6 @@ from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
 from nbautograd._engine.core.tensor import Tensor, new
 from nbautograd._engine.core.views import (
-    AsStridedBackward0,
-    CopySlices,
     DualView,
     View,
     move_retained,
@@ -33,7 +31,7 @@ from nbautograd._engine.core.views import (
 )
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - used in a formula
 from nbautograd._engine.ops.queries import check_tensors
-from nbautograd._engine.ops.shape import shape as shapes, slicing, transpose
+from nbautograd._engine.ops.shape import shape as shapes, transpose
 from nbautograd._engine.ops.shape.slicing import as_strided_in
 from nbautograd.errors import AutogradError, InplaceError, kind_of
 
@@ -95,17 +93,15 @@ def check_inside(a: Any, wanted: Geometry) -> None:
         )
 
 
-@op(node="CloneBackward0", symbol="clone", method=False, half=NATIVE, input="g")
-def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
-    """Return a copy with the memory layout ``home``."""
-    return stride_tools.laid_out(input, home, length)
-
-
-CopySlices.lay_out = staticmethod(lay_out)  # core does not import operations
-AsStridedBackward0.of_base = staticmethod(slicing.as_strided_back)
-
-
 # -- in place --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _named_in_place(cls: type) -> type:
+    """Return the class of a node under the name that PyTorch gives it in place, such as ``TBackward1`` for ``t_``."""
+    name, number = cls.__name__[:-1], int(cls.__name__[-1])
+    number += 3 if name == "SqueezeBackward" else 1
+    return type(f"{name}{number}", (cls,), {"__slots__": (), "__module__": cls.__module__})
 
 
 def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -135,7 +131,8 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
             self._view.obstacle = obstacle
         self._a = result._a
         if result._fn is not None and self._fn is not LEAF and is_grad_enabled() and not is_inference_mode_enabled():
-            self._fn = as_in_place(result._fn)
+            self._fn = result._fn
+            self._fn.__class__ = _named_in_place(self._fn.__class__)
             move_retained(self, before._fn, self._fn)
             version_counter.record_write(self._a)
             outdate_views(self if self._view is None else self._view.base, self)
@@ -370,7 +367,3 @@ def _storage(self: Tensor) -> TypedStorage:
 Tensor.storage = _storage
 _storage.__qualname__ = "storage"
 Tensor.storage_type = lambda self: TypedStorage
-Tensor._is_view = lambda self: self._view is not None
-Tensor._base = property(
-    lambda self: None if self._view is None else self._view.base, doc="The tensor that this is a view of."
-)

@@ -8,10 +8,10 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.strides import images_like, is_channels_last
-from nbautograd._engine.compiler.another_node import under_node
 from nbautograd._engine.compiler.argument_errors import with_argument_errors
 from nbautograd._engine.compiler.op import op
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import under_node
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._names.docstrings import described
 from nbautograd.errors import kind_of

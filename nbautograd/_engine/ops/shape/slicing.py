@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays.size import as_int, dimension
-from nbautograd._engine.arrays.strides import Geometry, places, restride, strides_of
+from nbautograd._engine.arrays.strides import Geometry, laid_out, places, restride, strides_of
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap
+from nbautograd._engine.core.views import AsStridedBackward0, CopySlices
 
 __all__ = ["diagonal", "narrow", "select"]
 
@@ -252,3 +253,13 @@ def _overlap(g: Any, home: Geometry, view: Geometry) -> tuple[int, Any, Any, Any
     if any(s == 0 and n > 1 for n, s in zip(home.shape, home.strides, strict=True)):
         share = (1 / np.bincount(inside.reshape((-1,)), minlength=length)[inside]).astype(g.dtype)
     return length, inside, places(view, g), share
+
+
+@op(node="CloneBackward0", symbol="clone", method=False, half=NATIVE, input="g")
+def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
+    """Return a copy with the memory layout ``home``."""
+    return laid_out(input, home, length)
+
+
+CopySlices.lay_out = staticmethod(lay_out)  # core does not import operations
+AsStridedBackward0.of_base = staticmethod(as_strided_back)
