@@ -83,6 +83,13 @@ CALLS = {
             "cumulative_trapezoid(b, dim=3)",
             "nn.functional.group_norm(v, 1, weight=-1)",
         ),
+        *(
+            "inner(o(()), 2.)",
+            "inner(v, 2.)",
+            "linalg.vector_norm(v, 1j)",
+            "norm(v, 1j)",
+            "linalg.vector_norm(v, 'fro')",
+        ),
         "lu(torch.eye(2), out=(o(0), torch.tensor([]).int()))[1]",
     ),
     "options": (
@@ -221,7 +228,8 @@ def test_gradients_at_the_edges(torch: Any) -> Any:
 def test_a_gradient_of_no_elements(torch: Any) -> Any:
     x, y = torch.zeros(0, requires_grad=True), torch.tensor([[-1.0], [0.0], [2.0]], requires_grad=True)
     torch.nn.functional.kl_div(x, y, reduction="batchmean").backward()
-    return x.grad, y.grad
+    empty = torch.zeros(0, 2, dtype=torch.uint8)
+    return x.grad, y.grad, torch.trapezoid(empty, dx=2.0, dim=0), torch.trapezoid(empty, empty > 0, dim=0)
 
 
 @agrees(exact=True)

@@ -12,6 +12,7 @@ from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.matmul import bmm, check_same_dtype, dot, mm
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.shape import temporarily_reshaped
 from nbautograd._engine.ops.shape.transpose import temporarily_permuted
 from nbautograd._names.docstrings import described
@@ -28,6 +29,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
     tensor(7)
     """
+    check_tensors("inner", input=input, other=other)
     if not input._a.ndim or not other._a.ndim:
         return input * other
     if input._a.shape[-1] != other._a.shape[-1]:

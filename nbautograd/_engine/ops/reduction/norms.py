@@ -15,6 +15,7 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.linalg._common import check_float, checked
 from nbautograd._engine.ops.linalg.solvers import linalg_inv_ex
 from nbautograd._engine.ops.linalg.svd import linalg_svdvals
+from nbautograd._engine.ops.queries import Number
 from nbautograd._engine.ops.reduction.distances import vector_norm
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 
@@ -52,7 +53,7 @@ def _dims(dim: Any) -> Any:
 
 @composite(method=False, out=True)
 def linalg_vector_norm(
-    x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+    x: Tensor, ord: Number = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
     """Compute the vector norm (sum of abs(x)^ord)^(1/ord), over ``dim``.
 
@@ -67,6 +68,8 @@ def linalg_vector_norm(
     name = "linalg.vector_norm"
     if isinstance(ord, (str, bool)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {kind_of(ord)}")
+    if isinstance(ord, complex):
+        raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
     x = _in_dtype(name, x, dtype)
     dim, p = _dims(dim), float(ord)
     result: Tensor = vector_norm(x, p, dim, keepdim)

@@ -375,7 +375,7 @@ def _check_step(dx: Any, name: str) -> None:
 def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Tensor, Any]:
     """Return ``y[:-1]``, ``y[1:]`` along the dimension, and the distances between their coordinates."""
     check_tensors(name, y=y)
-    if name == "trapezoid":
+    if name == "trapezoid" or x is not None:
         dimension(dim, y._a.ndim)  # which raises an IndexError first
     for label, each in (("y", y), ("x", x)):
         if each is not None and each._a.dtype.kind == "b":
@@ -408,13 +408,15 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     """
     if x is not None and dx is not None:
         raise TypeError("trapezoid() received an invalid combination of arguments: both x and dx are given")
+    check_tensors("trapezoid", y=y)
+    d = dimension(dim, y._a.ndim)
+    if y._a.shape[d : d + 1] == (0,):
+        return y.new_zeros((*y._a.shape[:d], *y._a.shape[d + 1 :]))
     before, after, steps = _pairs(y, x, dim, "trapezoid")
     if steps is not None:
-        return ((after + before) * steps).sum(dimension(dim, y._a.ndim)) / 2.0
+        return ((after + before) * steps).sum(d) / 2.0
     _check_step(dx, "trapezoid")
-    d = dimension(dim, y._a.ndim)
-    ends = y.select(d, 0) + y.select(d, -1) if y._a.shape[d] else after.sum(d)
-    return (y.sum(d) - ends * 0.5) * (1.0 if dx is None else dx)
+    return (y.sum(d) - (y.select(d, 0) + y.select(d, -1)) * 0.5) * (1.0 if dx is None else dx)
 
 
 @composite(method=False)
