@@ -25,7 +25,7 @@ COMPILED = (".so", ".pyd", ".dylib")
 NOT_RUN = (".md", ".pyi", ".typed")
 LEFT_OUT = (
     "course", "cli", "__main__.py", "viz/compare.py", "viz/nbval.py", "viz/sphinx.py",
-    "viz/static/lab.js", "viz/static/lab_entry.js", "_engine/fusion/cuda_kernel.py",
+    "viz/static/lab.js", "viz/static/lab_entry.js", "_engine/arrays/segmented_sum.py", "_engine/fusion/cuda_kernel.py",
 )  # fmt: skip
 """Parts that a browser does not need: notebooks and JupyterLab's extension are files of the site; it has no commands,
 no pytest, no Sphinx and no CUDA device."""

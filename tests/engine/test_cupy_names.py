@@ -42,7 +42,6 @@ CORE = (
     "_engine/arrays/strides",
     "_engine/arrays/segmented_sum",
     "_engine/fusion/cuda_kernel",
-    "_engine/fusion/on_device",
     "_engine/fusion/multi_tensor",
 )
 SOURCES = sorted(

@@ -233,14 +233,20 @@ def check_option(
     if matches(value):
         if not isinstance(value, Tensor) or "Tensor" in kind:
             return value
-        if not value.requires_grad and (kind in ("float", "Number") or value._a.dtype.kind in "iu"):
-            number = value if value.ndim else value.item()
-            if kind != "float" or not isinstance(number, complex):
-                return number
+        number = _number_of(value, kind)
+        if number is not None and not (kind == "float" and isinstance(number, complex)):
+            return number
     if isinstance(number, complex) and (number is not value or function.rstrip("_") in OF_SCALARS):
         raise RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
     place = "" if position is None else f" (position {position + 1})"
     raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
+
+
+def _number_of(value: Tensor, kind: str) -> Any:
+    """Return the number of a tensor in place of one, a tensor with dimensions itself; None if neither is taken."""
+    if value.requires_grad or kind not in ("float", "Number") and value._a.dtype.kind not in "iu":
+        return None
+    return value if value.ndim else value.item()
 
 
 OF_SCALARS = ("celu", "dist", "elu", "hardshrink", "histc", "leaky_relu", "linalg_vector_norm", "renorm", "softplus")

@@ -268,7 +268,7 @@ def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str], output: 
 
     letters = batch + rows + columns
     if all(size[c] == 1 for c in summed):  # nothing to sum
-        letters.sort(key=output.find)
+        letters = sorted(letters, key=output.find)
         groups = [[c] for c in letters + summed]
         product_ = shaped(a, la, *groups) * shaped(b, lb, *groups)
         return (product_.reshape([size[c] for c in letters]) if summed else product_), "".join(letters)
