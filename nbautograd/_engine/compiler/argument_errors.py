@@ -237,14 +237,18 @@ def check_option(
             number = value if value.ndim else value.item()
             if kind != "float" or not isinstance(number, complex):
                 return number
-    if isinstance(number, complex) and (number is not value or function.rstrip("_") in OF_SCALARS):
-        raise RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
+    _check_real(function, value, number)
     place = "" if position is None else f" (position {position + 1})"
     raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
 
 
+def _check_real(function: str, value: Any, number: Any) -> None:
+    if isinstance(number, complex) and (number is not value or function.rstrip("_") in OF_SCALARS):
+        raise RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
+
+
 OF_SCALARS = ("celu", "dist", "elu", "hardshrink", "histc", "leaky_relu", "linalg_vector_norm", "renorm", "softplus")
-"""Functions whose factors and orders PyTorch reads as complex numbers, and raises if they are not real."""
+"""Functions whose numbers PyTorch takes as complex ones first."""
 
 
 # -- of operations ---------------------------------------------------------------------------------------------------
