@@ -233,24 +233,22 @@ def check_option(
     if matches(value):
         if not isinstance(value, Tensor) or "Tensor" in kind:
             return value
-        number = _number_of(value, kind)
-        if number is not None and not (kind == "float" and isinstance(number, complex)):
-            return number
-    if isinstance(number, complex) and (number is not value or function.rstrip("_") in OF_SCALARS):
-        raise RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
+        if not value.requires_grad and (kind in ("float", "Number") or value._a.dtype.kind in "iu"):
+            number = value if value.ndim else value.item()
+            if kind != "float" or not isinstance(number, complex):
+                return number
+    _check_real(function, value, number)
     place = "" if position is None else f" (position {position + 1})"
     raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
 
 
-def _number_of(value: Tensor, kind: str) -> Any:
-    """Return the number of a tensor in place of one, a tensor with dimensions itself; None if neither is taken."""
-    if value.requires_grad or kind not in ("float", "Number") and value._a.dtype.kind not in "iu":
-        return None
-    return value if value.ndim else value.item()
+def _check_real(function: str, value: Any, number: Any) -> None:
+    if isinstance(number, complex) and (number is not value or function.rstrip("_") in OF_SCALARS):
+        raise RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
 
 
 OF_SCALARS = ("celu", "dist", "elu", "hardshrink", "histc", "leaky_relu", "linalg_vector_norm", "renorm", "softplus")
-"""Functions whose factors and orders PyTorch reads as complex numbers, and raises if they are not real."""
+"""Functions whose numbers PyTorch takes as complex ones first."""
 
 
 # -- of operations ---------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def check_writable(t: Tensor, what: str) -> None:
 
 
 def check_call(check: Any, t: Tensor, name: str, function: Any, args: Any, kwargs: Any) -> None:
-    """Check that ``t`` may be written to, or raise the TypeError of the call, which comes first."""
+    """Check that ``t`` may be written to; the TypeError of the call comes first."""
     try:
         check(t, name)
     except InplaceError:

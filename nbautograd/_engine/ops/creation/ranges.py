@@ -26,10 +26,7 @@ def _number(value: Any) -> Any:
 
 
 def _given(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
-    """Return the arguments of ``arange``, of which ... was not given.
-
-    :raises TypeError: there is no end.
-    """
+    """Return the arguments of ``arange``, of which ... was not given."""
     if end is ...:
         if start is ... or step is not ...:
             raise TypeError("arange() missing 1 required positional argument: 'end'")
