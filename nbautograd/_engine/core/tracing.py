@@ -150,7 +150,7 @@ def _format(
     time: int,
 ) -> Trace:
     """Return the notes as a ``Trace``."""
-    from nbautograd.protocol import Operand, Trace
+    from nbautograd._engine.base.pass_events import Operand, Trace
 
     operands = []
     for name, value, *about in noted:

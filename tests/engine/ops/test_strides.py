@@ -169,7 +169,6 @@ EXPECTED: dict[str, str] = {
         FIRST,
     ),
     **dict.fromkeys(("F.conv1d", "F.lp_pool1d"), IMAGES),
-    "einsum outer": PRODUCTS,
 }  # fmt: skip
 """Cases with another order in memory than in PyTorch, in one layout at least, and why."""
 

@@ -196,7 +196,9 @@ def linalg_multi_dot(tensors: Any) -> Tensor:
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """Multiply matrices, in the order with the fewest multiplications; see :func:`linalg.multi_dot`.
 
+    >>> import warnings
     >>> import nbautograd as torch
+    >>> warnings.simplefilter("ignore")  # it is deprecated
     >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4)).shape
     torch.Size([2, 4])
     """
