@@ -219,7 +219,7 @@ def check_option(
     """Check one argument by its annotation.
 
     :param operands: those that a factor multiplies: a bool multiplies only bools.
-    :returns: the value; the number of a tensor in place of one.
+    :returns: the value; the number of a tensor in place of one; Python's number for NumPy's.
     :raises TypeError: it is of another type.
     :raises RuntimeError: it is True or False, and an operand is not of dtype bool.
     """
@@ -232,7 +232,7 @@ def check_option(
     number = value
     if matches(value):
         if not isinstance(value, Tensor) or "Tensor" in kind:
-            return value
+            return value.item() if isinstance(value, np.number) else value  # which would promote arrays to its dtype
         if not value.requires_grad and (kind in ("float", "Number") or value._a.dtype.kind in "iu"):
             number = value if value.ndim else value.item()
             if kind != "float" or not isinstance(number, complex):

@@ -283,7 +283,7 @@ class GroupNorm(_Affine):
 
 
 def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
-    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    return tuple(normalized_shape) if hasattr(normalized_shape, "__iter__") else (normalized_shape,)
 
 
 class LayerNorm(_Affine):

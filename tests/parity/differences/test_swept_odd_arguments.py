@@ -6,6 +6,8 @@ import itertools
 import warnings
 from typing import Any
 
+import numpy as np
+
 from tests.parity.differences.both import agrees
 from tests.parity.differences.test_swept_writes import outcomes
 
@@ -135,3 +137,42 @@ RESHAPED = (
 def test_reshapes_in_place_of_a_leaf(torch: Any) -> Any:
     """An argument of a wrong type comes before a leaf that requires grad, and that before a wrong dimension."""
     return outcomes(torch, (f"r = {t}.{call}" for t, call in itertools.product(("x", "x[:]", "(x * 1)"), RESHAPED)))
+
+
+# -- NumPy's numbers as options ----------------------------------------------------------------------------------------
+
+NUMPY_NUMBERS = """
+F.max_pool1d(s, n, stride=n); F.max_pool2d(i, n, stride=m); F.avg_pool2d(i, n, n)
+F.avg_pool2d(i, n, divisor_override=m); F.softplus(x, beta=n); F.softplus(x, beta=g)
+F.smooth_l1_loss(x, x * 2, beta=g); F.huber_loss(x, x * 2, delta=f); F.hardtanh(x, f, n); F.softshrink(x, f)
+F.hardshrink(x, g); F.normalize(x, p=n, dim=n - 1, eps=f); F.leaky_relu(x, f); F.elu(x, g)
+F.multi_margin_loss(x, y, margin=f); F.layer_norm(x, (n,), eps=f); F.dropout(x, f, training=False)
+T.round(x, decimals=n); T.logit(x / 4, f / 100); T.addcdiv(x, x, x, value=f); T.addcmul(x, x, x, value=f)
+T.lerp(x, x, f); T.mvlgamma(x + 2, n); T.nan_to_num(x, f); x.all(n - 1); x.any(dim=n - 1)
+T.aminmax(x, dim=n - 1).min; T.roll(x, n, n - 1); T.norm(x, n, n - 1); x.norm(p=f, dim=n - 1)
+x.std(dim=0, correction=n); x.sum(n - 1); x.mean((0, n - 1)); x.add(x, alpha=f); T.fft.fftn(x, dim=n - 1).real
+T.fft.rfftn(x, dim=n - 1).real; T.fft.fftshift(x, n - 1); T.fft.fft2(x, dim=(0, n - 1)).real; T.scalar_tensor(n)
+T.scalar_tensor(f); T.full((n,), f); x.masked_fill(x > 1, f); T.where(x > 1, f, x); T.quantile(x, f)
+T.nn.LayerNorm(n)(x); T.nn.RMSNorm(n)(x); T.nn.Linear(n, m)(x).shape
+T.nn.TransformerEncoderLayer(n, n, m)(x).shape; T.nn.AvgPool1d(n, stride=n)(s); T.nn.Softplus(n)(x)
+T.nn.HuberLoss(delta=f)(x, x * 2); T.nn.BatchNorm1d(n, eps=f)(x)
+"""
+
+
+@agrees
+def test_numbers_of_numpy_as_options(torch: Any) -> Any:
+    """They are Python's numbers: no result takes their dtype."""
+    names = {
+        "T": torch,
+        "F": torch.nn.functional,
+        "n": np.int64(2),
+        "m": np.int32(3),
+        "f": np.float64(0.5),
+        "g": np.float32(0.5),
+        "x": torch.arange(8.0).reshape(4, 2) / 4,
+        "y": torch.tensor([0, 1, 1, 0]),
+        "s": torch.arange(6.0).reshape(1, 1, 6),
+        "i": torch.arange(16.0).reshape(1, 1, 4, 4),
+    }
+    lines = [line.strip() for line in NUMPY_NUMBERS.replace("\n", ";").split(";")]
+    return [(line, eval(line, names)) for line in lines if line]

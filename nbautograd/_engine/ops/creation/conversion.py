@@ -19,6 +19,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import cast
 from nbautograd._engine.ops.creation.creation import copy as copy_here
 from nbautograd._engine.ops.creation.from_data import number_in, tensor
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.shape import contiguous
 from nbautograd._names.docstrings import described
 from nbautograd.errors import DeviceError, DtypeError, kind_of
@@ -73,9 +74,10 @@ def copied_from_anywhere(input: Tensor, src: Tensor, non_blocking: bool = False)
     """Return ``src``, a tensor on any device or a number, in the dtype and shape of ``input``."""
     if isinstance(src, (int, float, complex, np.generic)):
         src = tensor(src, device=input.device)
-    elif isinstance(src, Tensor) and src.device != input.device:
+    check_tensors("copy_", other=src)
+    if src.device != input.device:
         src = to(src, input.device)
-    if input._a.dtype.kind in "iub" and isinstance(src, Tensor):
+    if input._a.dtype.kind in "iub":
         src = src.detach()  # integers have no gradient, as in PyTorch
     return copy_here(input, src, non_blocking)
 

@@ -389,6 +389,8 @@ def scalar_tensor(
     >>> torch.scalar_tensor(2)
     tensor(2.)
     """
+    if isinstance(s, np.number):
+        s = s.item()
     if not isinstance(s, (int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {kind_of(s)}")
     kind = check_options("scalar_tensor", dtype, layout, pin_memory) or dtypes.get_default_dtype()

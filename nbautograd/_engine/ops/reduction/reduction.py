@@ -198,7 +198,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
 
 def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
     """Compute ``all`` or ``any``: bool, or uint8 for uint8. An empty ``dim`` reduces nothing."""
-    over = () if dim == () or dim == [] else axes(dim, a.ndim)
+    over = () if isinstance(dim, (tuple, list)) and not dim else axes(dim, a.ndim)
     hit = a != 0
     result = row_major((hit.all if name == "all" else hit.any)(axis=over, keepdims=keepdim))
     return result.astype(a.dtype) if a.dtype == np.uint8 else result

@@ -115,7 +115,7 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     by: Any = tuple(shifts) if isinstance(shifts, (tuple, list)) else (int(shifts),)
     if not by:
         raise RuntimeError("`shifts` required")
-    if dims is None or dims == () or dims == []:
+    if dims is None or isinstance(dims, (tuple, list)) and not dims:
         if len(by) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:0")
         return np.roll(input.reshape((-1,)), int(by[0])).reshape(input.shape)
