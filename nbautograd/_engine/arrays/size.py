@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from operator import index
 from typing import Any, SupportsIndex, overload
 
 from nbautograd.errors import kind_of
@@ -27,6 +28,17 @@ class Size(tuple[int, ...]):
 
     __slots__ = ()
 
+    def __new__(cls, sizes: Iterable[SupportsIndex] = (), /) -> Size:
+        """Return a shape of integers.
+
+        :raises TypeError: an item is no integer.
+        """
+        found = tuple(sizes)
+        for i, n in enumerate(found):
+            if n.__class__ is not int and not hasattr(n, "__index__"):
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is {type(n).__name__!r})")
+        return tuple.__new__(cls, map(index, found))
+
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"
 
@@ -45,8 +57,20 @@ class Size(tuple[int, ...]):
     def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
         return Size(tuple.__add__(self, other))
 
+    def __radd__(self, other: tuple[int, ...]) -> Size:
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, other: SupportsIndex) -> Size:
+        return Size(tuple.__mul__(self, other))
+
+    __rmul__ = __mul__
+
     def __reduce__(self) -> tuple[type[Size], tuple[tuple[int, ...]]]:
         return Size, (tuple(self),)
+
+
+of_integers = tuple.__new__
+"""Called with ``Size`` and integers: a shape of them, without a look at each."""
 
 
 def as_int(value: Any, what: str) -> int:

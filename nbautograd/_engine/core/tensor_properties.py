@@ -9,7 +9,7 @@ from typing import Any, overload
 from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.arrays.memory_format import layout, strided
-from nbautograd._engine.arrays.size import Size, dimension
+from nbautograd._engine.arrays.size import Size, dimension, of_integers
 
 __all__ = ["TensorProperties"]
 
@@ -26,7 +26,7 @@ class TensorProperties:
     @property
     def shape(self: Any) -> Size:
         """The shape, as a :class:`Size`."""
-        return Size(self._a.shape)
+        return of_integers(Size, self._a.shape)
 
     @property
     def dtype(self: Any) -> dtypes.dtype:

@@ -402,3 +402,26 @@ def test_tensors_of_the_joint_shape_are_broadcast_to_themselves(torch: Any) -> A
     a, b = torch.ones(2, 3, requires_grad=True), torch.ones(3)
     same, other = torch.broadcast_tensors(a, b)
     return [same is a, other is b, other.shape, other.stride(), torch.broadcast_tensors(b)[0] is b]
+
+
+SHAPES = """
+(4,) + s; s + (4,); s * 2; 2 * o; sum([s, o], ()); s[::-1]; () + s; (4,) + s + (5,); T.Size(range(2)); T.Size()
+T.Size([np.int64(2), T.tensor(3)])"""
+NO_SHAPES = "T.Size([1.5]); T.Size(['a']); T.Size([[1]]); T.Size([None]); o + (1.5,); ('a',) + o"
+
+
+@agrees
+def test_arithmetic_of_shapes(torch: Any) -> Any:
+    names = {"T": torch, "np": np, "s": torch.ones(2, 3).shape, "o": torch.Size([1])}
+    shapes = [eval(each, names) for each in SHAPES.replace("\n", ";").split(";") if each.strip()]
+    return [(type(each).__name__, str(each)) for each in shapes]
+
+
+@agrees
+def test_shapes_are_of_integers(torch: Any) -> Any:
+    answers = []
+    for wrong in NO_SHAPES.split(";"):
+        with pytest.raises(TypeError) as caught:
+            eval(wrong.strip(), {"T": torch, "o": torch.Size([1])})
+        answers.append(str(caught.value))
+    return answers
