@@ -70,7 +70,7 @@ class Size(tuple[int, ...]):
 
 
 of_integers = tuple.__new__
-"""Called with ``Size`` and integers: a shape of them, without a look at each."""
+"""Called with ``Size`` and integers, it looks at none."""
 
 
 def as_int(value: Any, what: str) -> int:

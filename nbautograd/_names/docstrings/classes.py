@@ -23,7 +23,7 @@ Fields = dict[tuple[str, str], str]
 def composed(cls: C) -> C:
     """Compose the docstring of one of our public classes on access; classes of others keep theirs.
 
-    A constructor of a private base gets the name of the class, which Python writes in errors of its arguments.
+    A private base's constructor gets the class's name, which errors of its arguments have.
     """
     if cls.__module__.startswith("nbautograd.") and not cls.__name__.startswith("_"):
         doc, made = cls.__dict__.get("__doc__"), cls.__init__  # type: ignore[misc]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, dataclass_transform
 
+from nbautograd._engine.compiler.source import compiled
 from nbautograd.nn.modules.module import Module
 
 __all__ = ["Layer"]
@@ -115,16 +117,19 @@ class Layer(Module):
     def _bound(
         self, method: str, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> inspect.BoundArguments:
-        """Bind arguments to a signature; raise as Python does if a method of that signature does not take them."""
+        """Bind arguments to a signature; raise as a method of that signature does."""
         try:
             return signature.bind(*args, **kwargs)
         except TypeError:
-            each = signature.parameters.values()
-            optional = [option if option.default is REQUIRED else option.replace(default=0) for option in each]
-            scope: dict[str, Any] = {}
-            exec(f"def method{_with_self(signature.replace(parameters=optional))}: ...", scope)
-            scope["method"].__qualname__ = f"{type(self).__name__}.{method}"
-            scope["method"](self, *args, **kwargs)
+            options = signature.parameters.values()
+            bare = _with_self(signature.replace(parameters=[each.replace(default=REQUIRED) for each in options]))
+            called = FunctionType(compiled(f"def {method}{bare}: ...", "<arguments>", method), {}, method)
+            optional = [each for each in options if each.default is not REQUIRED]
+            named = [each.name for each in optional if each.kind is inspect.Parameter.KEYWORD_ONLY]
+            called.__defaults__ = (0,) * (len(optional) - len(named))
+            called.__kwdefaults__ = dict.fromkeys(named)
+            called.__qualname__ = f"{type(self).__name__}.{method}"
+            called(self, *args, **kwargs)
             raise
 
     def extra_repr(self) -> str:

@@ -187,7 +187,7 @@ class ResultNames:
         """Return the code's text for an argument without a variable; empty if unknown, or if the text is taken.
 
         A variable of a function may have the name of another tensor in the picture. Without a text, it is the variable
-        of which an operation took all elements in another shape, as ``x @ W`` does with a vector.
+        that an operation reshaped, as ``x @ W`` does.
         """
         text = self.texts.operand(node, operand) if self.texts is not None else ""
         if text and text not in self.taken:

@@ -39,7 +39,7 @@ def test_a_long_session(tmp_path: Path) -> None:
     with kernel(tmp_path) as running:
         if trace:
             running.run(trace)
-        notebook(running, 0.01)
+        notebook(running, 0.5)  # even on a busy machine every interrupted loop has gone round once
         notebook(running, 0.01)  # objects that are created once exist now
         before, cells, shown = running.measure(), 0, []
         while cells < CELLS_TO_RUN:

@@ -247,10 +247,7 @@ def _only_letters(operand: int, x: Tensor, letters: str) -> tuple[Tensor, str]:
 
 
 def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str], output: str) -> tuple[Tensor, str]:
-    """Contract two operands over the subscripts that are no longer needed: by one batched matrix product.
-
-    Where there is nothing to sum, the product of their elements has its subscripts in the order of the output.
-    """
+    """Contract two operands over the subscripts that are no longer needed, by one batched matrix product."""
     a, la = _sum_lonely(a, la, needed | set(lb))
     b, lb = _sum_lonely(b, lb, needed | set(la))
     both = [c for c in la if c in lb]
@@ -261,13 +258,12 @@ def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str], output: 
     size = {**dict(zip(la, a._a.shape, strict=True)), **dict(zip(lb, b._a.shape, strict=True))}
 
     def shaped(x: Tensor, letters: str, *groups: list[str]) -> Tensor:
-        """Return an operand with one dimension for each group; a subscript that it lacks has size 1."""
         flat = [math.prod([size[c] for c in group if c in letters]) for group in groups]
         order = [letters.index(c) for group in groups for c in group if c in letters]
         return temporarily_reshaped(temporarily_permuted(x, order), tuple(flat))
 
     letters = batch + rows + columns
-    if all(size[c] == 1 for c in summed):  # nothing to sum
+    if all(size[c] == 1 for c in summed):  # nothing to sum: in the output's order
         letters = sorted(letters, key=output.find)
         groups = [[c] for c in letters + summed]
         product_ = shaped(a, la, *groups) * shaped(b, lb, *groups)

@@ -98,7 +98,7 @@ def check_inside(a: Any, wanted: Geometry) -> None:
 
 @cache
 def _named_in_place(cls: type) -> type:
-    """Return the class of a node under the name that PyTorch gives it in place, such as ``TBackward1`` for ``t_``."""
+    """Return a node's class as PyTorch names it in place: ``TBackward1`` for ``t_``."""
     name, number = cls.__name__[:-1], int(cls.__name__[-1])
     number += 3 if name == "SqueezeBackward" else 1
     return type(f"{name}{number}", (cls,), {"__slots__": (), "__module__": cls.__module__})
