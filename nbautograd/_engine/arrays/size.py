@@ -19,6 +19,9 @@ Ints = Any
 class Size(tuple[int, ...]):
     """A shape: a tuple of ints that prints as PyTorch's does.
 
+    :param sizes: the ints, of any iterable.
+    :raises TypeError: an item is no integer.
+
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).shape
     torch.Size([2, 3])
@@ -29,10 +32,6 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, sizes: Iterable[SupportsIndex] = (), /) -> Size:
-        """Return a shape of integers.
-
-        :raises TypeError: an item is no integer.
-        """
         found = tuple(sizes)
         for i, n in enumerate(found):
             if n.__class__ is not int and not hasattr(n, "__index__"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, Self
 
 from nbautograd._engine.arrays import dtypes
@@ -156,6 +157,18 @@ class Conversion:
         from nbautograd._engine.ops.creation.creation import empty_like
 
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Take the options of :func:`torch.compile`; nothing changes, because modules run as they are written.
+
+        :param args, kwargs: as of that function.
+        :returns: None.
+        :raises RuntimeError: ``mode`` is unknown, or is given together with ``options``.
+
+        >>> import nbautograd as torch
+        >>> torch.nn.Linear(2, 1).compile(mode="reduce-overhead")
+        """
+        import_module(__name__.partition(".")[0]).compile(self, *args, **kwargs)  # which the package loads
 
     def share_memory(self) -> Self:
         """Raise: memory is not shared between processes.

@@ -420,3 +420,15 @@ def test_flush_denormal(torch: Any) -> Any:
     answer = torch.set_flush_denormal(True)
     value = (torch.tensor([2.0**-140]) * 1).item()
     return [answer, value * 2.0**140, torch.set_flush_denormal(False)]
+
+
+@agrees
+def test_a_module_compiles_itself(torch: Any) -> Any:
+    layer = torch.nn.Linear(2, 1)
+    answers = [layer.compile(), layer.compile(mode="reduce-overhead", fullgraph=True), layer.compile(disable=True)]
+    for wrong in (((), {"mode": "x"}), (("inductor",), {}), ((), {"mode": "default", "options": {}})):
+        try:
+            layer.compile(*wrong[0], **wrong[1])
+        except Exception as error:
+            answers.append(type(error).__name__)
+    return [*answers, [name for name, _ in layer.named_parameters()]]
