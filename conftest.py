@@ -178,6 +178,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         Path(config.option.passed).write_text("".join(f"{test}\n" for test in sorted(passed)), encoding="utf-8")
 
 
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """With ``-n auto``: one process more than processors, because many tests wait for a kernel or a browser."""
+    count = yield
+    return count if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else count + 1
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """With ``-n``: tell a process of what an earlier run has tested."""
