@@ -68,6 +68,7 @@ def check_ranges(options: dict[str, Any]) -> None:
 
     :raises ValueError: an option is out of its range, or is a tensor of several elements.
     :raises TypeError: an option is not a number.
+    :raises IndexError: there are less than two betas.
     """
     lr = options.get("lr")
     if isinstance(lr, Tensor) and lr.numel() != 1:
@@ -78,7 +79,10 @@ def check_ranges(options: dict[str, Any]) -> None:
             raise TypeError(f"{name} must be a number, not {kind_of(value)}")
         if not 0.0 <= value <= high:
             raise ValueError(f"Invalid {title}: {value}; expected a number from 0 to {high}")
-    for index, beta in enumerate(map(number, options.get("betas", ()))):
+    betas = options.get("betas", (0.0, 0.0))
+    if len(betas) < 2:
+        raise IndexError(f"betas must be two numbers, not {betas!r}")
+    for index, beta in enumerate(map(number, betas)):
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {beta}; expected a number in [0, 1)")
 

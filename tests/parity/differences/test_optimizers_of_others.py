@@ -129,3 +129,18 @@ def test_helpers(torch: Any) -> Any:
         str(base._get_scalar_dtype()), base._default_to_fused_or_foreach([tensor], False), lists, repr(base.required),
         base._disable_dynamo_if_unsupported()(len) is not None, base._RequiredParameter.__name__,
     ]  # fmt: skip
+
+
+@agrees
+def test_options_that_optimizers_check(torch: Any) -> Any:
+    """The type of the error, or the name of the optimizer."""
+    answers = []
+    for name in ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "SparseAdam"):
+        for betas in ((0.9,), (), (0.9, 1.0), (-0.1, 0.9), (0.9, 0.99, 0.999), 0.9, None):
+            try:
+                answers.append(
+                    type(getattr(torch.optim, name)([torch.nn.Parameter(torch.ones(1))], betas=betas)).__name__
+                )
+            except Exception as error:
+                answers.append(type(error).__name__)
+    return answers
