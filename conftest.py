@@ -161,6 +161,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if done:
         config.hook.pytest_deselected(items=done)
         items[:] = filter(is_again, items)
+    if hasattr(config, "workerinput"):  # the longest begin first, so that no process waits for another in the end
+        items.sort(key=lambda item: not item.nodeid.startswith("tests/product"))
 
 
 def _passed(config: pytest.Config) -> frozenset[str]:
@@ -176,13 +178,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if config.option.passed and not hasattr(config, "workerinput"):
         passed = {report.nodeid for report in reporter.stats.get("passed", ())} | _passed(config)
         Path(config.option.passed).write_text("".join(f"{test}\n" for test in sorted(passed)), encoding="utf-8")
-
-
-@pytest.hookimpl(wrapper=True, optionalhook=True)
-def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """With ``-n auto``: one process more than processors, because many tests wait for a kernel or a browser."""
-    count = yield
-    return count if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ else count + 1
 
 
 @pytest.hookimpl(optionalhook=True)
