@@ -23,7 +23,7 @@ from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
 from nbautograd.viz.read.notes import line_of, remarks
 from nbautograd.viz.read.operations import OperationReader, single_numbers
 from nbautograd.viz.read.tiles import tile
-from nbautograd.viz.read.turns import Turns, name_of, turns_of
+from nbautograd.viz.read.turns import Turns, name_of
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Resolve", "build"]
@@ -60,7 +60,7 @@ def build(
         scopes = module_scopes(walk, namespace or {})
     tree = folding.plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
     ops, leaves = len(walk.ops), len(walk.next) - len(walk.ops)
-    turns = turns_of(walk.order, namespace or {}) if ops >= TURNS else ()
+    turns = walk.turns(namespace or {}) if ops >= TURNS else ()
     for _, segment in tree.inner():
         if segment.kind == "step":
             segment.label = name_of(turns[segment.start : segment.stop]) or segment.label

@@ -131,15 +131,16 @@ class OperationReader:
             name = self.names.slot_name(node, operand.slot) if operand.slot is not None else ""
             if not name and operand.tensor is not None:
                 name = self.names.variables.tensor(operand.tensor()) or self.element(node, operand)
-                name = name or self.names.operand_name(node, operand) or operand.name
+                name = name or self.names.operand_name(node, operand) or (operand.name if operand.shape else "")
             pairs.append((operand.name, name or values.inline(operand.value)))
         return pairs
 
     def element(self, node: Any, operand: Any) -> str:
-        """``xs[3]`` for an argument that was one element of a variable's tensor, if the operation keeps it."""
+        """``xs[3]`` for an argument that was one element of a variable's tensor, if it is certain which one."""
         if operand.shape is None or operand.tensor is None or operand.tensor() is not None:
             return ""
-        return self.names.variables.element(introspect.saved_values(node).get(operand.name))
+        texts, kept = self.names.texts, introspect.saved_values(node).get(operand.name)
+        return self.names.variables.element(kept) or (texts.element(node, operand) if texts is not None else "")
 
     def expression(self, node: Any, symbol: str, pairs: Sequence[tuple[str, str]]) -> str:
         """The operation as it might be written: ``a = w + x``."""

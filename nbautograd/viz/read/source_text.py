@@ -20,8 +20,10 @@ from typing import Any, NamedTuple
 
 from nbautograd._engine.base import users_code
 from nbautograd._engine.base.users_code import Place, called
+from nbautograd._engine.compiler.source import copied
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read.introspect import attribute, operation_of, same_operation
+from nbautograd.viz.read.introspect import attribute, operation_of, same_operation, subscript
+from nbautograd.viz.read.turns import number_of
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["LONG", "SHORT", "Place", "SourceTexts", "place_of", "short"]
@@ -210,7 +212,8 @@ class SourceTexts:
         self.files: dict[str, Mapping[Place, _Expression]] = {}
         self.calls: dict[Any, _Expression] = {}  # for each operation, the expression that called it
         self.made: dict[Any, _Expression] = {}  # and of those whose results are values of expressions
-        self.turns: dict[Any, str] = {}  # for those inside a loop, the variables that got their results
+        self.targets: dict[Any, str] = {}  # for those inside a loop, the variables that got their results
+        self.runs: dict[Any, list[Any]] = {}  # for each run of an expression that is one operation, all its runs
         ran: dict[tuple[Any, int], list[Any]] = {}
         inside = Counter[Any]()  # limit of the operations per call of a module
         for node in walk.order:
@@ -222,12 +225,11 @@ class SourceTexts:
             trace = walk.traces[nodes[0]]
             expression = self.expression(trace)
             if expression is None or not self.ran_once(nodes, expression):
-                if (
-                    expression is not None
-                    and expression.target
-                    and _is_one_operation({walk.names[node] for node in nodes}, expression.tree)
-                ):
-                    self.turns |= dict.fromkeys(nodes, expression.target)
+                if expression is not None and _is_one_operation({walk.names[node] for node in nodes}, expression.tree):
+                    self.runs |= dict.fromkeys(nodes, nodes)
+                    self.calls |= dict.fromkeys(nodes, expression)
+                    if expression.target:
+                        self.targets |= dict.fromkeys(nodes, expression.target)
                 continue
             self.calls |= dict.fromkeys(nodes, expression)
             used = {to for node in nodes for to, _ in walk.next[node]}
@@ -273,13 +275,43 @@ class SourceTexts:
 
     def variable(self, node: Any) -> str:
         """Return the variable to which the code assigned exactly this result."""
-        return self.made[node].target if node in self.made else self.turns.get(node, "")
+        return self.made[node].target if node in self.made else self.targets.get(node, "")
 
     def operand(self, node: Any, operand: Any) -> str:
-        """Return the text of an operation's argument; empty if it is not certain which one it was."""
+        """Return the text of an operation's argument; empty if it is not certain which one it was.
+
+        A variable that has another value in each run of a loop is numbered: from 0 if an operation of the loop assigns
+        it, so that ``h₀`` comes before its result ``h₁``.
+        """
+        part = self.part(node, operand)
+        if part is None:
+            return ""
+        if node in self.runs and isinstance(part, ast.Name):
+            return part.id + subscript(self.runs[node].index(node) + (part.id not in self.targets.values()))
+        return (self.in_turn(node, part) if node in self.runs else "") or self.calls[node].text(part)
+
+    def element(self, node: Any, operand: Any) -> str:
+        """Return ``xs[3]`` for the argument ``xs[i]`` of an operation in a loop; empty if its turn is not known."""
+        part = self.part(node, operand) if node in self.runs else None
+        return self.in_turn(node, part) if isinstance(part, ast.Subscript) else ""
+
+    def in_turn(self, node: Any, part: ast.expr) -> str:
+        """Return the text of a part of a loop with the numbers that its variables had; empty if none is known."""
+        turn = self.walk.turns(self.namespace)[self.walk.rank[node]].values()
+        numbers = {name: int(number) for name, is_known, number in (each.partition(" = ") for each in turn) if is_known}
+
+        def change(inner: Any) -> Any:
+            number = number_of(inner, numbers)
+            return inner if number is None else ast.Constant(number)
+
+        text, before = ast.unparse(copied(part, change)), ast.unparse(part)
+        return short(text) if text != before else ""
+
+    def part(self, node: Any, operand: Any) -> ast.expr | None:
+        """Return the part of the code that is an operation's argument; None if it is not certain which one it is."""
         expression = self.calls.get(node)
         if expression is None:
-            return ""
+            return None
         tree, part = expression.tree, None
         if isinstance(tree, ast.BinOp):
             tensors = [other.name for other in self.walk.traces[node].operands if other.shape is not None]
@@ -287,7 +319,7 @@ class SourceTexts:
                 part = (tree.left, tree.right)[tensors.index(operand.name)]
         elif isinstance(tree, ast.Call):
             part = self.argument(tree, operand, self.walk.traces[node].scope)
-        return "" if part is None or isinstance(part, ast.Starred) else expression.text(part)
+        return None if isinstance(part, ast.Starred) else part
 
     def argument(self, call: ast.Call, operand: Any, scope: Sequence[Any]) -> ast.expr | None:
         """Return the argument that is an operand, in a call of a library function."""

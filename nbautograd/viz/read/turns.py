@@ -17,7 +17,7 @@ from nbautograd._engine.base.users_code import LARGEST, parsed, source_of
 from nbautograd.viz.language import say
 from nbautograd.viz.read.notes import trace_of
 
-__all__ = ["Turns", "name_of", "turns_of"]
+__all__ = ["Turns", "name_of", "number_of", "turns_of"]
 
 MAX_OPS = 2000  # limit of the operations of a graph with numbered turns
 
@@ -147,14 +147,14 @@ def _values(loop: _Loop, namespace: Mapping[str, Any], code: Any) -> tuple[str, 
 def _counted(target: ast.expr, over: ast.expr, known: Mapping[str, Any]) -> tuple[str, Sequence[Any]] | None:
     match target, over:
         case ast.Name(name), ast.Call(ast.Name("range"), [_, *_] as bounds, []):
-            numbers = [_number(bound, known) for bound in bounds]
+            numbers = [number_of(bound, known) for bound in bounds]
             if all(number is not None for number in numbers) and len(numbers) <= 3 and numbers[2:] != [0]:
                 return name, range(*numbers)  # type: ignore[arg-type]
         case ast.Name(), ast.Call(ast.Name("reversed"), [inner], []):
             counted = _counted(target, inner, known)
             return None if counted is None else (counted[0], counted[1][::-1])
         case ast.Tuple([ast.Name(name), *_]), ast.Call(ast.Name("enumerate"), [inner, *rest], []):
-            count, first = _length(inner, known), _number(rest[0], known) if rest else 0
+            count, first = _length(inner, known), number_of(rest[0], known) if rest else 0
             return None if count is None or first is None else (name, range(first, first + count))
         case ast.Tuple(targets), ast.Call(ast.Name("zip"), parts, []):
             each = (_counted(one, part, known) for one, part in zip(targets, parts, strict=False))
@@ -162,16 +162,17 @@ def _counted(target: ast.expr, over: ast.expr, known: Mapping[str, Any]) -> tupl
     return None
 
 
-def _number(tree: ast.expr, known: Mapping[str, Any]) -> int | None:
+def number_of(tree: ast.AST, known: Mapping[str, Any]) -> int | None:
+    """Return the whole number that an expression of known variables is; None if it is none, or not certain."""
     match tree:
         case ast.Constant(int() as value):
             return int(value)
         case ast.Name(name) if type(known.get(name)) is int:
             return int(known[name])
-        case ast.UnaryOp(ast.USub(), operand) if (number := _number(operand, known)) is not None:
+        case ast.UnaryOp(ast.USub(), operand) if (number := number_of(operand, known)) is not None:
             return -number
         case ast.BinOp(left, ast.Add() | ast.Sub() as sign, right):
-            a, b = _number(left, known), _number(right, known)
+            a, b = number_of(left, known), number_of(right, known)
             return None if a is None or b is None else a + b if isinstance(sign, ast.Add) else a - b
         case ast.Call(ast.Name("len"), [operand], []):
             return _length(operand, known)

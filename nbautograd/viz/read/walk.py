@@ -7,12 +7,14 @@ demand.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.read import introspect
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.turns import Turns, turns_of
 
 __all__ = ["GraphWalk"]
 
@@ -43,6 +45,7 @@ class GraphWalk:
         self.used = {edge for edges in self.next.values() for edge in edges if edge[0] in self.next}
         self.order = self.in_sequence() or self.sorted_topologically()
         self.rank = {node: i for i, node in enumerate(self.order)}
+        self._turns: Turns | None = None
 
     @cached_property
     def names(self) -> dict[Any, str]:
@@ -119,6 +122,15 @@ class GraphWalk:
         """The named blocks of each operation, if its trace has them."""
         traces = (self.traces[node] for node in self.order)
         return [() if trace is None else tuple(attribute(trace, "scope", None) or ()) for trace in traces]
+
+    def turns(self, namespace: Mapping[str, Any]) -> Turns:
+        """Return the turns of the operations in the loops of the code, which is read once.
+
+        :param namespace: variables, for the length of a loop.
+        """
+        if self._turns is None:
+            self._turns = turns_of(self.order, namespace)
+        return self._turns
 
     def uses_leaf(self, node: Any) -> bool:
         """Return whether a leaf is among the inputs of an operation."""

@@ -18,6 +18,7 @@ from .player_pages import unfold
 START = """
 Wx, Wh, b = T.randn(3, 2, requires_grad=True), T.randn(3, 3, requires_grad=True), T.zeros(3, requires_grad=True)
 xs, h, cell = T.randn(8, 2), T.zeros(3), T.nn.RNNCell(2, 3)
+ys, z = T.randn(3, 3), T.randn(3)
 """
 RNN = "    h = T.tanh(Wx @ xs[t] + Wh @ h + b)"
 EIGHT = [f"t = {t}" for t in range(8)]
@@ -49,6 +50,29 @@ LOOPS: dict[str, tuple[str, list[str]]] = {
     "in a function, of a number": (f"def run(h):\n    for t in range(8):\n    {RNN}\n    return h\nh = run(h)", EIGHT),
 }
 
+ARGUMENTS: dict[str, tuple[str, list[str]]] = {
+    "an element": ("for t in range(3):\n    h = T.tanh(Wh @ h + ys[t])", ["h₀", "ys[0]", "ys[1]", "ys[2]"]),
+    "a computed index": ("for t in range(3):\n    h = h * b + ys[t - 1]", ["h₀", "ys[-1]", "ys[0]", "ys[1]"]),
+    "an element of a column": (
+        "for t, _ in enumerate(ys):\n    h = h * b + ys[:, t]",
+        ["h₀", "ys[:, 0]", "ys[:, 1]", "ys[:, 2]"],
+    ),
+    "an expression": (
+        "for t in range(3):\n    h = T.nn.functional.mse_loss(h * b, 2 * ys[t])",
+        ["h₀", "2 * ys[0]", "2 * ys[1]", "2 * ys[2]"],
+    ),
+    "numbers": ("for t in range(3):\n    h = (h * b).sum() - z[t]", ["h₀", "z[0]", "z[1]", "z[2]"]),
+    "over elements": ("for u in ys.clone():\n    h = h * b + u", ["h₀", "u₁", "u₂", "u"]),
+    "a function": (
+        "def step(v):\n    return b * b + v\nfor t in range(3):\n    h = h + step(ys[t])",
+        ["h₀", "v₁", "v₂", "v₃"],
+    ),
+    "a loop whose turns are unknown": (
+        "i = 0\nwhile i < 3:\n    h = h * b + ys[i]\n    i += 1",
+        ["h₀", *["ys[i]"] * 3],
+    ),
+}
+
 
 def model_of(T: Any, name: str, code: str) -> Any:
     source = f"{START}{code}\ny = (h**2).sum()\n"
@@ -71,6 +95,16 @@ def test_turns_are_counted_as_the_code_counts(library: str, name: str) -> None:
     if loop is not None:
         assert list(loop.names) == drawn
     assert {segment.label for _, segment in model.tree.inner() if segment.kind == "step"} <= {*wanted, *drawn}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_an_argument_of_a_turn_has_its_turn_in_its_name(name: str) -> None:
+    code, wanted = ARGUMENTS[name]
+    model = model_of(needs.package("nbautograd"), f"{name}.py", code)
+    constants = [node.name for node in model.entire.nodes if node.kind == "constant" and node.shape]
+    assert sorted(constants) == sorted(wanted)
+    written = " ".join(node.expression for node in model.entire.nodes)
+    assert all(each in written for each in wanted) and "other" not in written
 
 
 def test_turns_of_a_loop_in_a_loop() -> None:
