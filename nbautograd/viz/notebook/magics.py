@@ -210,6 +210,9 @@ class AutogradMagics(Magics):
         if words:
             word = " ".join(words[1:])
             if words[0] != "torch" or word not in torch_name.CHOICES:
+                name, _, value = " ".join(words).replace(" ", "=", 1).partition("=")
+                if name in options and name != "torch":
+                    raise UsageError(f"%autograd sets it by two dashes; write %autograd --{name} {value}".strip())
                 known = ", ".join(f"%autograd torch {each}".strip() for each in torch_name.CHOICES)
                 raise UsageError(f"%autograd does not know {' '.join(words)!r}; write one of {known}")
             options["torch"] = "off" if word == "off" else "on"

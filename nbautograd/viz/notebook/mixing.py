@@ -80,7 +80,7 @@ class Mixing:
             return []
         other = THEIRS if _is_ours(meant) else OURS
         variables = [(name, value) for name, value in list(self.shell.user_ns.items()) if _as_usual(name, value)]
-        return [(name, value) for name, value in variables if name != THEIRS and _is_of(value, other)]
+        return [(name, value) for name, value in variables if name not in (THEIRS, OURS) and _is_of(value, other)]
 
     def explain(self, error: Exception) -> None:
         """Say which names of a call or an operator that has failed are of which library, if they are of both."""

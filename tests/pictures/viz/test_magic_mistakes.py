@@ -89,6 +89,8 @@ OWN = {
     "%autograd --color red": "unrecognized arguments: --color",
     "%autograd nothing": "does not know 'nothing'",
     "%autograd torch perhaps": "does not know 'torch perhaps'; write one of %autograd torch, ",
+    "%autograd language=zh": "write %autograd --language zh",
+    "%autograd theme dark": "write %autograd --theme dark",
     "%autograd --theme": "expected one argument",
 }
 LINES = list(OWN) + [line.format(m=f"%{m}") for m in MAGICS for line, _ in EVERY.values()]

@@ -191,6 +191,11 @@ def test_what_is_meant_is_left_alone(said, pytorch, code):
     assert said(code) == []
 
 
+def test_the_package_beside_pytorch_is_meant(said, pytorch):
+    assert said("import torch, nbautograd") == []
+    assert said("import nbautograd.viz") == []
+
+
 def test_pytorch_alone_and_standing_in_are_left_alone(said, pytorch):
     assert said("import torch\nfrom torch import nn\nfrom torch.utils.data import DataLoader") == []
     with nb.standing_in():
