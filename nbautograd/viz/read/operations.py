@@ -137,7 +137,7 @@ class OperationReader:
 
     def element(self, node: Any, operand: Any) -> str:
         """``xs[3]`` for an argument that was one element of a variable's tensor, if it is certain which one."""
-        if operand.shape is None or operand.tensor is None or operand.tensor() is not None:
+        if operand.shape is None or operand.tensor is None:
             return ""
         texts, kept = self.names.texts, introspect.saved_values(node).get(operand.name)
         return self.names.variables.element(kept) or (texts.element(node, operand) if texts is not None else "")

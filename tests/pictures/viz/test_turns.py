@@ -97,10 +97,11 @@ def test_turns_are_counted_as_the_code_counts(library: str, name: str) -> None:
     assert {segment.label for _, segment in model.tree.inner() if segment.kind == "step"} <= {*wanted, *drawn}
 
 
+@pytest.mark.parametrize("library", ["nbautograd", "torch"])
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_an_argument_of_a_turn_has_its_turn_in_its_name(name: str) -> None:
+def test_an_argument_of_a_turn_has_its_turn_in_its_name(library: str, name: str) -> None:
     code, wanted = ARGUMENTS[name]
-    model = model_of(needs.package("nbautograd"), f"{name}.py", code)
+    model = model_of(needs.package(library), f"{name} {library}.py", code)
     constants = [node.name for node in model.entire.nodes if node.kind == "constant" and node.shape]
     assert sorted(constants) == sorted(wanted)
     written = " ".join(node.expression for node in model.entire.nodes)
