@@ -285,10 +285,17 @@ class SourceTexts:
         """
         part = self.part(node, operand)
         if part is None:
-            return ""
+            return "mask" if operand.name == "other" and "dropout" in self.function(node).lower() else ""
         if node in self.runs and isinstance(part, ast.Name):
             return part.id + subscript(self.runs[node].index(node) + (part.id not in self.targets.values()))
         return (self.in_turn(node, part) if node in self.runs else "") or self.calls[node].text(part)
+
+    def function(self, node: Any) -> str:
+        """Return the name of the class of the module, or else of the function, that ran an operation; or nothing."""
+        trace = self.walk.traces[node]
+        module = trace.scope[-1].module() if trace.scope and trace.scope[-1].module is not None else None
+        tree = self.calls[node].tree if node in self.calls else None
+        return type(module).__name__ if module is not None else called(tree) if isinstance(tree, ast.Call) else ""
 
     def element(self, node: Any, operand: Any) -> str:
         """Return ``xs[3]`` for the argument ``xs[i]`` of an operation in a loop; empty if its turn is not known."""

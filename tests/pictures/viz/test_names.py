@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import warnings
 from typing import Any
 
@@ -11,6 +12,7 @@ import nbautograd as nb
 from nbautograd import nn, viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.notebook.api import Recording
+from tests import needs
 
 
 def test_an_element_of_a_sequence_is_called_by_its_index() -> None:
@@ -39,6 +41,18 @@ def test_a_variable_that_an_operation_reshapes_keeps_its_name() -> None:
     for name, y in results.items():
         model = viz.graph(y, namespace={"x": x, "S": S, "X": X, "W": W, "q": q}).model
         assert [node.name for node in model.nodes if node.kind == "constant"] == [name]
+
+
+@pytest.mark.parametrize("library", ["nbautograd", "torch"])
+@pytest.mark.parametrize("code", ["T.nn.functional.dropout(x)", "T.nn.Sequential(T.nn.Dropout(0.5))(x)"])
+def test_the_numbers_that_dropout_multiplies_by_are_its_mask(library: str, code: str) -> None:
+    source = f"x = T.ones(3, requires_grad=True)\nnet = {code}\n"
+    linecache.cache["<dropout>"] = len(source), None, source.splitlines(True), "<dropout>"
+    namespace = {"T": needs.package(library)}
+    with tracing.traced(), viz.watch(namespace=namespace):
+        exec(compile(source, "<dropout>", "exec"), namespace)
+    model = viz.graph(namespace["net"], namespace=namespace).model
+    assert [node.name for node in model.nodes if node.kind == "constant"] == ["mask"]
 
 
 def test_a_module_s_name_comes_before_that_of_the_last_output() -> None:
