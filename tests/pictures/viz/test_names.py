@@ -44,14 +44,16 @@ def test_a_variable_that_an_operation_reshapes_keeps_its_name() -> None:
 
 
 @pytest.mark.parametrize("library", ["nbautograd", "torch"])
-@pytest.mark.parametrize("code", ["T.nn.functional.dropout(x)", "T.nn.Sequential(T.nn.Dropout(0.5))(x)"])
+@pytest.mark.parametrize(
+    "code", ["y = T.nn.functional.dropout(x)", "net = T.nn.Sequential(T.nn.Dropout())\ny = net(x)"]
+)
 def test_the_numbers_that_dropout_multiplies_by_are_its_mask(library: str, code: str) -> None:
-    source = f"x = T.ones(3, requires_grad=True)\nnet = {code}\n"
-    linecache.cache["<dropout>"] = len(source), None, source.splitlines(True), "<dropout>"
-    namespace = {"T": needs.package(library)}
+    source, name = f"x = T.ones(3, requires_grad=True)\n{code}\n", f"<{library}: {code}>"
+    linecache.cache[name] = len(source), None, source.splitlines(True), name
+    namespace = {"T": needs.package(library), "__name__": "a_cell"}
     with tracing.traced(), viz.watch(namespace=namespace):
-        exec(compile(source, "<dropout>", "exec"), namespace)
-    model = viz.graph(namespace["net"], namespace=namespace).model
+        exec(compile(source, name, "exec"), namespace)
+    model = viz.graph(namespace["y"], namespace=namespace).model
     assert [node.name for node in model.nodes if node.kind == "constant"] == ["mask"]
 
 
