@@ -409,24 +409,25 @@ def _asking(name: str, made: Assignment, integers: bool) -> str:
 
 
 def cut_of(name: str, filename: str, lineno: int, variables: Mapping[str, Any]) -> Cut | None:
-    """Return the call that detached a variable from the graph, if the code above a line of the cell or file shows it.
+    """Return the call that detached a constant from the graph, if the code above a line of the cell or file shows it.
 
-    :param name: the variable that holds a constant.
+    :param name: the variable that holds the constant, or the expression that it is the value of.
     :param filename: the file of the operation that uses it; ``lineno``: its line.
     :param variables: by name, to check whether a gradient was requested.
     """
     place = _Place(filename, (lineno + 1, 0), MODULE)
-    for _ in range(5):
-        made = last_assignment(name, *place)
-        if made is None:
+    value, mode, line = _parsed(name), "", lineno
+    for _ in range(6):
+        if value is None:
             return None
-        for base, call, _node in cutting_calls(made.value, made.mode):
+        for base, call, _node in cutting_calls(value, mode):
             for used in _names(base):
                 if _is_tracked(variables.get(used)):
-                    return Cut(used, call, made.position[0])
-        plain = [used for used in _names(made.value) if used != name and used in variables]
-        plain = [used for used in plain if last_assignment(used, *place) is not None]
-        if not plain:
+                    return Cut(used, call, line)
+        plain = [used for used in _names(value) if used in variables]
+        made = next(filter(None, (last_assignment(used, *place) for used in plain)), None)
+        if made is None:
             return None
-        name, place = plain[0], _Place(made.filename, made.position, made.scope)
+        value, mode, line = made.value, made.mode, made.position[0]
+        place = _Place(made.filename, made.position, made.scope)
     return None

@@ -286,8 +286,9 @@ class _Builder:
         known = operand.value if operand.value is not None else tensor
         value = values.text(known)
         alias = self.names.variables.detached_from(tensor) if tensor is not None else ""
-        cut, told = self.cut(name, user)
-        scalar = operand.shape is None or (not name and operand.shape == ())
+        texts = self.names.texts
+        cut, told = self.cut(name or (texts.code(user, operand) if texts is not None else ""), user)
+        scalar = operand.shape is None or (not name and not cut and operand.shape == ())
         shown = name or self.names.operand_name(user, operand) or operand.name
         return self.add(
             Node(

@@ -290,6 +290,11 @@ class SourceTexts:
             return part.id + subscript(self.runs[node].index(node) + (part.id not in self.targets.values()))
         return (self.in_turn(node, part) if node in self.runs else "") or self.calls[node].text(part)
 
+    def code(self, node: Any, operand: Any) -> str:
+        """Return the whole code of an operation's argument; empty if it is not certain which one it was."""
+        part = self.part(node, operand)
+        return "" if part is None else ast.unparse(part)
+
     def function(self, node: Any) -> str:
         """Return the name of the class of the module, or else of the function, that ran an operation; or nothing."""
         trace = self.walk.traces[node]

@@ -33,6 +33,9 @@ def constants(code: str) -> list[Any]:
         ("c = w.data\ny = (w * c).sum()", ".data", 3),
         ("with torch.no_grad():\n    c = w * 2\ny = (w * c).sum()", "no_grad()", 4),
         ("c = torch.tensor([v.item() for v in w])\ny = (w * c).sum()", "tensor(…)", 3),
+        ("y = (w * (w * 2).detach()).sum()", "detach()", 3),
+        ("y = w.sum() * w.detach().sum()", "detach()", 3),  # a number, which is shown as a box, too
+        ("with torch.no_grad():\n    c = w * 2\ny = (w * (c + 1)).sum()", "no_grad()", 4),
     ],
 )
 def test_a_cut_is_named(code: str, call: str, line: int) -> None:
