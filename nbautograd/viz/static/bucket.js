@@ -90,8 +90,10 @@ class Buckets {
   /** The ends of a leaf's scale: it must not change from step to step. */
   note(name, { segments, waiting }) {
     let [low, high] = this.extents.get(name) || [0, 0], left = 0, right = 0;
-    for (const { amount } of waiting ? [...segments, waiting] : segments) {
-      if (Number.isFinite(amount)) { if (amount < 0) left += amount; else right += amount; }
+    for (const segment of waiting ? [...segments, waiting] : segments) {
+      for (const { amount } of segment.parts.length ? segment.parts : [segment]) { // terms of both signs need more room
+        if (Number.isFinite(amount)) { if (amount < 0) left += amount; else right += amount; }
+      }
       low = Math.min(low, left);
       high = Math.max(high, right);
     }

@@ -111,6 +111,19 @@ class TestInABrowser:
         assert leaf(page, "x").locator(".nb-pour").count() == 0  # one term, and .grad was empty
         expect(leaf(page, "w").locator(".nb-grad")).to_have_text(".grad 5. + 5. = 10.")
 
+    def test_terms_of_both_signs_stay_on_the_floor_of_their_box(self, open_page: Any) -> None:
+        with tracing.traced():
+            w = nb.tensor(1.0, requires_grad=True)
+            y = w * 0.96 - w * 1.2
+        page = open_page(viz.animate(y, namespace={"w": w, "y": y}), viewport={"width": 1280, "height": 720})
+        self.end(page)
+        bars = leaf(page, "w").locator(".nb-pour > path[class^=nb-pour]")
+        low, high = (
+            leaf(page, "w").locator("rect").first.evaluate("e => [e.getBBox().x, e.getBBox().x + e.getBBox().width]")
+        )
+        ends = bars.evaluate_all("all => all.map((e) => [e.getBBox().x, e.getBBox().x + e.getBBox().width])")
+        assert len(ends) == 2 and all(low < left < right < high for left, right in ends)
+
     @pytest.mark.parametrize(("how", "word"), [("none", "set to None"), ("zero", "zeroed")])
     def test_zeroing_empties_it_before_ones_eyes(self, open_page: Any, how: str, word: str) -> None:
         page = open_page(passes(3, zeroed=(3,), how=how), viewport={"width": 1280, "height": 900})
