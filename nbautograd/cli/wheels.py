@@ -26,9 +26,10 @@ NOT_RUN = (".md", ".pyi", ".typed")
 LEFT_OUT = (
     "course", "cli", "__main__.py", "viz/compare.py", "viz/nbval.py", "viz/sphinx.py",
     "viz/static/lab.js", "viz/static/lab_entry.js", "_engine/arrays/segmented_sum.py", "_engine/fusion/cuda_kernel.py",
+    "viz/capture/torch_rest.py", "viz/capture/torch_stop.py",
 )  # fmt: skip
 """Parts that a browser does not need: notebooks and JupyterLab's extension are files of the site; it has no commands,
-no pytest, no Sphinx and no CUDA device."""
+no pytest, no Sphinx, no PyTorch and no CUDA device."""
 WHEEL = "Wheel-Version: 1.0\nGenerator: nbautograd\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
