@@ -60,7 +60,6 @@ class BackwardCFunction(Node, FunctionCtx):
     _slots: tuple[int | None, ...] = ()  # for each argument of forward, its position among the edges
     _saved: Any = ()
     _outputs: tuple[Any, ...] = ()  # shape, dtype and device of each
-    symbol = "ƒ"
     all_edges: tuple[Any, ...]
 
     def next_nodes(self) -> tuple[Any, ...]:

@@ -101,10 +101,11 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
     given = value if isinstance(value, (tuple, list)) else (value,)
     for item in given:
         if not (hasattr(item, "grad_fn") and hasattr(item, "requires_grad")):
-            hint = ""
-            if callable(getattr(type(item), "named_parameters", None)) and written.isidentifier():  # a module
-                right = f"[*{written}.parameters()]" if first.endswith("grads") else f"{written}(x)"
-                hint = f"; that is a module: write %{first} {right}"
+            is_module = callable(getattr(type(item), "named_parameters", None))
+            if is_module and first.endswith("grads"):  # its parameters are meant
+                continue
+            is_named = is_module and written.isidentifier()
+            hint = f"; that is a module: write %{first} {written}(x)" if is_named else ""
             raise UsageError(f"%{magic} needs a tensor, but {written!r} gives {type(item).__name__}{hint}")
     if not given or (most is not None and len(given) > most):
         needed = "a tensor" if most is None else "one tensor"

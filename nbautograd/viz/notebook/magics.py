@@ -140,7 +140,7 @@ class AutogradMagics(Magics):
         return of_magic(program, silent)
 
     @magic_arguments()
-    @argument("expression", nargs="*", help="leaves, or results whose leaves are meant; none for all leaves")
+    @argument("expression", nargs="*", help="leaves or modules, or results whose leaves are meant; none for all leaves")
     @line_magic
     def grads(self, line: str) -> Any:
         """Return a table of leaves: gradient at the last look, change, current value, number of passes, norm."""
@@ -149,7 +149,7 @@ class AutogradMagics(Magics):
 
     @magic_arguments()
     @argument("--zeros", "-z", action="store_true", help="fill with zeros instead of setting to None")
-    @argument("expression", nargs="*", help="leaves, or results whose leaves are meant; none for all leaves")
+    @argument("expression", nargs="*", help="leaves or modules, or results whose leaves are meant; none for all leaves")
     @line_magic
     def zero_grads(self, line: str) -> Any:
         """Set the gradients of leaves to None: ``%zero_grads`` for all, ``%zero_grads w, b`` for some.

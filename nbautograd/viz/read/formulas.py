@@ -92,8 +92,9 @@ def symbol_of(name: str) -> str:
     ('×', 'cum_sum', 'Fancy')
     """
     operation = base(name)
-    own = operation if name.endswith("d") else re.sub("(?<=[a-z])(?=[A-Z])", "_", operation).lower()
-    return SYMBOLS.get(operation.lower(), own)
+    if name.endswith("Backward"):  # the user's own, by the name of its class
+        return operation
+    return SYMBOLS.get(operation.lower(), re.sub("(?<=[a-z])(?=[A-Z])", "_", operation).lower())
 
 
 def base(name: str) -> str:
@@ -103,11 +104,15 @@ def base(name: str) -> str:
 
 @lru_cache(1000)
 def called(name: str) -> str:
-    """Return the public name of a node's operation.
+    """Return the public name of a node's operation; of a user's own the name of its class.
 
     >>> called("MaskedFillBackward0"), called("NativeLayerNormBackward0"), called("MaxPool2DWithIndicesBackward0")
     ('masked_fill', 'layer_norm', 'max_pool2d')
+    >>> called("MyReLUBackward")
+    'MyReLU'
     """
+    if name.endswith("Backward"):
+        return base(name)
     own = re.sub(
         "^(Native|Unsafe)(?=[A-Z])|WithIndices$|(?<=y)Ex$|Flash(?=Attention)|(?<=Attention)ForCpu$", "", base(name)
     )

@@ -170,6 +170,16 @@ def test_grads_counts_passes_and_what_was_added(shell):
     assert "<table" in run(shell, "%grads")._repr_html_()
 
 
+def test_of_a_module_grads_are_those_of_its_parameters(shell):
+    run(shell, "net = torch.nn.Linear(2, 1)\nnet(torch.ones(2)).backward()")
+    assert [row[:5] for row in run(shell, "%grads net").rows] == [
+        ("net.weight", "f32 (1, 2)", "None", "[[1., 1.]]", "[[1., 1.]]"),
+        ("net.bias", "f32 (1,)", "None", "1.", "1."),
+    ]
+    assert [row[3] for row in run(shell, "%zero_grads net, w").rows] == ["set to None", "set to None", "had none"]
+    assert shell.user_ns["net"].weight.grad is None
+
+
 def test_zero_grads(shell):
     run(shell, "y.backward()")
     assert run(shell, "%zero_grads --zeros w").rows == (("w", "5.", "0.", "zeroed now"),)
