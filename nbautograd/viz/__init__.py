@@ -35,13 +35,13 @@ from typing import TYPE_CHECKING, Any
 
 from nbautograd._engine.core.tracing import traced
 from nbautograd.viz.notebook.api import Animation, Picture, Recording, animate, graph, record
-from nbautograd.viz.notebook.code import Code, code
 from nbautograd.viz.notebook.display import autograd
 from nbautograd.viz.notebook.tables import grads, zero_grads
 from nbautograd.viz.notebook.torch_cells import watch
 from nbautograd.viz.settings import settings
 
 if TYPE_CHECKING:
+    from nbautograd.viz.notebook.code import Code, code
     from nbautograd.viz.notebook.cost import Cost, cost
     from nbautograd.viz.notebook.diff import Difference, diff
     from nbautograd.viz.notebook.memory import MemoryReport, memory
@@ -88,7 +88,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     module = {"Explanation": "why", "Difference": "diff"}.get(name, name.lower().removesuffix("report"))
     if (
-        module in ("cost", "diff", "memory", "monitor", "practice", "scatter", "tangent", "why") and name in __all__
+        module in ("code", "cost", "diff", "memory", "monitor", "practice", "scatter", "tangent", "why")
+        and name in __all__
     ):  # loaded at first use
         globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{module}"), name)
         return globals()[name]

@@ -22,7 +22,6 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, tables, torch_name
-from nbautograd.viz.notebook.code import LIBRARIES, code
 from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensor_names, tensors
@@ -117,7 +116,9 @@ class AutogradMagics(Magics):
 
     @magic_arguments()
     @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
-    @argument("--in", dest="library", choices=LIBRARIES, default="numpy", help="write NumPy, or tensors of torch")
+    @argument(
+        "--in", dest="library", choices=["numpy", "torch"], default="numpy", help="write NumPy, or tensors of torch"
+    )
     @argument("--flat", action="store_true", help="one straight line, however long")
     @argument("--fold", "-f", action="store_true", help="modules as functions, equal steps as loops, however short")
     @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
@@ -130,6 +131,8 @@ class AutogradMagics(Magics):
         tensor = one_tensor(self.shell, "code", options.expression, not options.gradient)
         if torch_events.is_foreign(tensor):
             raise UsageError(f"%code writes programs of nbautograd's tensors, but got {kind_of(tensor)}")
+        from nbautograd.viz.notebook.code import code
+
         program = code(
             tensor,
             self._gradient("code", options.gradient),

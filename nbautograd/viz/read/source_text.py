@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 from nbautograd._engine.base import users_code
 from nbautograd._engine.base.users_code import Place, called
-from nbautograd._engine.compiler.source import copied
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read.introspect import attribute, operation_of, same_operation, subscript
 from nbautograd.viz.read.turns import number_of
@@ -162,6 +161,16 @@ def _fits(tree: ast.expr, code: CodeType) -> bool:
     parts = [*ast.walk(tree)]
     names = {part.id for part in parts if isinstance(part, ast.Name)}
     return names | {part.attr for part in parts if isinstance(part, ast.Attribute)} <= _words(code)
+
+
+def _numbers(tree: ast.AST, known: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+    """Yield the parts of one line that are whole numbers: beginning, end, value."""
+    number = number_of(tree, known)
+    if number is not None and isinstance(tree, ast.expr):
+        yield tree.col_offset, tree.end_col_offset or 0, number
+    else:
+        for child in ast.iter_child_nodes(tree):
+            yield from _numbers(child, known)
 
 
 def _gives_tensor(tree: ast.expr) -> bool:
@@ -312,12 +321,11 @@ class SourceTexts:
         turn = self.walk.turns(self.namespace)[self.walk.rank[node]].values()
         numbers = {name: int(number) for name, is_known, number in (each.partition(" = ") for each in turn) if is_known}
 
-        def change(inner: Any) -> Any:
-            number = number_of(inner, numbers)
-            return inner if number is None else ast.Constant(number)
-
-        text, before = ast.unparse(copied(part, change)), ast.unparse(part)
-        return short(text) if text != before else ""
+        before = ast.unparse(part)
+        text = before.encode()
+        for start, end, number in sorted(_numbers(ast.parse(before, mode="eval").body, numbers), reverse=True):
+            text = text[:start] + str(number).encode() + text[end:]
+        return short(text.decode()) if text.decode() != before else ""
 
     def part(self, node: Any, operand: Any) -> ast.expr | None:
         """Return the part of the code that is an operation's argument; None if it is not certain which one it is."""
