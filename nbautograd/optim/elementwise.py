@@ -100,7 +100,7 @@ def count_step(state: State, name: str = "step", factor: float | None = None) ->
     t: Tensor = state[name]
     a = t._shared_array()
     if factor is None:
-        a += 1
+        a[()] = a.item() + 1  # ``a += 1`` takes ten times as long
     else:
         a *= factor
     return float(a)

@@ -18,7 +18,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import caching_allocator
 from nbautograd._engine.arrays.axpy import axpy_rows, scale_rows, shift_rows
-from nbautograd._engine.arrays.rows import for_row_tiles, ones, row_products, row_sums, tile_rows
+from nbautograd._engine.arrays.rows import for_row_tiles, number, ones, row_products, row_sums, tile_rows
 from nbautograd._engine.arrays.summation import pairwise_sum
 
 __all__ = ["plane_norm", "plane_norm_back", "row_norm", "row_norm_back"]
@@ -67,7 +67,7 @@ def _is_near_zero(square: Any, variance: Any) -> bool:
 
     :param square: the means of squares.
     """
-    return bool(np.logical_and.reduce(square <= LARGEST_SQUARE * variance, None))  # false for nan
+    return bool(np.count_nonzero(square <= LARGEST_SQUARE * variance) == square.size)  # nan is not
 
 
 # -- planes ----------------------------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def _weighted_sums(weights: Any, a: Any, out: Any) -> None:
     """
     rows = len(weights)
     if rows <= MAX_ROWS:
-        np.dot(weights.T, a, out)
+        weights.T.dot(a, out)
         return
     whole = rows // MAX_ROWS * MAX_ROWS
     parts = weights[:whole].reshape(-1, MAX_ROWS, weights.size // rows).swapaxes(1, 2)
@@ -294,15 +294,15 @@ def _weighted_sums(weights: Any, a: Any, out: Any) -> None:
 
 def _few_row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any, Any]:
     """Compute ``row_norm`` of fewer than ``FEW`` elements."""
-    width = a.shape[1]
+    width, dtype = number(a.shape[1], a.dtype), a.dtype
     mean = row_sums(a)[:, None]
     mean /= width
     result = a - mean
     variance = row_products(result, result)[:, None]
     variance /= width
-    rstd = variance + eps
+    rstd = variance + number(eps, dtype)
     np.sqrt(rstd, rstd)
-    np.divide(1, rstd, rstd)
+    np.divide(number(1, dtype), rstd, rstd)
     result *= rstd
     if weight is not None:
         result *= weight
@@ -313,10 +313,10 @@ def _few_row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any,
 
 def _few_row_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[Any, Any, Any]:
     """Compute ``row_norm_back`` of fewer than ``FEW`` elements."""
-    width = a.shape[1]
+    width = number(a.shape[1], a.dtype)
     unit = a - mean
     unit *= rstd
-    sums = np.empty((2, width), a.dtype)
+    sums = np.empty((2, a.shape[1]), a.dtype)
     column = ones(len(a), a.dtype)
     _weighted_sums(column, g * unit, sums[0])
     _weighted_sums(column, g, sums[1])

@@ -29,6 +29,7 @@ __all__ = [
     "for_row_tiles",
     "log_softmax",
     "log_softmax_back",
+    "number",
     "ones",
     "repeated",
     "row_products",
@@ -95,7 +96,7 @@ def row_sums(a: Any, out: Any = None) -> Any:
     """Return the sums of the rows of a matrix."""
     if a.shape[1] > MAX_ROW_ELEMENTS:
         return np.add.reduce(a, 1, None, out)
-    return np.dot(a, ones(a.shape[1], a.dtype), out)
+    return a.dot(ones(a.shape[1], a.dtype), out)  # the method takes two thirds of the function's time
 
 
 def row_products(a: Any, b: Any, out: Any = None) -> Any:
@@ -105,7 +106,7 @@ def row_products(a: Any, b: Any, out: Any = None) -> Any:
     """
     width = a.shape[1]
     if width <= MAX_ROW_ELEMENTS:
-        return np.vecdot(a, b, out) if b.ndim > 1 else np.dot(a, b, out)
+        return np.vecdot(a, b, out) if b.ndim > 1 else a.dot(b, out)
     parts = np.empty((-(-width // MAX_ROW_ELEMENTS), len(a)), a.dtype)
     for number, part in enumerate(parts):
         piece = slice(MAX_ROW_ELEMENTS * number, MAX_ROW_ELEMENTS * (number + 1))
@@ -123,6 +124,14 @@ def ones(count: int, dtype: Any) -> Any:
     row = np.ones(count, dtype)
     row.flags.writeable = False
     return row
+
+
+@functools.lru_cache(maxsize=64)
+def number(value: float, dtype: Any) -> Any:
+    """Return a number as a cached array, next to which NumPy takes half the time of a Python number."""
+    array = np.array(value, dtype)
+    array.flags.writeable = False
+    return array
 
 
 def repeated(values: Any, count: int) -> Any:

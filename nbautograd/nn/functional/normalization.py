@@ -348,7 +348,8 @@ def instance_norm(
 
 def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tensor | None) -> Shape:
     """Check the normalized shape, and return it."""
-    check_tensors(name, input=input)
+    if not isinstance(input, Tensor):
+        check_tensors(name, input=input)
     shape = tuple([n if n.__class__ is int else as_int(n, f"{name}(): argument 'normalized_shape'")
                    for n in normalized_shape])  # fmt: skip
     if not shape:
@@ -357,14 +358,13 @@ def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tens
             "element, but got normalized_shape = []"
         )
     for label, t in arguments.items():
-        if t is not None:
-            if not isinstance(t, Tensor):
-                check_tensors(name, **{label: t})
-            if t._a.shape != shape:
-                raise RuntimeError(
-                    f"{name}(): Expected {label} to be of same shape as normalized_shape, but got {label} of shape "
-                    f"{list(t._a.shape)} and normalized_shape = {list(shape)}"
-                )
+        if t is not None and not isinstance(t, Tensor):
+            check_tensors(name, **{label: t})
+        if t is not None and t._a.shape != shape:
+            raise RuntimeError(
+                f"{name}(): Expected {label} to be of same shape as normalized_shape, but got {label} of shape "
+                f"{list(t._a.shape)} and normalized_shape = {list(shape)}"
+            )
     have = input._a.shape
     if len(have) < len(shape) and name == "rms_norm":
         raise ValueError(f"rms_norm(): Input tensor must have at least {len(shape)} dimensions, but got {len(have)}")

@@ -19,7 +19,7 @@ from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.shape.broadcasting import atleast_1d, atleast_2d, atleast_3d, expand, several
 from nbautograd._engine.ops.shape.shape import reshape, view
-from nbautograd._engine.ops.shape.slicing import part
+from nbautograd._engine.ops.shape.slicing import part, slice_
 from nbautograd._names.docstrings import described
 from nbautograd.errors import DeviceError, ShapeError, kind_of
 
@@ -52,7 +52,10 @@ def cut(g: Any, shapes: list[tuple[int, ...]], dim: int) -> list[Any]:
             result.append(g.reshape((-1,))[:0])
             continue
         d = dimension(dim, len(shape))
-        result.append(g[(slice(None),) * d + (slice(start, start + shape[d]),)])
+        stop = start + shape[d]
+        result.append(
+            slice_(g, d, start, stop, 1) if isinstance(g, Tensor) else g[(slice(None),) * d + (slice(start, stop),)]
+        )
         start += shape[d]
     return result
 
