@@ -163,6 +163,18 @@ def _fits(tree: ast.expr, code: CodeType) -> bool:
     return names | {part.attr for part in parts if isinstance(part, ast.Attribute)} <= _words(code)
 
 
+_unparsed = lru_cache(1000)(ast.unparse)
+
+
+@lru_cache(1000)
+def _numbered(code: str, variables: tuple[tuple[str, int], ...]) -> str:
+    """Return the short text of an expression with numbers for its variables; empty if it has none of them."""
+    text = code.encode()
+    for start, end, number in sorted(_numbers(ast.parse(code, mode="eval").body, dict(variables)), reverse=True):
+        text = text[:start] + str(number).encode() + text[end:]
+    return short(text.decode()) if text.decode() != code else ""
+
+
 def _numbers(tree: ast.AST, known: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
     """Yield the parts of one line that are whole numbers: beginning, end, value."""
     number = number_of(tree, known)
@@ -302,7 +314,7 @@ class SourceTexts:
     def code(self, node: Any, operand: Any) -> str:
         """Return the whole code of an operation's argument; empty if it is not certain which one it was."""
         part = self.part(node, operand)
-        return "" if part is None else ast.unparse(part)
+        return "" if part is None else _unparsed(part)
 
     def function(self, node: Any) -> str:
         """Return the name of the class of the module, or else of the function, that ran an operation; or nothing."""
@@ -319,13 +331,8 @@ class SourceTexts:
     def in_turn(self, node: Any, part: ast.expr) -> str:
         """Return the text of a part of a loop with the numbers that its variables had; empty if none is known."""
         turn = self.walk.turns(self.namespace)[self.walk.rank[node]].values()
-        numbers = {name: int(number) for name, is_known, number in (each.partition(" = ") for each in turn) if is_known}
-
-        before = ast.unparse(part)
-        text = before.encode()
-        for start, end, number in sorted(_numbers(ast.parse(before, mode="eval").body, numbers), reverse=True):
-            text = text[:start] + str(number).encode() + text[end:]
-        return short(text.decode()) if text.decode() != before else ""
+        parts = (each.partition(" = ") for each in turn)
+        return _numbered(_unparsed(part), tuple((name, int(number)) for name, is_known, number in parts if is_known))
 
     def part(self, node: Any, operand: Any) -> ast.expr | None:
         """Return the part of the code that is an operation's argument; None if it is not certain which one it is."""
