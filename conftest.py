@@ -20,7 +20,7 @@ from nbautograd._names import lazy
 from tests import needs
 from tests.settings import now
 
-pytest_plugins = ["tests.oracle.plugin"]
+pytest_plugins = ["tests.browser", "tests.oracle.plugin"]
 lazy.load()  # tests walk through all that is declared
 
 

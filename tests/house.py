@@ -15,7 +15,7 @@ import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from tests.package_sources import PACKAGE, SOURCES, imports, module_name, tree
+from tests.package_sources import PACKAGE, SOURCES, imports, module_name, nodes
 
 __all__ = ["PYTORCH", "WINGS", "imports_across", "names_in_docstrings", "unknown_names", "wing"]
 
@@ -77,7 +77,7 @@ def imports_across() -> Iterator[str]:
 
 def names_in_docstrings(name: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the text of each name in double backticks in a module's docstrings."""
-    for node in ast.walk(tree(name)):
+    for node in nodes(name):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             for code in re.findall(r"``([A-Za-z_][\w.]*)(?:\(\))?``", node.value.value):
                 yield node.lineno, code
@@ -87,7 +87,7 @@ def words_of(name: str) -> set[str]:
     """Return all words in a module's code: names, and those inside of texts that are no docstrings."""
     words = {*WORD.findall(name)}
     docstrings = set()
-    for node in ast.walk(tree(name)):
+    for node in nodes(name):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             docstrings.add(id(node.value))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:

@@ -1,7 +1,8 @@
 """Turn off unneeded features that slow down every process: a plugin of pytest that is loaded first.
 
 Formats of addresses: nbformat checks notebooks by jsonschema, which builds a grammar of addresses in four scripts when
-it is imported (3 s); notebooks have no such field, and jsonschema does without the package where it is missing.
+it is imported (3 s); notebooks have no such field, and jsonschema does without the package where it is missing. Servers
+and other processes that tests start find an empty one on their path.
 
 Constants of our sources: hypothesis reads all loaded modules for numbers and texts to try (3 s). Which are loaded
 depends on the tests that ran before, so the examples of a test would not be the same each time.
@@ -10,11 +11,16 @@ depends on the tests that ran before, so the examples of a test would not be the
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # as if it were not installed
+WITHOUT = str(Path(__file__).with_name("without"))
+if WITHOUT not in (_path := os.environ.get("PYTHONPATH", "")).split(os.pathsep):
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [WITHOUT, _path]))
 
 
 def pytest_configure(config: pytest.Config) -> None:

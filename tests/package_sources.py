@@ -28,6 +28,12 @@ def tree(name: str) -> ast.Module:
     return ast.parse(SOURCES[name].read_text(encoding="utf-8"))
 
 
+@functools.cache
+def nodes(name: str) -> list[ast.AST]:
+    """All nodes of a module's syntax tree: to walk through the trees takes longer than what a test does with them."""
+    return [*ast.walk(tree(name))]
+
+
 def imported(node: ast.AST, importer: str) -> list[str]:
     """The modules of the package that an import statement names, the deepest that exists of each."""
     if isinstance(node, ast.Import):

@@ -13,7 +13,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd._engine.core import defaults
-from tests.package_sources import SOURCES, tree
+from tests.package_sources import SOURCES, nodes
 
 F = nb.nn.functional
 X = nb.ones(2, 3)
@@ -105,7 +105,7 @@ def test_one_function_warns() -> None:
     found = {
         name
         for name in SOURCES
-        for node in ast.walk(tree(name))
+        for node in nodes(name)
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("warnings.warn", "warnings.warn_explicit")
     }
     assert found == {"nbautograd.errors"}

@@ -17,17 +17,7 @@ from typing import Any
 
 import nbautograd
 from nbautograd.viz.notebook import lab_extension
-from tests import needs
 
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 LOCAL = re.compile(r"(https?|wss?)://127\.0\.0\.1[:/]|file:|blob:|data:")
 READY = """() => {
     const panel = window.jupyterapp?.shell?.currentWidget, kernel = panel?.sessionContext?.session?.kernel;
@@ -126,12 +116,11 @@ def _address(home: Path, server: subprocess.Popen[bytes], token: str) -> str:
 
 
 @contextmanager
-def browse(driver: Any, profile: Path) -> Iterator[Any]:
-    """Open a browser's page; its list ``blocked`` has blocked requests, ``errors`` exceptions of its scripts."""
-    context = driver.chromium.launch_persistent_context(
-        str(profile), executable_path=needs.CHROMIUM, headless=True, args=ARGUMENTS,
-        viewport={"width": 1280, "height": 1000}, reduced_motion="reduce",
-    )  # fmt: skip
+def browse(browser: Any) -> Iterator[Any]:
+    """Open a page that has no cookies and no history; its list ``blocked`` has blocked requests, ``errors`` exceptions
+    of its scripts.
+    """
+    context = browser.new_context(viewport={"width": 1280, "height": 1000}, reduced_motion="reduce")
     blocked: list[str] = []
     errors: list[str] = []
 

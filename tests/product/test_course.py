@@ -321,12 +321,9 @@ LOOK = """async () => {
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """JupyterLab with the course: as it is saved, but without a kernel; and one notebook to be run."""
     needs.package("jupyterlab")
-    driver = needs.package("playwright.sync_api")
-    if needs.CHROMIUM is None:
-        pytest.skip(needs.reason("Chromium"))
     home = tmp_path_factory.mktemp("lab")
     root = home / "work"
     (root / "saved").mkdir(parents=True)
@@ -337,8 +334,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Any:
     shutil.copytree(FOLDER, root / "course", ignore=shutil.ignore_patterns("zh", "*.py", ".*"))
     with (
         serve(home, root) as (url, token),
-        driver.sync_playwright() as playwright,
-        browse(playwright, home / "chromium") as page,
+        browse(browser) as page,
     ):
         page.goto(f"{url}lab?token={token}")
         page.wait_for_function("window.jupyterapp?.commands.hasCommand('docmanager:open')", timeout=60_000)

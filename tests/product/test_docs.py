@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -292,18 +291,6 @@ def test_without_pytorch_its_notebook_is_shown_as_it_was_stored(tmp_path: Path) 
 SITE = Path(os.environ.get("NBAUTOGRAD_SITE", ROOT / "build" / "site"))
 built = pytest.mark.skipif(not (SITE / "index.html").exists(), reason=needs.reason("the site"))
 LOOKED_AT = ["index", "autograd", "course/03_backward", "api/nn.Linear", "reference"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = needs.package("playwright.sync_api")
-    if needs.CHROMIUM is None:
-        pytest.skip(needs.reason("Chromium"))
-    with playwright.sync_playwright() as api:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-        browser = api.chromium.launch(executable_path=needs.CHROMIUM, args=flags)
-        yield browser
-        browser.close()
 
 
 @built

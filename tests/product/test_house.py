@@ -11,7 +11,7 @@ from collections import defaultdict
 import pytest
 
 from tests import house
-from tests.package_sources import PACKAGE, SOURCES, tree
+from tests.package_sources import PACKAGE, SOURCES, nodes
 
 
 def test_no_wing_imports_another_against_the_drawing() -> None:
@@ -32,7 +32,7 @@ def twice() -> dict[str, set[str]]:
     """Return the classes of one name in several modules, by name."""
     modules = defaultdict[str, set[str]](set)
     for name in SOURCES:
-        for node in ast.walk(tree(name)):
+        for node in nodes(name):
             if isinstance(node, ast.ClassDef):
                 modules[node.name].add(name)
     return {name: places for name, places in modules.items() if len(places) > 1}
@@ -40,13 +40,13 @@ def twice() -> dict[str, set[str]]:
 
 def transformers() -> set[str]:
     """Return the classes that rewrite syntax trees."""
-    return {f"{name}.{node.name}" for name in SOURCES for node in ast.walk(tree(name)) if isinstance(node, ast.ClassDef)
+    return {f"{name}.{node.name}" for name in SOURCES for node in nodes(name) if isinstance(node, ast.ClassDef)
             and any("NodeTransformer" in ast.unparse(base) for base in node.bases)}  # fmt: skip
 
 
 def substituters() -> set[str]:
     """Return the classes that look up the names in syntax trees."""
-    return {f"{name}.{node.name}" for name in SOURCES for node in ast.walk(tree(name)) if isinstance(node, ast.ClassDef)
+    return {f"{name}.{node.name}" for name in SOURCES for node in nodes(name) if isinstance(node, ast.ClassDef)
             and any(isinstance(part, ast.FunctionDef) and part.name == "visit_Name" for part in node.body)}  # fmt: skip
 
 
@@ -69,7 +69,7 @@ print(*files, sep="\\n")
 
 def naming_frames() -> set[str]:
     """Return the modules that read the name of a frame's function, which a renaming changes."""
-    attributes = ((name, node) for name in SOURCES for node in ast.walk(tree(name)) if isinstance(node, ast.Attribute))
+    attributes = ((name, node) for name in SOURCES for node in nodes(name) if isinstance(node, ast.Attribute))
     return {name for name, node in attributes if node.attr in ("co_name", "co_qualname")}
 
 
@@ -78,7 +78,7 @@ def tangled() -> set[str]:
     kinds = (ast.If, ast.For, ast.While, ast.ExceptHandler, ast.IfExp, ast.Assert, ast.comprehension, ast.match_case)
     found = set()
     for name in SOURCES:
-        for function in ast.walk(tree(name)):
+        for function in nodes(name):
             if isinstance(function, ast.FunctionDef):
                 branches, parts = 1, [*function.body]
                 while parts:

@@ -70,10 +70,10 @@ def lab(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(lab, tmp_path_factory):
+def page(browser, lab):
     """The notebook, opened and run from top to bottom."""
     url, token = lab
-    with playwright.sync_playwright() as driver, browse(driver, tmp_path_factory.mktemp("chromium")) as page:
+    with browse(browser) as page:
         page.goto(f"{url}lab/workspaces/test/tree/{NOTEBOOK.name}?token={token}&reset")
         page.wait_for_function(READY, timeout=120_000)
         page.evaluate(RUN_ALL)

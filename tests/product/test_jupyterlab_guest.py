@@ -119,7 +119,7 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     home = tmp_path_factory.mktemp("guest")
     (home / "work").mkdir()
     path = home / "work" / "guest.ipynb"
@@ -128,8 +128,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
     with (
         serve(home, home / "work") as (url, token),
-        playwright.sync_playwright() as driver,
-        browse(driver, tmp_path_factory.mktemp("chromium")) as page,
+        browse(browser) as page,
     ):
         page.goto(f"{url}lab/workspaces/guest/tree/{path.name}?token={token}&reset")
         page.wait_for_function(READY, timeout=120_000)

@@ -22,7 +22,7 @@ from tests.package_sources import (
     compiled_method,
     global_names,
     imports,
-    tree,
+    nodes,
 )  # fmt: skip
 
 LAYERS = [
@@ -172,7 +172,7 @@ def test_nothing_but_the_extension_hook_names_the_pictures() -> None:
             continue
         namers |= {arrow(name, target) for target in imports(name, inside_functions=not inside) if is_viz(target)}
         if not inside:
-            texts = [n.value for n in ast.walk(tree(name)) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+            texts = [n.value for n in nodes(name) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
             namers |= {f"{name}: {text!r}" for text in texts if text.startswith((VIZ, ".viz"))}
     assert namers == set()
 

@@ -362,9 +362,9 @@ RUN = """async (code) => {
 @needs.chromium
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize(("app", "notebook"), [("lab", "01_tensors.ipynb"), ("notebooks", "zh/01_tensors.ipynb")])
-def test_the_site_opens_and_its_kernel_starts(address: str, app: str, notebook: str, tmp_path: Path) -> None:
+def test_the_site_opens_and_its_kernel_starts(address: str, browser: Any, app: str, notebook: str) -> None:
     playwright = needs.package("playwright.sync_api")
-    with playwright.sync_playwright() as driver, browse(driver, tmp_path) as page:
+    with browse(browser) as page:
         page.goto(f"{address}/{app}/index.html?path={notebook}")
         page.wait_for_function(READY, timeout=240_000)
         assert page.evaluate(RUN, "import sys; print(sys.platform, sys.maxsize)") == "emscripten 2147483647\n"

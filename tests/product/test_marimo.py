@@ -72,7 +72,7 @@ def _(torch, viz):
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     home = tmp_path_factory.mktemp("marimo")
     (home / "app.py").write_text(APP.lstrip(), encoding="utf-8")  # marimo counts lines from the first that is not blank
     with socket.socket() as free:
@@ -84,7 +84,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         server = subprocess.Popen(command, env=env, cwd=home, stdout=log, stderr=log)
         try:
             wait_for(url, server, home / "log")
-            with playwright.sync_playwright() as driver, browse(driver, home / "chromium") as page:
+            with browse(browser) as page:
                 page.goto(url)
                 playwright.expect(page.locator(".nb-player")).to_have_count(4, timeout=60_000)
                 yield page

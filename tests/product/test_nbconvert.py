@@ -33,13 +33,13 @@ CELLS = [
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("converted")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     html, _ = nbconvert.HTMLExporter().from_notebook_node(notebook)
     (folder / "page.html").write_text(html, encoding="utf-8")
-    with playwright.sync_playwright() as driver, browse(driver, folder / "chromium") as page:
+    with browse(browser) as page:
         page.goto((folder / "page.html").as_uri())
         yield page
 

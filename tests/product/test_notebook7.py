@@ -24,7 +24,7 @@ NOTEBOOK = Path(__file__).with_name("tutorial.ipynb")
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The notebook, opened and run from top to bottom."""
     home = tmp_path_factory.mktemp("notebook")
     root = home / "work"
@@ -36,8 +36,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     (root / NOTEBOOK.name).write_text(json.dumps(notebook), encoding="utf-8")
     with (
         serve(home, root, "notebook") as (url, token),
-        playwright.sync_playwright() as driver,
-        browse(driver, tmp_path_factory.mktemp("chromium")) as page,
+        browse(browser) as page,
     ):
         page.goto(f"{url}notebooks/{NOTEBOOK.name}?token={token}")
         page.wait_for_function(READY, timeout=120_000)

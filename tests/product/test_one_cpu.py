@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
 
 from nbautograd._engine.arrays.cpu_features import features, has_kernels
-from tests import one_cpu
+from tests import lean, one_cpu
 
 ASKED = (
     "from tests import one_cpu; import json, os, numpy\n"
@@ -56,3 +57,9 @@ def test_what_is_set_already_stays() -> None:
     assert "OPENBLAS_CORETYPE" not in environment[one_cpu.OWN].split()
     _, environment = asked(NBAUTOGRAD_ONE_CPU="")
     assert environment.keys() & one_cpu.LEVELS.keys() == given().keys()
+
+
+def test_processes_that_tests_start_do_without_the_formats_of_addresses() -> None:
+    """Else each server of notebooks would build their grammar, which takes longer than all else that it does."""
+    found = PathFinder.find_spec("rfc3987_syntax", os.environ["PYTHONPATH"].split(os.pathsep))
+    assert found is not None and found.origin == str(Path(lean.WITHOUT, "rfc3987_syntax.py"))

@@ -16,7 +16,6 @@ import pytest
 
 from tests import needs
 from tests.files_server import served
-from tests.product.jupyterlab import ARGUMENTS
 from tests.shots import SHOTS
 
 needs.package("myst_nb")
@@ -72,14 +71,6 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (target / "playground" / "playground_worker.mjs").write_text(WORKER, encoding="utf-8")
     with served(target) as (address, _):
         yield address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as api:
-        found = api.chromium.launch(executable_path=needs.CHROMIUM, headless=True, args=ARGUMENTS)
-        yield found
-        found.close()
 
 
 @pytest.fixture

@@ -60,11 +60,6 @@ class Front:
         with serve(self.home, self.root, self.app, **options) as (self.url, self.token):
             yield
 
-    @contextmanager
-    def browser(self, driver: Any, name: str) -> Iterator[Any]:
-        with browse(driver, self.home / name) as page:
-            yield page
-
     def open(self, page: Any, path: str) -> None:
         page.goto(f"{self.url}{TREES[self.app]}/{path}?token={self.token}&reset")
         page.wait_for_function(READY, timeout=120_000)
@@ -96,18 +91,12 @@ def front(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fr
 
 
 @pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
-    with playwright.sync_playwright() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def saved(front: Front, driver: Any) -> Path:
+def saved(front: Front, browser: Any) -> Path:
     """A notebook that was run and saved in a browser, and whose kernel has ended."""
     path = front.root / "pass.ipynb"
     new_notebook(path)
     sockets: list[str] = []
-    with front.browser(driver, "first") as page:
+    with browse(browser) as page:
         page.on("websocket", lambda socket: sockets.append(socket.url))
         front.open(page, path.name)
         shared = front.app == "jupyterlab" and find_spec("jupyter_collaboration") is not None
@@ -174,8 +163,8 @@ def test_the_file_is_as_jupyter_writes_it(saved: Path) -> None:
     assert len(json.dumps(shown[PASS])) < 10_000
 
 
-def test_opened_again_it_plays_without_its_kernel(front: Front, saved: Path, driver: Any) -> None:
-    with front.browser(driver, "again") as page:
+def test_opened_again_it_plays_without_its_kernel(front: Front, saved: Path, browser: Any) -> None:
+    with browse(browser) as page:
         front.open(page, saved.name)
         plays(page, 2)
         explores(page)
@@ -183,13 +172,13 @@ def test_opened_again_it_plays_without_its_kernel(front: Front, saved: Path, dri
         assert page.errors == [] and page.blocked == []
 
 
-def test_untrusted_it_plays_and_runs_nothing_of_the_file(front: Front, saved: Path, driver: Any) -> None:
+def test_untrusted_it_plays_and_runs_nothing_of_the_file(front: Front, saved: Path, browser: Any) -> None:
     notebook = nbformat.read(saved, 4)
     shown = next(each.data for cell in notebook.cells for each in cell.outputs if "text/html" in each.get("data", {}))
     shown["text/html"] += "<script>window.ran = true</script><img src=x onerror='window.ran = true'>"
     path = front.root / "untrusted.ipynb"
     nbformat.write(notebook, path)
-    with front.browser(driver, "untrusted") as page:
+    with browse(browser) as page:
         front.open(page, path.name)
         trusted = "() => window.jupyterapp.shell.currentWidget.content.widgets.every((cell) => cell.model.trusted)"
         assert not page.evaluate(trusted)
@@ -197,22 +186,22 @@ def test_untrusted_it_plays_and_runs_nothing_of_the_file(front: Front, saved: Pa
         assert page.evaluate("() => window.ran") is None
 
 
-def test_a_pass_that_does_not_unpack_leaves_the_picture(front: Front, saved: Path, driver: Any) -> None:
+def test_a_pass_that_does_not_unpack_leaves_the_picture(front: Front, saved: Path, browser: Any) -> None:
     notebook = nbformat.read(saved, 4)
     shown = next(each.data for cell in notebook.cells for each in cell.outputs if "text/html" in each.get("data", {}))
     shown[PASS]["packed"] = "AAAA"
     path = front.root / "broken.ipynb"
     nbformat.write(notebook, path)
-    with front.browser(driver, "broken") as page:
+    with browse(browser) as page:
         front.open(page, path.name)
         playwright.expect(page.locator(STILL)).to_be_visible()
         assert page.get_by_text("Error displaying widget").count() == 0
 
 
-def test_reloaded_it_is_the_kernels_widget_which_two_pages_share(front: Front, saved: Path, driver: Any) -> None:
+def test_reloaded_it_is_the_kernels_widget_which_two_pages_share(front: Front, saved: Path, browser: Any) -> None:
     path = front.root / "live.ipynb"
     shutil.copy(saved, path)
-    with front.browser(driver, "live") as page:
+    with browse(browser) as page:
         front.open(page, path.name)
         front.run_and_save(page)
         plays(page)
@@ -223,7 +212,7 @@ def test_reloaded_it_is_the_kernels_widget_which_two_pages_share(front: Front, s
         assert wait_until(lambda: kernel_hears(page, "End"))
         last = page.locator(PLAYER).get_attribute("data-step")
         assert last == index_in_kernel(page)
-        with front.browser(driver, "second") as other:
+        with browse(browser) as other:
             front.open(other, path.name)
             plays(other)
             assert wait_until(lambda: kernel_hears(other, "Home"))
@@ -241,16 +230,16 @@ def bare(tmp_path: Path) -> Iterator[Front]:
         yield found
 
 
-def test_without_our_extension_a_notebook_plays_by_the_saved_state_of_its_widgets(bare: Front, driver: Any) -> None:
+def test_without_our_extension_a_notebook_plays_by_the_saved_state_of_its_widgets(bare: Front, browser: Any) -> None:
     """Its author has switched on "Save Widget State Automatically"; without, it says that the model is not found."""
     path = bare.root / "bare.ipynb"
     new_notebook(path)
-    with bare.browser(driver, "first") as page:
+    with browse(browser) as page:
         bare.open(page, path.name)
         page.evaluate("() => window.jupyterapp.commands.execute('@jupyter-widgets/jupyterlab-manager:saveWidgetState')")
         bare.run_and_save(page)
         bare.stop_kernels(page)
-    with bare.browser(driver, "again") as page:
+    with browse(browser) as page:
         bare.open(page, path.name)
         playwright.expect(page.locator(RUN)).to_be_visible(timeout=60_000)
         plays(page, 2)

@@ -6,7 +6,6 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,8 @@ HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Any]:
-    playwright = needs.package("playwright.sync_api")
-    if needs.CHROMIUM is None:
-        pytest.skip(needs.reason("Chromium"))
-    with playwright.sync_playwright() as api:
-        browser = api.chromium.launch(executable_path=needs.CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield browser.new_page()
-        browser.close()
+def page(browser: Any) -> Any:
+    return browser.new_page()
 
 
 def found(page: Any, query: str, language: str) -> list[str]:

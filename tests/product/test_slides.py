@@ -93,12 +93,12 @@ def test_what_goes_wrong_is_said(cells: Any, says: str, tmp_path: Path) -> None:
 @pytest.mark.browser
 @needs.chromium
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_players_play_on_slides(tmp_path: Path) -> None:
+def test_players_play_on_slides(browser: Any, tmp_path: Path) -> None:
     packages()
     playwright = needs.package("playwright.sync_api")
     done = slides(tmp_path)
     assert done.returncode == 0, done.stderr
-    with playwright.sync_playwright() as driver, browse(driver, tmp_path / "chromium") as page:
+    with browse(browser) as page:
         page.goto((tmp_path / "lesson.slides.html").as_uri())
         assert page.locator("section > section").count() == 3
         player = page.locator("section iframe").first.content_frame.locator(".nb-player")

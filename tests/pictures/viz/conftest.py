@@ -1,32 +1,26 @@
-"""A real browser, and pages that are opened in it; an IPython shell; either library, with its operations noted."""
+"""Pages that are opened in a real browser; an IPython shell; either library, with its operations noted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from inspect import isfunction
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright import sync_api as playwright
 from playwright.sync_api import expect
 
 from nbautograd import viz
 from nbautograd.viz.notebook.api import Recording
 from tests import needs
+from tests.browser import Chromium
 from tests.waiting import wait_for_layout
 
-FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if needs.CHROMIUM is None:
-        pytest.skip(needs.reason("Chromium"))
-    with playwright.sync_playwright() as api:
-        browser = api.chromium.launch(executable_path=needs.CHROMIUM, headless=True, args=FLAGS.split())
-        yield browser
-        browser.close()
+Program = Callable[[], Recording]
+FORGET = "() => { try { localStorage.clear(); } catch { /* a page that may not remember anything */ } }"
 
 
 @pytest.fixture(scope="module")
@@ -47,17 +41,8 @@ def opened(browser: Any, **options: Any) -> Any:
     return page
 
 
-@pytest.fixture(scope="module")
-def idle(browser: Any) -> Iterator[list[Any]]:
-    """Unused pages for later tests: starting one takes longer than most tests."""
-    pages: list[Any] = []
-    yield pages
-    for page in pages:
-        page.context.close()
-
-
 @pytest.fixture
-def new_page(browser: Any, idle: list[Any]) -> Iterator[Any]:
+def new_page(browser: Any, chromium: Chromium) -> Iterator[Any]:
     """An empty page; a test may change its size and its media, the rest needs its own page."""
     shared, owned = [], []
 
@@ -67,7 +52,7 @@ def new_page(browser: Any, idle: list[Any]) -> Iterator[Any]:
         if own or media.keys() > {"color_scheme", "reduced_motion"}:
             owned.append(opened(browser, viewport=size, **options))
             return owned[-1]
-        page = idle.pop() if idle else opened(browser)
+        page = chromium.idle.pop() if chromium.idle else opened(browser)
         shared.append(page)
         page.set_viewport_size(size)
         page.emulate_media(media="null", **media)
@@ -79,19 +64,32 @@ def new_page(browser: Any, idle: list[Any]) -> Iterator[Any]:
     for page in shared:
         if not page.is_closed():
             page.mouse.move(-1, -1)
+            page.evaluate(FORGET)
             page.goto("about:blank")
-            idle.append(page)
+            chromium.idle.append(page)
     for page in owned:
         page.context.close()
 
 
-@pytest.fixture
-def open_page(new_page: Any, tmp_path: Path) -> Any:
-    """A saved recording, opened."""
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Program], Path]:
+    """A function that saves the recording of a program: to make it takes longer than to open it, so it is made once."""
+    folder, numbers = tmp_path_factory.mktemp("saved"), count()
 
-    def open_(shown: Recording, **options: Any) -> Any:
+    @cache
+    def save(program: Program) -> Path:
+        return program().save(folder / f"{next(numbers)}.html")
+
+    return save
+
+
+@pytest.fixture
+def open_page(new_page: Any, saved: Callable[[Program], Path], tmp_path: Path) -> Any:
+    """A recording, or that of a program, saved and opened."""
+
+    def open_(shown: Any, **options: Any) -> Any:
         page = new_page(**options)
-        path = shown.save(tmp_path / "page.html")
+        path = saved(shown) if isfunction(shown) else shown.save(tmp_path / "page.html")
         page.goto(path.as_uri())
         expect(page.locator(".nb-player")).to_be_visible()
         wait_for_layout(page)

@@ -112,7 +112,7 @@ def test_tab_goes_through_all_that_can_be_pressed_and_it_is_seen_where_one_is(wi
 
 
 def test_a_step_does_not_lose_the_focus_and_pointing_does_not_take_it(open_page: Any) -> None:
-    page = open_page(PROGRAMS["perceptron"](), viewport={"width": 1600, "height": 900})
+    page = open_page(PROGRAMS["perceptron"], viewport={"width": 1600, "height": 900})
     focused = "document.activeElement.getAttribute('class')"
     unfold(page)  # all groups open
     for inside, keys in {
@@ -144,7 +144,7 @@ def test_a_step_does_not_lose_the_focus_and_pointing_does_not_take_it(open_page:
 
 
 def test_cells_and_bars_are_sliders(open_page: Any) -> None:
-    page = open_page(PROGRAMS["perceptron"](), viewport={"width": 1600, "height": 900})
+    page = open_page(PROGRAMS["perceptron"], viewport={"width": 1600, "height": 900})
     page.focus(".nb-player")
     press(page, "ArrowRight", "ArrowRight", "ArrowRight")
     tile = page.locator(".nb-is-sent [role=slider]")

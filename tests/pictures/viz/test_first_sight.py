@@ -67,14 +67,14 @@ SEEDS = ("first_seed", "second_seed", "changed_in_place", "used_four_times", "ho
 @pytest.mark.parametrize("name", SEEDS)
 def test_small_graphs_are_seen_whole_on_a_laptop(open_page: Any, name: str, size: str) -> None:
     width, height = LAPTOPS[size]
-    seen = open_page(PROGRAMS[name](), viewport={"width": width, "height": height}).evaluate(SEEN)
+    seen = open_page(PROGRAMS[name], viewport={"width": width, "height": height}).evaluate(SEEN)
     assert [kind for kind, inside in seen["boxes"] if not inside] == []
     assert seen["over"] == [] and seen["empty"] == [] and seen["low"] <= height
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_there_are_few_controls_and_words(open_page: Any, name: str) -> None:
-    page = open_page(PROGRAMS[name](), viewport={"width": 1280, "height": 800})
+    page = open_page(PROGRAMS[name], viewport={"width": 1280, "height": 800})
     seen = page.evaluate(SEEN)
     assert seen["controls"] <= 5 and seen["words"] <= 40
     page.hover(".nb-stage")
@@ -243,7 +243,7 @@ def test_no_tile_lies_over_a_box_or_another_tile(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in LARGER if name not in SEEDS])
 def test_the_whole_is_seen_on_some_level(open_page: Any, name: str, size: str) -> None:
     width, height = (LAPTOPS | LEFT)[size]
-    page = open_page(LARGER[name](), viewport={"width": width, "height": height})
+    page = open_page(LARGER[name], viewport={"width": width, "height": height})
     boxes = page.evaluate(SEEN)["boxes"]
     inside = [kind for kind, is_seen in boxes if is_seen]
     assert len(inside) >= 0.9 * len(boxes)
@@ -254,7 +254,7 @@ def test_the_whole_is_seen_on_some_level(open_page: Any, name: str, size: str) -
 @pytest.mark.parametrize("name", LARGER)
 def test_on_a_telephone_the_whole_is_seen(open_page: Any, name: str) -> None:
     """It may be higher than the window until it is played: then the strip is below it, in view."""
-    page = open_page(LARGER[name](), viewport={"width": 400, "height": 800})
+    page = open_page(LARGER[name], viewport={"width": 400, "height": 800})
     seen = page.evaluate(SEEN)
     assert [kind for kind, inside in seen["boxes"] if not inside] == [] and seen["over"] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
@@ -270,7 +270,7 @@ def test_on_a_telephone_the_whole_is_seen(open_page: Any, name: str) -> None:
 )
 def test_the_strip_is_low_in_a_narrow_page(open_page: Any, name: str, most: int) -> None:
     """Check that the controls of the pass are below the equation if that makes the strip lower."""
-    page = open_page(LARGER[name](), viewport={"width": 800, "height": 700})
+    page = open_page(LARGER[name], viewport={"width": 800, "height": 700})
     page.press(".nb-player", "Home")
     page.press(".nb-player", "ArrowRight")
     assert page.locator(".nb-strip").bounding_box()["height"] <= most
@@ -278,20 +278,20 @@ def test_the_strip_is_low_in_a_narrow_page(open_page: Any, name: str, most: int)
 
 @pytest.mark.parametrize("width", [400, 800, 1280])
 def test_nothing_lies_over_the_play_button(open_page: Any, width: int) -> None:
-    page = open_page(encoder(), viewport={"width": width, "height": 800})
+    page = open_page(encoder, viewport={"width": width, "height": 800})
     play, key = (page.locator(name).bounding_box() for name in (".nb-play", ".nb-key"))
     assert play["y"] + play["height"] <= key["y"]
 
 
 def test_the_key_of_colors_is_below_the_tabs_of_passes_on_a_telephone(open_page: Any) -> None:
-    page = open_page(PROGRAMS["used_four_times"](), viewport={"width": 400, "height": 800})
+    page = open_page(PROGRAMS["used_four_times"], viewport={"width": 400, "height": 800})
     tabs, key = (page.locator(name).bounding_box() for name in (".nb-passes", ".nb-key"))
     assert tabs["y"] + tabs["height"] <= key["y"]
 
 
 @pytest.mark.parametrize("make, most", [(blocks, 17), (encoder, 6)])
 def test_a_pass_is_played_on_the_level_that_is_seen(open_page: Any, make: Any, most: int) -> None:
-    page = open_page(make(), viewport={"width": 1280, "height": 800})
+    page = open_page(make, viewport={"width": 1280, "height": 800})
     drawn = page.locator(".nb-op").count()
     steps = int(page.locator(".nb-slider").get_attribute("max"))
     assert drawn <= steps <= most
@@ -307,7 +307,7 @@ def test_a_pass_is_played_on_the_level_that_is_seen(open_page: Any, make: Any, m
 
 
 def test_levels_open_one_after_the_other(open_page: Any) -> None:
-    page = open_page(encoder(), viewport={"width": 1280, "height": 800})
+    page = open_page(encoder, viewport={"width": 1280, "height": 800})
     drawn = page.locator(".nb-node").count()
     page.press(".nb-player", "+")
     expect(page.locator(".nb-caption")).to_contain_text("+ opens one more")
@@ -337,7 +337,7 @@ def test_the_first_view_is_drawn_once(new_page: Any, tmp_path: Path) -> None:
 
 
 def test_a_box_is_entered_and_left(open_page: Any) -> None:
-    page = open_page(blocks(), viewport={"width": 1280, "height": 800})
+    page = open_page(blocks, viewport={"width": 1280, "height": 800})
     page.press(".nb-player", "Home")
     for _ in range(6):
         page.press(".nb-player", "ArrowRight")

@@ -16,7 +16,6 @@ import os
 import re
 import subprocess
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -358,14 +357,8 @@ def test_pages_are_strict(text: str) -> None:
 
 
 @pytest.fixture
-def browser_page() -> Iterator[Any]:
-    playwright = needs.package("playwright.sync_api")
-    with playwright.sync_playwright() as api:
-        browser = api.chromium.launch(
-            executable_path=needs.CHROMIUM, headless=True, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser.new_page(reduced_motion="reduce")
-        browser.close()
+def browser_page(browser: Any) -> Any:
+    return browser.new_page(reduced_motion="reduce")
 
 
 @pytest.mark.browser
