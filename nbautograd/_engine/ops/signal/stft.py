@@ -125,7 +125,8 @@ def _check_istft(
             f"istft requires a complex-valued input tensor, from stft with return_complex=True, but got {input.dtype!r}"
         )
     if input.ndim not in (2, 3):
-        _refuse("istft", f"expected a tensor with 2 or 3 dimensions, but got shape {list(input.shape)}")
+        kind = IndexError if input.ndim < 2 else RuntimeError
+        raise kind(f"istft(): expected a tensor with 2 or 3 dimensions, but got shape {list(input.shape)}")
     if input.numel() == 0:
         _refuse("istft", f"input tensor cannot be empty, but its shape is {list(input.shape)}")
     half = input.shape[-2] != n if onesided is None else onesided
