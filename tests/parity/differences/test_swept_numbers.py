@@ -97,3 +97,28 @@ OTHERS = (
 @agrees
 def test_other_options(torch: Any) -> Any:
     return outcomes(torch, (f"t = T.ones(2, 3); r = {call}" for call in OTHERS))
+
+
+FOUND = (
+    *("T.permute_copy(t, ())", "T.expand_copy(t, ())", "T.broadcast_to(t, ())", "T.permute(t, ())"),
+    *("t.expand_as(t[0, 0])", "T.permute(t, [1, 0])", "T.expand_copy(t, [2, 2, 3])"),
+    *("t.to(float('inf'), False, False)", "t.to(0.5)", "t.to(True)", "t.to(1j)", "t.to(device=True)"),
+    *("T.isneginf(t + 0j, out=(1,))", "T.ceil(t + 0j, out=[t])", "T.exp(t, out=(t,))"),
+    *("T.nn.functional.nll_loss(t[0], T.tensor([[1, 1]]), weight=[0])", "T.nansum(t > 0, out=T.zeros(()).bool())"),
+    *("T.nn.functional.cross_entropy(t[0], T.tensor([[1, 1]]), weight=1j)", "T.nansum(t, out=T.zeros(()).double())"),
+    *("T.cumulative_trapezoid(t.long(), T.arange(4.0).reshape(1, 2, 2))", "T.istft(T.ones(4, 3) * 1j, 6, center=1)"),
+    *(
+        "T.istft(T.ones(4, 3) * 1j, 6, normalized=None)",
+        "T.scatter_reduce(t, 1, T.zeros(0).long(), T.zeros(0, 0), 'sum')",
+    ),
+    *(
+        "T.nn.functional.instance_norm(t[None] * t, T.ones(2).int(), T.ones(2).double()).shape",
+        "T.diff(t, 0, 0, t[:1])",
+    ),
+    "[(each.grad_fn, each.output_nr)[1] for each in T.histogramdd(x, (2, 2, 2)).bin_edges]",
+)
+
+
+@agrees
+def test_calls_found_at_random(torch: Any) -> Any:
+    return outcomes(torch, (f"t = T.arange(6.0).reshape(2, 3); r = {call}" for call in FOUND))

@@ -397,15 +397,7 @@ def scalar_tensor(
     if not isinstance(s, (int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {kind_of(s)}")
     kind = check_options("scalar_tensor", dtype, layout, pin_memory) or dtypes.get_default_dtype()
-    return full(
-        (),
-        s,
-        dtype=kind,
-        layout=layout,
-        device=device,
-        requires_grad=requires_grad,
-        pin_memory=pin_memory,
-    )
+    return full((), s, dtype=kind, layout=layout, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 @described

@@ -54,7 +54,7 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = Fa
     """Return a number that fits into a dtype; floats are truncated for integers.
 
     :param function: the prefix of messages; by default the operation adds its name.
-    :param one: it becomes a single element, of which half precision makes infinity if it is out of range.
+    :param one: a single element may be infinity in half precision.
     :raises OverflowError: it is an integer of more than 64 bits.
     :raises RuntimeError: it is complex where the dtype is not, or out of range.
     """
@@ -93,9 +93,9 @@ def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
 
 
 def filler(value: Any, a: Any) -> Any:
-    """Return the value that fills an array: a number, or a tensor's array of no dimensions.
+    """Return the value that fills an array.
 
-    :raises RuntimeError: the dtype cannot hold the number, or the tensor has dimensions.
+    :raises RuntimeError: the number does not fit, or the tensor has dimensions.
     """
     if value is None:
         raise TypeError("fill_(): argument 'value' must be Number, not NoneType")
@@ -242,7 +242,7 @@ def _as_integers(leaves: list[Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
     lowest = limits.min - limits.max * (limits.min == 0)  # an unsigned integer accepts negative ones, wrapped around
     if wide.size and (wide.min() < lowest or wide.max() > limits.max):
         wrong = next(value for value in leaves if not lowest <= value <= limits.max)
-        raise _overflow("", wrong, kind)
+        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {wrong}")
     return wide.astype(kind.numpy)
 
 

@@ -444,6 +444,6 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | Non
         raise TypeError("cumulative_trapezoid() received an invalid combination of arguments: both x and dx are given")
     before, after, steps = _pairs(y, x, dim, "cumulative_trapezoid")
     if steps is not None:
-        return ((after + before) * steps).cumsum(dim) / 2.0
+        return ((after + before) * steps).cumsum(dimension(dim, y._a.ndim)) / 2.0
     _check_step(dx, "cumulative_trapezoid")
     return ((after + before) * ((1.0 if dx is None else dx) / 2)).cumsum(dim)

@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.tensor import Tensor
@@ -274,6 +275,8 @@ def istft(
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"istft(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    for name, flag in (("center", center), ("normalized", normalized), ("return_complex", return_complex)):
+        check_option("istft", name, flag, "bool")
     n, hop, size = _lengths("istft", n_fft, hop_length, win_length)
     _check_istft(input, n, hop, size, window, onesided, return_complex)
     weights = _window("istft", window, size, n, input)
