@@ -302,7 +302,7 @@ def _threshold(input: Tensor, limit: Number, value: Number) -> Tensor:
 
 
 def _thresholded(input: Tensor, limit: Number, value: Number, inplace: bool) -> Tensor:
-    """Call the operation, with both numbers in the dtype of the input: truncated for integers."""
+    """Call the operation, with both numbers in the dtype of the input."""
     if isinstance(input, Tensor):
         limit, value = (number_in(number, input.dtype, "threshold") for number in (limit, value))
     return in_place_or_not("threshold", _threshold, inplace, input, limit, value)

@@ -28,18 +28,14 @@ __all__ = ["pinverse"]
 
 
 def _check_tolerances(name: str, atol: Any, rtol: Any) -> None:
-    """Check that both tolerances are real, and both numbers or both tensors.
-
-    :raises TypeError: one is a complex number, or they are of different kinds.
-    :raises RuntimeError: one is a complex tensor.
-    """
+    """Check that tolerances are real, and both numbers or both tensors."""
     given = [each for each in (atol, rtol) if each is not None]
     tensors = [each for each in given if isinstance(each, Tensor)]
     is_mixed = 0 < len(tensors) < len(given) and tensors[0]._a.ndim > 0
     if is_mixed or any(isinstance(each, complex) for each in given):
-        raise TypeError(f"{name}(): atol and rtol must be two numbers or two tensors")
+        raise TypeError(f"{name}(): atol and rtol must be of one kind")
     if any(each.is_complex() for each in tensors):
-        raise RuntimeError(f"{name}: a tolerance of complex type is not supported")
+        raise RuntimeError(f"{name}: complex type is not supported")
 
 
 def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:

@@ -263,7 +263,7 @@ def diff(
         if x is not None and x._a.ndim != input._a.ndim:
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
         if x is not None and any(a != b for i, (a, b) in enumerate(zip(x.shape, input.shape, strict=True)) if i != d):
-            raise RuntimeError("diff expects the shape of prepend or append to match that of input, except along dim")
+            raise RuntimeError("diff expects the shape of prepend or append to match that of input")
     if n == 0:
         return input.clone()
     whole = [x for x in (prepend, input, append) if x is not None]
