@@ -106,6 +106,16 @@ def sizes(arguments: Iterable[Any], what: str = "size", needed_by: Any = None) -
     return items
 
 
+def by_name(given: Any, what: str) -> tuple[Any]:
+    """Return what is given by name, as arguments.
+
+    :raises TypeError: it is one integer.
+    """
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"argument '{what}' must be tuple of ints, not {kind_of(given)}")
+    return (given,)
+
+
 def new_shape(arguments: Iterable[Any], what: str) -> tuple[int, ...]:
     """Return the shape of a new tensor.
 

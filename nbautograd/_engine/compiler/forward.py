@@ -77,7 +77,8 @@ class ForwardWriter:
                     check = f"check_option({public_name(op)!r}, {name!r}, {name}, {hint!r}{operands})"
                     body.append(f"if {unlike}: {name} = {check}")
         if op.rest:
-            body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r}{self.needed})")
+            given = f"_rest if {op.rest} is None else by_name({op.rest}, {op.rest!r})"
+            body.append(f"{op.rest} = sizes({given}, {op.rest!r}{self.needed})")
         if op.has_out and self.fixed is None:
             body.append(f"if out is not None: return write_into_out(OP, out, {self.call()})")
         if self.device:

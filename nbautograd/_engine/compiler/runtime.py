@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes, version_counter
-from nbautograd._engine.arrays.size import sizes
+from nbautograd._engine.arrays.size import by_name, sizes
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
 from nbautograd._engine.compiler.argument_errors import (
     check_option,
@@ -123,6 +123,7 @@ FORWARD: dict[str, Any] = {
     "refuse_or_offer": refuse_or_offer,
     "register_view": views.register_view,
     "round_to": narrow,
+    "by_name": by_name,
     "sizes": sizes,
     "trace_call": tracing.note,
     "unbroadcast_spec": unbroadcast_spec,

@@ -56,7 +56,7 @@ JOINING = ("cat", "concat", "concatenate", "stack")
 OF_ONE_OR_SEVERAL = ("max", "median", "min", "nanmedian")
 """The operations that return one tensor of all elements, and several along a dimension."""
 OF_PARTS = ("split_copy", "split_with_sizes_copy", "unbind_copy")
-IN_DTYPE_OF_OUT = ("cumprod", "cumsum", "prod", "sum")
+IN_DTYPE_OF_OUT = ("cumprod", "cumsum", "nansum", "prod", "sum")
 """The operations that compute in the dtype of ``out=``."""
 UNRECORDED = re.compile(
     r"histc$|special_(airy|bessel|chebyshev|hermite|laguerre|legendre|modified|scaled|shifted|spherical)_"
@@ -107,7 +107,8 @@ def check_out(name: str, out: Any, operands: Iterable[Any]) -> None:
     :raises RuntimeError: an operand overlaps it in part.
     """
     several = name in FIELDS and name not in OF_ONE_OR_SEVERAL or name in OF_PARTS
-    if not isinstance(out, (tuple, list) if several else (Tensor, tuple, list)):
+    kinds: Any = (tuple, list) if several else (Tensor, tuple, list) if name in (*OF_ONE_OR_SEVERAL, "lu") else Tensor
+    if not isinstance(out, kinds):
         raise TypeError(
             f"{name.lstrip('_')}(): argument 'out' must be {'tuple of Tensors' if several else 'Tensor'}, not "
             f"{kind_of(out)}"

@@ -46,7 +46,7 @@ def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     >>> torch.permute(torch.ones(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
     """
-    return input.permute(*dims)
+    return input.permute(dims)
 
 
 @described

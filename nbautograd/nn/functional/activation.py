@@ -9,6 +9,7 @@ from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import POINTWISE, composite, op
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.creation.from_data import item, number_in
 from nbautograd._engine.ops.elementwise.selection import along, along_threshold, relu as _relu  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.rng import generator
@@ -100,10 +101,12 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     check_tensors("hardtanh", input=input)
     if min_val > max_val:
         raise ValueError(f"hardtanh(): min_val cannot be greater than max_val, got {min_val} and {max_val}")
+    min_val, max_val = (item("hardtanh", number) for number in (min_val, max_val))
     if input._a.dtype.kind in "iu":
-        min_val, max_val = int(min_val), int(max_val)
+        min_val, max_val = (number_in(number, dtypes.int64, "hardtanh") for number in (min_val, max_val))
         if input._a.dtype.kind == "u" and min_val < 0:
             raise RuntimeError("hardtanh(): cannot do hardtanh on an unsigned type with negative limits")
+    min_val, max_val = (number_in(number, input.dtype, "hardtanh") for number in (min_val, max_val))
     return in_place_or_not("hardtanh", _hardtanh, inplace, input, min_val, max_val)
 
 
@@ -298,12 +301,11 @@ def _threshold(input: Tensor, limit: Number, value: Number) -> Tensor:
     return np.where(input <= limit, input.dtype.type(value), input)
 
 
-def _limit_for(input: Tensor, limit: Number) -> Number:
-    """Return the limit in the dtype of the input: truncated for integers."""
-    if isinstance(limit, complex) and isinstance(input, Tensor) and not input.dtype.is_complex:
-        raise RuntimeError(f"threshold(): value cannot be converted to type {input.dtype!r} without overflow: {limit}")
-    is_integer = isinstance(input, Tensor) and input.dtype.rank < 2
-    return int(limit) if is_integer and isinstance(limit, float) and abs(limit) < 2**63 else limit
+def _thresholded(input: Tensor, limit: Number, value: Number, inplace: bool) -> Tensor:
+    """Call the operation, with both numbers in the dtype of the input."""
+    if isinstance(input, Tensor):
+        limit, value = (number_in(number, input.dtype, "threshold") for number in (limit, value))
+    return in_place_or_not("threshold", _threshold, inplace, input, limit, value)
 
 
 def threshold(input: Tensor, threshold: Number, value: Number, inplace: bool = False) -> Tensor:
@@ -313,7 +315,7 @@ def threshold(input: Tensor, threshold: Number, value: Number, inplace: bool = F
     >>> torch.nn.functional.threshold(torch.tensor([-1., 2.]), 1, 20)
     tensor([20.,  2.])
     """
-    return in_place_or_not("threshold", _threshold, inplace, input, _limit_for(input, threshold), value)
+    return _thresholded(input, threshold, value, inplace)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
@@ -323,7 +325,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     >>> torch.nn.functional.threshold_(torch.tensor([-1., 2.]), 1, 20)
     tensor([20.,  2.])
     """
-    return in_place_or_not("threshold", _threshold, True, input, _limit_for(input, threshold), value)
+    return _thresholded(input, threshold, value, True)
 
 
 # -- piecewise linear ------------------------------------------------------------------------------------------------
@@ -416,7 +418,7 @@ def _softshrink(input: Tensor, lambd: float) -> Tensor:
 
 
 @composite(method=False, out=True)
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: Number = 0.5) -> Tensor:
     """Return ``input`` moved towards 0 by ``lambd``, and 0 within that distance of 0.
 
     :raises RuntimeError: ``lambd`` is negative.
@@ -426,7 +428,8 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     tensor([-0.0000, 1.5000])
     """
     check_tensors("softshrink", input=input)
-    if not 0 <= lambd < float("inf"):
+    lambd = number_in(lambd, dtypes.float64, "softshrink")
+    if input._a.dtype.kind in "fV" and not 0 <= lambd <= dtypes.finfo(input.dtype).max:
         raise RuntimeError(
             f"lambda must be in range [0, {dtypes.of(input._a.dtype).name}'s largest] for softshrink, but found {lambd}"
         )

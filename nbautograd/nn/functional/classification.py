@@ -19,7 +19,7 @@ from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.reduction import sum_over
 from nbautograd._engine.ops.reduction.softmax import log_softmax_over
 from nbautograd._engine.ops.shape.shape import unsqueeze
-from nbautograd.errors import DtypeError, ShapeError, kind_of
+from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.nn.functional._common import (
     check_reduction,
     floating_only,
@@ -134,7 +134,7 @@ def nll_back(
     return output
 
 
-def _check_target(name: str, input: Tensor, target: Tensor) -> None:
+def _check_target(name: str, input: Tensor, target: Tensor, weight: Any) -> None:
     a, t = input._a, target._a
     if not a.ndim:
         raise ValueError(f"{name}(): Expected 1 or more dimensions (got 0)")
@@ -146,6 +146,8 @@ def _check_target(name: str, input: Tensor, target: Tensor) -> None:
     expected = (first, *a.shape[2:]) if a.ndim > 1 else ()
     if a.ndim == 1 and t.ndim == 1 and t.shape != (1,):
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {t.shape[0]}")
+    if weight is not None:
+        check_tensors(name, weight=weight)
     if t.shape != expected and not (a.ndim == 1 and t.shape == (1,)):
         reason = "0D or 1D target tensor expected, multi-target not supported. " * (a.ndim < 3)
         reason += "only batches of spatial targets supported (3D tensors). " * (a.ndim == 4 and t.ndim != 3)
@@ -185,7 +187,7 @@ def nll_loss(
     check_tensors("nll_loss", input=input, target=target)
     check_reduction(reduction)
     check_option("nll_loss", "ignore_index", ignore_index, "int")
-    _check_target("nll_loss", input, target)
+    _check_target("nll_loss", input, target, weight)
     floating_only("nll_loss", input)
     _check_weight("nll_loss", input, weight)
     without_derivative("nll_loss", weight=weight)
@@ -204,8 +206,7 @@ def _loss_of(input: Tensor, target: Tensor, weight: Tensor | None, reduction: st
 def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
     if weight is None:
         return
-    if not isinstance(weight, Tensor):
-        raise TypeError(f"{name}(): argument 'weight' (position 3) must be Tensor, not {kind_of(weight)}")
+    check_tensors(name, weight=weight)
     classes = input._a.shape[1 if input._a.ndim > 1 else 0]
     if weight._a.shape != (classes,):
         raise RuntimeError(
@@ -249,8 +250,7 @@ def cross_entropy(
     check_reduction(reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    a, t = input._a, target._a
-    classes_dim = 1 if a.ndim > 1 else 0
+    a, t, classes_dim = input._a, target._a, int(input._a.ndim > 1)
     if not a.ndim:
         raise ValueError("cross_entropy(): Expected 1 or more dimensions (got 0)")
     if t.dtype.kind in "fV" and a.shape == t.shape:
@@ -258,7 +258,7 @@ def cross_entropy(
             raise RuntimeError(f"ignore_index is not supported for floating point target, got {ignore_index}")
         _check_weight("cross_entropy", input, weight)
         return _of_probabilities(input, target, weight, reduction, label_smoothing, classes_dim)
-    _check_target("cross_entropy", input, target)
+    _check_target("cross_entropy", input, target, weight)
     floating_only("cross_entropy", input)
     if weight is not None:
         _check_weight("cross_entropy", input, weight)

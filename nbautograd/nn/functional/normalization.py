@@ -338,8 +338,8 @@ def instance_norm(
     check_running(use_input_stats, running_mean, running_var)
     is_mixed("instance_norm", input, weight)
     each = [None if t is None else t.repeat(n) for t in (running_mean, running_var, weight, bias)]
-    rows = input.contiguous().view(1, n * c, *shape[2:])
-    result = _batch_norm(rows, *each, use_input_stats, momentum, eps)
+    each[:2] = [None if t is None else t.to(input.dtype) for t in each[:2]]
+    result = _batch_norm(input.contiguous().view(1, n * c, *shape[2:]), *each, use_input_stats, momentum, eps)
     for running, followed in ((running_mean, each[0]), (running_var, each[1])):
         if use_input_stats and running is not None and followed is not None:
             unrecorded(running.copy_, followed.detach().view(n, c).mean(0))

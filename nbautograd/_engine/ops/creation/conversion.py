@@ -124,6 +124,8 @@ def in_dtype_of(x: Tensor, value: Tensor, key: Any) -> Tensor:
 def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
     """Parse the arguments of ``to``: dtype, device, whether to copy, memory format."""
     names = ["device", "dtype", "non_blocking", "copy"]
+    if args and isinstance(args[0], (bool, float, complex)):
+        args = (type(args[0]), *args[1:])
     if args and isinstance(args[0], Tensor) or "other" in kwargs:
         names = ["other", "non_blocking", "copy"]
     elif args and isinstance(args[0], (dtypes.dtype, type)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,16 +11,16 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.device import as_device
 from nbautograd._engine.arrays.memory_format import contiguous_format, memory_format, preserve_format, sparse_coo
-from nbautograd._engine.arrays.size import as_int, dimension, new_shape
+from nbautograd._engine.arrays.size import as_int, by_name, dimension, new_shape
 from nbautograd._engine.arrays.sparse import SparseArray
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import NATIVE, op
 from nbautograd._engine.compiler.promotion import broadcast_shapes
 from nbautograd._engine.core.batched import BatchedTensor, batched
 from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.overrides import offer, overloaded, subclasses
 from nbautograd._engine.core.sparse import SparseTensor, wrapped
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap_known  # noqa: F401 - a formula names array_of
-from nbautograd._engine.ops.creation.from_data import Device, check_options, finish, item, number_in, one_value, tensor
+from nbautograd._engine.ops.creation.from_data import Device, check_options, filler, finish, item, number_in, tensor
 from nbautograd._engine.ops.creation.ranges import written
 from nbautograd._engine.ops.queries import Number
 from nbautograd._names.docstrings import described
@@ -60,7 +61,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
     ) -> Tensor:
         if named:
             if "size" in named:
-                size = (named.pop("size"),)
+                size = by_name(named.pop("size"), "size")
             if name == "empty" and "memory_format" in named:
                 order = named.pop("memory_format")
                 if order is preserve_format:
@@ -178,7 +179,9 @@ def full(
         return filled.requires_grad_(requires_grad)
     kind = dtype or dtypes.of_number(value)
     with backend.quiet():
-        filled = backend.module(as_device(device)).full(shape, number_in(value, kind, "full"), kind.numpy)
+        filled = backend.module(as_device(device)).full(
+            shape, number_in(value, kind, "full", math.prod(shape) == 1), kind.numpy
+        )
     return finish(filled, requires_grad)
 
 
@@ -394,15 +397,7 @@ def scalar_tensor(
     if not isinstance(s, (int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {kind_of(s)}")
     kind = check_options("scalar_tensor", dtype, layout, pin_memory) or dtypes.get_default_dtype()
-    return full(
-        (),
-        number_in(s, kind, "scalar_tensor"),
-        dtype=kind,
-        layout=layout,
-        device=device,
-        requires_grad=requires_grad,
-        pin_memory=pin_memory,
-    )
+    return full((), s, dtype=kind, layout=layout, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 @described
@@ -447,10 +442,11 @@ def eye(
 @op(
     node="FillBackward0",
     symbol="fill",
+    half=NATIVE,
     input="zeros_of(g)",
     value="cast_back(g.sum(), array_of(value).dtype)",
     inplace_method=True,
-    into="input[...] = one_value(value)",
+    into="input[...] = filler(value, input)",
     method=False,
 )
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
@@ -460,8 +456,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     >>> torch.ones(2).fill_(5)
     tensor([5., 5.])
     """
-    value = one_value(value)
-    value = value if hasattr(value, "dtype") else number_in(value, dtypes.of(input.dtype))
+    value = filler(value, input)
     return np.full_like(input, value, None, "C" if 0 in input.strides else "K", shape=input.shape)
 
 

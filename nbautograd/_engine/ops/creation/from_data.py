@@ -40,24 +40,25 @@ def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = 
     return dtype
 
 
-_C_SCALAR = {"int32": "int", "float32": "float", "float64": "double", "float16": "double", "bfloat16": "double"}
-_C_SCALAR |= {name: f"{name}_t" for name in ("uint8", "int8", "int16", "int64", "uint16", "uint32", "uint64")}
-"""Names of the dtypes in messages about a single number."""
-
-
 def item(function: str, value: Any) -> Any:
     """Return a fill value; of a 0-d tensor its number."""
     return value if value.__class__ in (int, float) else check_option(function, "fill_value", value, "Number", 1)
 
 
-def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
+def _overflow(prefix: str, value: Any, kind: Any) -> RuntimeError:
+    name = dtypes.c_type(kind) if kind.rank > 1 or kind is dtypes.int32 else f"{kind.name}_t"
+    return RuntimeError(f"{prefix}value cannot be converted to type {name} without overflow: {value}")
+
+
+def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = False) -> Any:
     """Return a number that fits into a dtype; floats are truncated for integers.
 
     :param function: the prefix of messages; by default the operation adds its name.
+    :param one: a single element may be infinity in half precision.
     :raises OverflowError: it is an integer of more than 64 bits.
-    :raises RuntimeError: it is complex where the dtype is not, or an integer out of range.
+    :raises RuntimeError: it is complex where the dtype is not, or out of range.
     """
-    prefix, name = f"{function}(): " if function else "", _C_SCALAR.get(kind.name)
+    prefix = f"{function}(): " if function else ""
     if value is None or isinstance(value, (str, bytes, tuple, list)):
         raise TypeError(f"{prefix}argument 'fill_value' must be Number, not {kind_of(value)}")
     if value.__class__ is int and not -(2**63) <= value < 2**64:
@@ -66,7 +67,7 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
         return bool(value)
     if isinstance(value, (complex, np.complexfloating)) and not kind.is_complex:
         if value.imag:
-            raise RuntimeError(f"{prefix}value cannot be converted to type {name} without overflow: {value}")
+            raise _overflow(prefix, value, kind)
         value = value.real
     if kind.rank == 1:
         limits = np.iinfo(kind.numpy)
@@ -75,8 +76,11 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
         else:
             whole = value
         if not limits.min - (limits.max + 1) * (limits.min == 0) <= whole <= limits.max:
-            raise RuntimeError(f"{prefix}value cannot be converted to type {name} without overflow: {value}")
+            raise _overflow(prefix, value, kind)
         return int(whole) % (limits.max + 1) if whole < limits.min else whole
+    largest = max(abs(value.real), abs(value.imag))
+    if 65504 < largest < math.inf and not (one and kind.itemsize == 2) and largest > dtypes.finfo(kind).max:
+        raise _overflow(prefix, value, kind)
     return value
 
 
@@ -85,19 +89,19 @@ def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
 
     :raises RuntimeError: the dtype cannot hold the number.
     """
-    return tensor(number_in(value, kind), dtype=kind, device=place)
+    return tensor(number_in(value, kind, one=True), dtype=kind, device=place)
 
 
-def one_value(value: Any) -> Any:
-    """Check that a fill value is a number or a 0-d tensor.
+def filler(value: Any, a: Any) -> Any:
+    """Return the value that fills an array.
 
-    :raises RuntimeError: it is a tensor with dimensions.
+    :raises RuntimeError: the number does not fit, or the tensor has dimensions.
     """
     if value is None:
         raise TypeError("fill_(): argument 'value' must be Number, not NoneType")
     if getattr(value, "ndim", 0):
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-    return value
+    return value if hasattr(value, "dtype") else number_in(value, dtypes.of(a.dtype), one=a.size == 1)
 
 
 def finish(array: Any, requires_grad: bool = False) -> Tensor:
@@ -250,7 +254,7 @@ def _integer(value: Any, kind: dtypes.dtype) -> int:
         value = float(value)
         lowest = 0 if kind is dtypes.uint8 else -(2.0**63)
         if not lowest <= math.trunc(value) < 2.0**63 if math.isfinite(value) else True:
-            raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value}")
+            raise _overflow("", value, kind)
         return int(value)
     try:
         return operator.index(value)

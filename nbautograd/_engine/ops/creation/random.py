@@ -15,7 +15,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.device import as_device, device
-from nbautograd._engine.arrays.size import as_int, new_shape
+from nbautograd._engine.arrays.size import as_int, by_name, new_shape
 from nbautograd._engine.compiler.op import NATIVE, op
 from nbautograd._engine.core.batched import elements, random_function
 from nbautograd._engine.core.grad_mode import is_grad_enabled
@@ -129,7 +129,7 @@ def rand(
     tensor([0.8823, 0.9150, 0.3829])
     """
     dtype = check_options("rand", dtype, layout, pin_memory)
-    shape = new_shape(arguments if size is None else (size,), "rand")
+    shape = new_shape(arguments if size is None else by_name(size, "size"), "rand")
     return _new("rand", shape, dtype, uniform_numbers("rand", generator), device, requires_grad, out)
 
 
@@ -156,7 +156,7 @@ def randn(
     tensor([0.3367, 0.1288, 0.2345])
     """
     dtype = check_options("randn", dtype, layout, pin_memory)
-    shape = new_shape(arguments if size is None else (size,), "randn")
+    shape = new_shape(arguments if size is None else by_name(size, "size"), "randn")
     return _new("randn", shape, dtype, normal_numbers("randn", generator), device, requires_grad, out)
 
 
@@ -204,8 +204,8 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
     positions = missing if len(positional) == 2 else ["high" if high is None else "low"]
     if len(positional) > len(missing) or high is None and not positional:
         raise TypeError(f"{name}() takes the bounds (high) or (low, high), got {len(positional)} positional ones")
-    named = {"low": low, "high": high} | dict(zip(positions, positional, strict=False))
-    first, end = (as_int(named[k] or 0, f"{name}(): argument '{k}'") for k in ("low", "high"))
+    named = {"low": low or 0, "high": high} | dict(zip(positions, positional, strict=False))
+    first, end = (as_int(named[k], f"{name}(): argument '{k}'") for k in ("low", "high"))
     for key, value in (("low", first), ("high", end)):
         if not -(2**63) <= value < 2**63:
             raise ValueError(f"Overflow when unpacking long long: {name}(): {key}={value} is not a 64-bit integer")

@@ -150,10 +150,8 @@ def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[
     if kind.rank == 0:
         raise NotImplementedError(f"{name}(): \"{name}_cpu\" not implemented for 'Bool': expected a number's dtype")
     if is_complex and not kind.is_complex:
-        raise RuntimeError(f"{name}(): inferred dtype complex can't be safely cast to passed dtype {kind!r}")
-    if kind.rank == 1:
-        return number_in(ends[0], kind, name), number_in(ends[1], kind, name), kind.numpy
-    return ends[0], ends[1], kind.numpy
+        raise RuntimeError(f"{name}(): inferred dtype complex can't be safely cast to {kind!r}")
+    return number_in(ends[0], kind, name), number_in(ends[1], kind, name), kind.numpy
 
 
 @backend.quiet()
@@ -191,9 +189,9 @@ def linspace(
     tensor([ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000])
     """
     dtype = _dtype_of(check_options("linspace", dtype, layout, pin_memory), out)
-    n = _steps("linspace", steps)
+    xp, n = backend.module(as_device(device)), _steps("linspace", steps)
     first, last, kind = _ends("linspace", start, end, dtype)
-    values = _even(first, last, n, kind, backend.module(as_device(device)))
+    values = _even(first, last, n, kind, xp)
     return ranged("linspace", values, out, requires_grad)
 
 
@@ -220,9 +218,8 @@ def logspace(
     tensor([ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000])
     """
     dtype = _dtype_of(check_options("logspace", dtype, layout, pin_memory), out)
-    n = _steps("logspace", steps)
+    xp, n = backend.module(as_device(device)), _steps("logspace", steps)
     first, last, kind = _ends("logspace", start, end, dtype)
-    xp = backend.module(as_device(device))
     wide = np.dtype(np.complex128 if kind.kind == "c" else np.float64)
     exponents = _even(first, last, n, wide, xp)
     with backend.quiet():

@@ -277,6 +277,8 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
             )
     if input.dtype.rank < 2:
         raise UnsupportedDtypeError("lerp", input.dtype, "fc")
+    if not isinstance(weight, Tensor):
+        weight = number_in(weight, input.dtype, "lerp")
     return _lerp(input, end, weight)
 
 
@@ -315,7 +317,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]))
     tensor([7.])
     """
-    return input + tensor1 * tensor2 * np.asarray(value).astype(input.dtype).item()
+    return input + tensor1 * tensor2 * number_in(value, dtypes.of(input.dtype))
 
 
 @op(
@@ -337,7 +339,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]))
     tensor([3.])
     """
-    return input + tensor1 / tensor2 * value
+    return input + tensor1 / tensor2 * number_in(value, dtypes.of(input.dtype))
 
 
 absolute, multiply, negative, subtract = abs, mul, neg, sub

@@ -373,9 +373,9 @@ def clamp(
     low = -np.inf if info is None else info.min
     high = np.inf if info is None else info.max
     if min is not None:
-        low = min if info is None else number_in(min, input.dtype)
+        low = number_in(min, input.dtype)
     if max is not None:
-        high = max if info is None else number_in(max, input.dtype)
+        high = number_in(max, input.dtype)
     return _clamp(input, low, high, out=out)
 
 

@@ -223,6 +223,7 @@ def _but(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 @op(
     node="MaskedFillBackward0",
     symbol="mask",
+    half=NATIVE,
     inplace_method=True,
     input="sum_to(masked_fill(g, mask, 0), input.shape)",
     value="cast_back(where(mask, g, zeros_of(g)).sum(), numpy_dtype(value))",

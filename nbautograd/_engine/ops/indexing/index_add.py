@@ -127,6 +127,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 @op(
     node="IndexFillBackward0",
     symbol="index =",
+    half=NATIVE,
     inplace_method=True,
     input="index_fill(g, dim, index, 0)",
     value="cast_back(index_select(g, dim, once(index, input.shape, dim)).sum(), numpy_dtype(value))",

@@ -27,14 +27,22 @@ __all__ = ["pinverse"]
 # -- pseudoinverses --------------------------------------------------------------------------------------------------
 
 
+def _check_tolerances(name: str, atol: Any, rtol: Any) -> None:
+    """Check that tolerances are real, and both numbers or both tensors."""
+    given = [each for each in (atol, rtol) if each is not None]
+    tensors = [each for each in given if isinstance(each, Tensor)]
+    is_mixed = 0 < len(tensors) < len(given) and tensors[0]._a.ndim > 0
+    if is_mixed or any(isinstance(each, complex) for each in given):
+        raise TypeError(f"{name}(): atol and rtol must be of one kind")
+    if any(each.is_complex() for each in tensors):
+        raise RuntimeError(f"{name}: complex type is not supported")
+
+
 def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:
     """Return the threshold up to which singular values count as 0: the larger of ``atol`` and ``rtol * largest``.
 
     By default ``rtol`` is eps times the larger side of the matrix, or 0 if ``atol`` is positive.
     """
-    for name, value in (("atol", atol), ("rtol", rtol)):
-        if isinstance(value, complex):
-            raise TypeError(f"argument '{name}' must be Number or Tensor, not complex")
     atol, rtol = array_of(atol), array_of(rtol)
     absolute = 0.0 if atol is None else atol
     if rtol is None:
@@ -112,11 +120,10 @@ def linalg_pinv(
         )
     checked("linalg.pinv", A, square=hermitian and 0 not in A.shape)
     rtol = rcond if rtol is None else rtol
+    _check_tolerances("linalg.pinv", atol, rtol)
     for name, tolerance in (("atol", atol), ("rtol", rtol)):
-        if isinstance(tolerance, Tensor) and (tolerance.requires_grad and is_grad_enabled() or tolerance.is_complex()):
-            raise RuntimeError(
-                f"linalg.pinv(): {name} is neither differentiable nor complex: pass its detach() or real"
-            )
+        if isinstance(tolerance, Tensor) and tolerance.requires_grad and is_grad_enabled():
+            raise RuntimeError(f"linalg.pinv(): {name} is not differentiable: pass its detach()")
     batch = [each.shape for each in (atol, rtol) if isinstance(each, Tensor)]
     if batch and A.numel():
         A = A.expand(*joint_shape([*batch, A.shape[:-2]]), *A.shape[-2:])
@@ -159,13 +166,18 @@ def linalg_matrix_rank(
     >>> torch.linalg.matrix_rank(torch.ones(3, 3))
     tensor(1)
     """
-    checked("torch.linalg.matrix_rank", A, square=hermitian and 0 not in A.shape, label="input")
     if tol is not None:
+        if atol is not None or rtol is not None:
+            raise TypeError("matrix_rank() takes either tol, or atol and rtol")
         atol, rtol = tol, 0.0
+    _check_tolerances("linalg.matrix_rank", atol, rtol if tol is None else None)
+    is_empty = isinstance(A, Tensor) and A._a.ndim > 1 and not A._a.size
+    if not is_empty or atol is rtol is None:
+        checked("torch.linalg.matrix_rank", A, square=hermitian and not is_empty, label="input")
+    if is_empty:
+        return wrap(backend.module(A.device).zeros(A._a.shape[:-2], np.int64))
     a = A.detach()
-    s = linalg_eigvalsh(a).abs() if hermitian and a._a.size else linalg_svdvals(a)
-    if not s._a.shape[-1]:
-        return wrap(s._a.sum(-1).astype(np.int64))
+    s = linalg_eigvalsh(a).abs() if hermitian else linalg_svdvals(a)
     small = tolerance(a._a, s._a.max(-1), atol, rtol)
     return wrap((s._a > small[..., None]).sum(-1, dtype=np.int64))
 

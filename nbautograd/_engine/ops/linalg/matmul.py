@@ -339,8 +339,4 @@ def _rmatmul(input: Tensor, other: Tensor) -> Tensor:
 
 def factor_as(name: str, value: Number, dtype: Any) -> Any:
     """Return a scalar factor cast to a dtype; truncated for integer dtypes, as in PyTorch."""
-    if isinstance(value, complex) and dtype.kind != "c":
-        raise RuntimeError(
-            f"{name}(): value cannot be converted to type {dtype} without overflow: the factor {value} is complex"
-        )
-    return dtype.type(number_in(value, dtypes.of(dtype)))
+    return dtype.type(number_in(value, dtypes.of(dtype), name))

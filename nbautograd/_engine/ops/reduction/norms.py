@@ -66,7 +66,7 @@ def linalg_vector_norm(
     tensor(5.)
     """
     name = "linalg.vector_norm"
-    if isinstance(ord, (str, bool)):
+    if isinstance(ord, str):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {kind_of(ord)}")
     if isinstance(ord, complex):
         raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")

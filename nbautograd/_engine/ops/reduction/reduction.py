@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes, precise
-from nbautograd._engine.arrays.size import dimensions, sizes
+from nbautograd._engine.arrays.size import by_name, dimensions, sizes
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.tensor import Tensor
@@ -113,16 +113,17 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
 
 
 @composite()
-def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+def sum_to_size(input: Tensor, *_size: Any, size: Any = None) -> Tensor:
     """Return the sum over the dimensions along which ``size`` broadcasts to the shape of ``input``.
 
+    :param size: the shape, also as integers one by one.
     :raises RuntimeError: ``size`` does not broadcast to that shape.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
-    shape = sizes(size)
+    shape = sizes(_size if size is None else by_name(size, "size"))
     if not shape and input._a.ndim == 0 or shape != input._a.shape:
         return sum_to(input.to(dtypes.int64) if input._a.dtype.kind in "biu" else input, shape)
     return input

@@ -262,6 +262,8 @@ def diff(
     for x in (prepend, append):
         if x is not None and x._a.ndim != input._a.ndim:
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        if x is not None and any(a != b for i, (a, b) in enumerate(zip(x.shape, input.shape, strict=True)) if i != d):
+            raise RuntimeError("diff expects the shape of prepend or append to match that of input")
     if n == 0:
         return input.clone()
     whole = [x for x in (prepend, input, append) if x is not None]
@@ -442,6 +444,6 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | Non
         raise TypeError("cumulative_trapezoid() received an invalid combination of arguments: both x and dx are given")
     before, after, steps = _pairs(y, x, dim, "cumulative_trapezoid")
     if steps is not None:
-        return ((after + before) * steps).cumsum(dim) / 2.0
+        return ((after + before) * steps).cumsum(dimension(dim, y._a.ndim)) / 2.0
     _check_step(dx, "cumulative_trapezoid")
     return ((after + before) * ((1.0 if dx is None else dx) / 2)).cumsum(dim)

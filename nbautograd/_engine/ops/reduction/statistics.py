@@ -216,8 +216,12 @@ def _histogram(
 ) -> tuple[Tensor, list[Tensor]]:
     """Compute the histogram of points, the rows of ``input``, and the bin edges along each coordinate."""
     given = [input, *[t for t in (weight, *bins) if isinstance(t, Tensor) and t.requires_grad]]
-    hist, *edges = binned(given, lambda: _binned(name, input, bins, range_, weight, density))
-    return hist, edges
+    if name == "histogram":
+        hist, *edges = binned(given, lambda: _binned(name, input, bins, range_, weight, density))
+        return hist, edges
+    with backend.quiet():
+        arrays = _binned(name, input, bins, range_, weight, density)
+    return binned(given, lambda: arrays[:1])[0], binned(given, lambda: arrays[1:])
 
 
 @op(node="NotImplemented", symbol="▁▃▂", many=True, method=False, sources="not_implemented('histogram')")

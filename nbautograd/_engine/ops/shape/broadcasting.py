@@ -88,7 +88,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     tensor([[1, 2],
             [1, 2]])
     """
-    return expand(input, *size)
+    return expand(input, size)
 
 
 alias(broadcast_to=expand)
@@ -102,7 +102,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.ones(1).expand_as(torch.zeros(2))
     tensor([1., 1.])
     """
-    return expand(input, *other._a.shape)
+    return expand(input, other._a.shape)
 
 
 @described

@@ -184,7 +184,11 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
                 f"pad(): the padding {numbers} would give a negative size from shape {list(input._a.shape)}: each "
                 "resulting length must be non-negative"
             )
-        return constant_pad(input, pads, 0 if value is None else value)
+        if value:
+            from nbautograd._engine.ops.creation.from_data import number_in
+
+            value = number_in(value if isinstance(value, complex) or value > 0 else float(value), input.dtype, "pad")
+        return constant_pad(input, pads, value or 0)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(
             f"Unrecognised padding mode {mode}: expected 'constant', 'reflect', 'replicate' or 'circular'"
@@ -216,8 +220,7 @@ def constant_pad_nd(input: Tensor, pad: Any, value: Number = 0) -> Tensor:
     >>> torch.constant_pad_nd(torch.ones(2), (1, 0))
     tensor([0., 1., 1.])
     """
-    if isinstance(value, complex):
-        from nbautograd._engine.ops.creation.from_data import number_in
+    from nbautograd._engine.ops.creation.from_data import number_in
 
-        value = number_in(value, input.dtype, "constant_pad_nd")
-    return _padded(input, pad, "constant", value)
+    check_tensors("constant_pad_nd", input=input)
+    return _padded(input, pad, "constant", number_in(value, input.dtype, "constant_pad_nd"))

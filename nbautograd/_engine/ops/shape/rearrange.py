@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays.size import as_int, dimension, sizes
+from nbautograd._engine.arrays.size import as_int, by_name, dimension, sizes
 from nbautograd._engine.arrays.strides import empty_as, in_format
 from nbautograd._engine.compiler.op import NATIVE, alias, composite, op, with_numpy_names
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -205,7 +205,7 @@ def tile(input: Tensor, *_dims: Any, dims: Ints = None) -> Tensor:
     tensor([[1, 2, 1, 2]])
     """
     check_tensors("tile", input=input)
-    times = sizes(_dims if dims is None else (dims,), "dims", "tile")
+    times = sizes(_dims if dims is None else by_name(dims, "dims"), "dims", "tile")
     return repeat(input, *((1,) * (input._a.ndim - len(times)) + times))
 
 

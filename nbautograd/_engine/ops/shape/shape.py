@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes, memory_format as memory_formats, strides as stride_tools
 from nbautograd._engine.arrays.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
-from nbautograd._engine.arrays.size import Ints, dimension, sizes
+from nbautograd._engine.arrays.size import Ints, by_name, dimension, sizes
 from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd._engine.compiler.registry import OPS
@@ -144,7 +144,7 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
         if not isinstance(dtype, dtypes.dtype):
             raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
         return view_dtype(self, dtype.numpy)
-    return view(self, *shape) if size is None else view(self, *size)
+    return view(self, *shape) if size is None else view(self, *by_name(size, "size"))
 
 
 _view.__name__ = _view.__qualname__ = "view"
@@ -175,7 +175,7 @@ def reshape(input: Tensor, *_shape: Any, shape: Ints = None) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    size = inferred(sizes(_shape if shape is None else (shape,), "shape", "reshape"), input.numel())
+    size = inferred(sizes(_shape if shape is None else by_name(shape, "shape"), "shape", "reshape"), input.numel())
     try:
         return view(input, size)
     except ShapeError:

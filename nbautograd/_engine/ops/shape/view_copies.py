@@ -71,11 +71,11 @@ def _view_as(input: Tensor, size: Any = None, *, dtype: dtypes.dtype | None = No
 
 
 def _expand(input: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
-    return expand(input, *size)
+    return expand(input, size)
 
 
 def _permute(input: Tensor, dims: Sequence[int]) -> Tensor:
-    return transpose.permute(input, *dims)
+    return transpose.permute(input, dims)
 
 
 def _alias(input: Tensor) -> Tensor:

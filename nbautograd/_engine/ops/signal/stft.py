@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.tensor import Tensor
@@ -125,7 +126,8 @@ def _check_istft(
             f"istft requires a complex-valued input tensor, from stft with return_complex=True, but got {input.dtype!r}"
         )
     if input.ndim not in (2, 3):
-        _refuse("istft", f"expected a tensor with 2 or 3 dimensions, but got shape {list(input.shape)}")
+        kind = IndexError if input.ndim < 2 else RuntimeError
+        raise kind(f"istft(): expected a tensor with 2 or 3 dimensions, but got shape {list(input.shape)}")
     if input.numel() == 0:
         _refuse("istft", f"input tensor cannot be empty, but its shape is {list(input.shape)}")
     half = input.shape[-2] != n if onesided is None else onesided
@@ -273,6 +275,8 @@ def istft(
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"istft(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    for name, flag in (("center", center), ("normalized", normalized), ("return_complex", return_complex)):
+        check_option("istft", name, flag, "bool")
     n, hop, size = _lengths("istft", n_fft, hop_length, win_length)
     _check_istft(input, n, hop, size, window, onesided, return_complex)
     weights = _window("istft", window, size, n, input)

@@ -1,0 +1,124 @@
+"""Numbers that a dtype cannot hold, and one integer in place of several, swept over the functions that take them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from tests.parity.differences.both import agrees
+from tests.parity.differences.test_swept_writes import outcomes
+
+NUMBERS = ("300", "-1", "-1.5", "1e9", "-(10**9)", "1e300", "1j", "0j", "float('inf')", "True")
+DTYPES = ("uint8", "int32", "float16", "bfloat16", "float32", "complex64")
+FILLED = (
+    *("T.full((2,), {n}, dtype=t.dtype)", "T.full((1,), {n}, dtype=t.dtype)", "T.full_like(t, {n})"),
+    *("t.new_full((2,), {n})", "T.scalar_tensor({n}, dtype=t.dtype)", "t.masked_fill(t > 0, {n})"),
+    *("t.masked_fill_(t > 0, {n})", "t.index_fill(0, T.tensor([1]), {n})", "T.scatter(t, 0, T.tensor([1]), {n})"),
+    *(
+        "T.nn.functional.pad(t, (1, 1), value={n})",
+        "T.constant_pad_nd(t, (1, 1), {n})",
+        "t.diagonal().fill_({n})",
+        "T.fill(t, {n})",
+    ),
+)
+COMPUTED = ("T.addcmul(t, t, t, value={n})", "T.addcdiv(t, t, t, value={n})", "T.lerp(t, t, {n})",
+            "T.nn.functional.threshold(t, {n}, 2)", "T.nn.functional.threshold(t, 2, {n})",
+            "T.nn.functional.hardtanh(t, 0, {n})", "T.nn.functional.softshrink(t, {n})")  # fmt: skip
+
+
+@agrees
+def test_numbers_that_fill(torch: Any) -> Any:
+    """A mask of a complex tensor compares it with 0, which raises; in float32, fill_(1e300) is infinity here."""
+    swept = itertools.product(DTYPES, FILLED, NUMBERS)
+    return outcomes(
+        torch,
+        (
+            f"t = T.ones(2, 2).diagonal().to(T.{dtype}); r = {call.replace('{n}', n)}"
+            for dtype, call, n in swept
+            if (n, "fill" in call, dtype) != ("1e300", True, "float32")
+        ),
+    )
+
+
+@agrees
+def test_numbers_that_multiply_or_limit(torch: Any) -> Any:
+    """Half precision is computed in float32."""
+    swept = itertools.product(("uint8", "int32", "float32", "float64"), COMPUTED, NUMBERS)
+    return outcomes(
+        torch,
+        (
+            f"t = T.ones(2).to(T.{dtype}); r = {call.replace('{n}', n)}"
+            for dtype, call, n in swept
+            if "int" not in dtype or "addcdiv" not in call
+        ),
+    )
+
+
+NAMED = ("T.zeros(size={})", "T.ones(size={})", "T.empty(size={}).shape", "T.rand(size={}).shape", "t.flip(dims={})",
+         "T.randn(size={}).shape", "t.new_zeros(size={})", "t.new_ones(size={})", "t.permute(dims={})",
+         "t.repeat(repeats={})", "t.tile(dims={})", "t.expand(size={})", "t.reshape(shape={})", "t.view(size={})",
+         "t.broadcast_to(size={})", "t.squeeze(dim={})", "t.roll(shifts={})", "t.sum_to_size(size={})")  # fmt: skip
+
+
+@agrees
+def test_one_integer_by_name(torch: Any) -> Any:
+    given = ("0", "1", "3", "(0,)", "[1]", "(3,)", "True", "1.5", "'a'", "T.tensor([1])", "T.tensor(0)", "range(1)")
+    return outcomes(torch, (f"t = T.ones(3); r = {call.format(n)}" for call in NAMED for n in given))
+
+
+TOLERANCES = (
+    *("", "atol=1.0", "rtol=1.0", "atol=2**40, rtol=T.tensor(1.0)", "atol=T.tensor(1.0), rtol=T.tensor(0.5)"),
+    *("atol=T.tensor(1), rtol=0.5", "atol=T.tensor(1j)", "rtol=1j", "atol='a'", "atol=[0]", "atol=True"),
+)
+
+
+@agrees
+def test_tolerances(torch: Any) -> Any:
+    matrices = ("T.eye(3)", "T.ones(2, 3, 3)", "T.zeros(0, 3)", "T.zeros(0, 2, 3)")
+    ranks = (
+        f"r = T.linalg.matrix_rank({a}, {tolerance})"
+        for a, tolerance in itertools.product(matrices, (*TOLERANCES, "1.0", "tol=1.0, rtol=1.0", "1.0, True"))
+    )
+    return outcomes(torch, (*ranks, *(f"r = T.linalg.pinv(T.eye(3), {t})" for t in TOLERANCES if t != "atol=1.0")))
+
+
+OTHERS = (
+    *("T.linspace(T.tensor([0]), 1, 3, device=0.5)", "T.logspace(T.tensor([0]), 1, 3, device=float('nan'))"),
+    *("T.linspace(0, 1, 0, dtype=T.bool, device=0.5)", "T.linspace(0, 1e9, 3, dtype=T.half)"),
+    *("T.randint(2, None, (5,))", "T.randint(None, 2, (5,))", "T.randint(None, (5,))", "T.randint(0, 2, (0,))"),
+    *("T.randint_like(t, None)", "T.randint_like(t, 2, None)", "T.randint_like(t, None, 3)"),
+    *("T.linalg.vector_norm(t, True)", "T.linalg.norm(t, True, 0)", "T.linalg.norm(t, False, 0)"),
+    *("T.istft(t[0] + 0j, 6)", "T.istft(t[0, 0] + 0j, 6)", "T.istft(T.ones(1, 1, 2, 2) + 0j, 6)"),
+    *("T.diff(t, 0, 0, T.ones(2, 4))", "T.diff(t, 0, 0, T.ones(1, 0), t)", "T.diff(t, 0, 0, t)", "T.diff(t, 0, 1, t)"),
+    *("T.diff(t, 1, 1, T.ones(1, 1))", "T.diff(t, 0, 3)", "T.diff(t, 0)"),
+)
+
+
+@agrees
+def test_other_options(torch: Any) -> Any:
+    return outcomes(torch, (f"t = T.ones(2, 3); r = {call}" for call in OTHERS))
+
+
+FOUND = (
+    *("T.permute_copy(t, ())", "T.expand_copy(t, ())", "T.broadcast_to(t, ())", "T.permute(t, ())"),
+    *("t.expand_as(t[0, 0])", "T.permute(t, [1, 0])", "T.expand_copy(t, [2, 2, 3])"),
+    *("t.to(float('inf'), False, False)", "t.to(0.5)", "t.to(True)", "t.to(1j)", "t.to(device=True)"),
+    *("T.isneginf(t + 0j, out=(1,))", "T.ceil(t + 0j, out=[t])", "T.exp(t, out=(t,))"),
+    *("T.nn.functional.nll_loss(t[0], T.tensor([[1, 1]]), weight=[0])", "T.nansum(t > 0, out=T.zeros(()).bool())"),
+    *("T.nn.functional.cross_entropy(t[0], T.tensor([[1, 1]]), weight=1j)", "T.nansum(t, out=T.zeros(()).double())"),
+    *("T.cumulative_trapezoid(t.long(), T.arange(4.0).reshape(1, 2, 2))", "T.istft(T.ones(4, 3) * 1j, 6, center=1)"),
+    *(
+        "T.istft(T.ones(4, 3) * 1j, 6, normalized=None)",
+        "T.scatter_reduce(t, 1, T.zeros(0).long(), T.zeros(0, 0), 'sum')",
+    ),
+    *(
+        "T.nn.functional.instance_norm(t[None] * t, T.ones(2).int(), T.ones(2).double()).shape",
+        "T.diff(t, 0, 0, t[:1])",
+    ),
+    "[(each.grad_fn, each.output_nr)[1] for each in T.histogramdd(x, (2, 2, 2)).bin_edges]",
+)
+
+
+@agrees
+def test_calls_found_at_random(torch: Any) -> Any:
+    return outcomes(torch, (f"t = T.arange(6.0).reshape(2, 3); r = {call}" for call in FOUND))
