@@ -114,7 +114,9 @@ def called(name: str) -> str:
     if name.endswith("Backward"):
         return base(name)
     own = re.sub(
-        "^(Native|Unsafe)(?=[A-Z])|WithIndices$|(?<=y)Ex$|Flash(?=Attention)|(?<=Attention)ForCpu$", "", base(name)
+        "^(Native|Unsafe)(?=[A-Z])|WithIndices$|(?<=y)Ex$|(?<=Reshape)Alias$|Flash(?=Attention)|(?<=Attention)ForCpu$",
+        "",
+        base(name),
     )
     return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", re.sub("(?<=[123])D", "d", own)).lower()
 

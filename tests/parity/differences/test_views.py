@@ -423,3 +423,17 @@ def test_columns(torch: Any) -> Any:
     b = torch.arange(8.0).view(2, 4)
     b[:, 1:].add_(b[:, :-1])
     return b.tolist()
+
+
+@agrees(exact=True)
+def test_the_node_of_a_reshape_tells_whether_its_input_was_contiguous(torch: Any) -> Any:
+    x = torch.arange(24.0).reshape(2, 3, 4).requires_grad_()
+    made = [
+        x.reshape(6, 4), x.transpose(0, 1).reshape(3, 2, 2, 2), x[:, :2].reshape(2, 2, 2, 2), x[:, :2].flatten(1),
+        x.transpose(0, 1).reshape(6, 4), x.expand(2, 3, 4).reshape(24), x[:1].expand(2, 3, 4).reshape(2, 12),
+        x[..., 0].reshape(6), x[..., 0].reshape(2, 3), x[..., 0].ravel(), x[..., 0].unflatten(1, (1, 3)),
+        x[:, :, ::2].reshape_as(torch.ones(2, 3, 2)), x[0:0].reshape(0, 5), x[:0, :, 1].reshape(3, 0),
+    ]  # fmt: skip
+    view = made[2]
+    (gradient,) = torch.autograd.grad((view**2).sum(), x)
+    return [each.grad_fn.name() for each in made], [each._is_view() for each in made], view.stride(), gradient

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -177,9 +178,18 @@ def reshape(input: Tensor, *_shape: Any, shape: Ints = None) -> Tensor:
     """
     size = inferred(sizes(_shape if shape is None else by_name(shape, "shape"), "shape", "reshape"), input.numel())
     try:
-        return view(input, size)
+        result = view(input, size)
     except ShapeError:
         return reshape_copy(input, size)
+    if result._fn is not None and not input._a.flags.c_contiguous:
+        result._fn.__class__ = _named_alias(result._fn.__class__)
+    return result
+
+
+@cache
+def _named_alias(cls: type) -> type:
+    """Return the class of a view's node as PyTorch names it where the input is not contiguous."""
+    return type("ReshapeAliasBackward0", (cls,), {"__slots__": (), "__module__": cls.__module__})
 
 
 @composite()
