@@ -205,6 +205,9 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
     if len(positional) > len(missing) or high is None and not positional:
         raise TypeError(f"{name}() takes the bounds (high) or (low, high), got {len(positional)} positional ones")
     named = {"low": low or 0, "high": high} | dict(zip(positions, positional, strict=False))
+    for key, value in named.items():
+        if isinstance(value, Tensor) and (value.ndim or not value.is_cpu):
+            raise RuntimeError(f"{name}(): {key} must be a scalar tensor and on CPU, got the shape {list(value.shape)}")
     first, end = (as_int(named[k], f"{name}(): argument '{k}'") for k in ("low", "high"))
     for key, value in (("low", first), ("high", end)):
         if not -(2**63) <= value < 2**63:
