@@ -107,10 +107,7 @@ def sizes(arguments: Iterable[Any], what: str = "size", needed_by: Any = None) -
 
 
 def by_name(given: Any, what: str) -> tuple[Any]:
-    """Return what is given by name, as arguments.
-
-    :raises TypeError: it is one integer.
-    """
+    """Return what is given by name, as arguments; it must not be one integer."""
     if not isinstance(given, (tuple, list)):
         raise TypeError(f"argument '{what}' must be tuple of ints, not {kind_of(given)}")
     return (given,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -96,12 +95,9 @@ def check_inside(a: Any, wanted: Geometry) -> None:
 # -- in place --------------------------------------------------------------------------------------------------------
 
 
-@cache
-def _named_in_place(cls: type) -> type:
-    """Return a node's class as PyTorch names it in place: ``TBackward1`` for ``t_``."""
-    name, number = cls.__name__[:-1], int(cls.__name__[-1])
-    number += 3 if name == "SqueezeBackward" else 1
-    return type(f"{name}{number}", (cls,), {"__slots__": (), "__module__": cls.__module__})
+def _name_in_place(name: str) -> str:
+    """Return the name of a node as PyTorch writes it in place: ``TBackward1`` for ``t_``."""
+    return f"{name[:-1]}{int(name[-1]) + (3 if name.startswith('SqueezeBackward') else 1)}"
 
 
 def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -132,7 +128,8 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         self._a = result._a
         if result._fn is not None and self._fn is not LEAF and is_grad_enabled() and not is_inference_mode_enabled():
             self._fn = result._fn
-            self._fn.__class__ = _named_in_place(self._fn.__class__)
+            cls = self._fn.__class__
+            self._fn.__class__ = shapes.renamed(cls, _name_in_place(cls.__name__))
             move_retained(self, before._fn, self._fn)
             version_counter.record_write(self._a)
             outdate_views(self if self._view is None else self._view.base, self)

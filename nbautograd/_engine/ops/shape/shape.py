@@ -20,8 +20,6 @@ from nbautograd.errors import ShapeError, kind_of
 
 __all__ = ["clone", "flatten", "ravel", "squeeze", "unflatten", "unsqueeze"]
 
-# -- other shapes ----------------------------------------------------------------------------------------------------
-
 
 def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Return ``shape`` with -1 replaced by the size that is inferred from the number of elements.
@@ -145,7 +143,7 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
         if not isinstance(dtype, dtypes.dtype):
             raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
         return view_dtype(self, dtype.numpy)
-    return view(self, *shape) if size is None else view(self, *by_name(size, "size"))
+    return view(self, *(shape if size is None else by_name(size, "size")))
 
 
 _view.__name__ = _view.__qualname__ = "view"
@@ -182,14 +180,14 @@ def reshape(input: Tensor, *_shape: Any, shape: Ints = None) -> Tensor:
     except ShapeError:
         return reshape_copy(input, size)
     if result._fn is not None and not input._a.flags.c_contiguous:
-        result._fn.__class__ = _named_alias(result._fn.__class__)
+        result._fn.__class__ = renamed(result._fn.__class__, "ReshapeAliasBackward0")
     return result
 
 
 @cache
-def _named_alias(cls: type) -> type:
-    """Return the class of a view's node as PyTorch names it where the input is not contiguous."""
-    return type("ReshapeAliasBackward0", (cls,), {"__slots__": (), "__module__": cls.__module__})
+def renamed(cls: type, name: str) -> type:
+    """Return a node's class under another name."""
+    return type(name, (cls,), {"__slots__": (), "__module__": cls.__module__})
 
 
 @composite()
