@@ -48,8 +48,7 @@ def chromium() -> Iterator[Chromium]:
     api = playwright.sync_playwright().start()
     browser = api.chromium.launch(executable_path=needs.CHROMIUM, headless=True, args=ARGUMENTS)
     chromium = Chromium(browser)
-    with chromium.used():
-        pass
+    asyncio._set_running_loop(None)  # Playwright's has begun, and waits for the first block that uses it
     yield chromium
     with chromium.used():
         browser.close()

@@ -408,15 +408,15 @@ def _asking(name: str, made: Assignment, integers: bool) -> str:
     return edited(made.filename, made.statement, _added(made.value, f"{dtype}requires_grad=True"))
 
 
-def cut_of(name: str, filename: str, lineno: int, variables: Mapping[str, Any]) -> Cut | None:
+def cut_of(code: str, filename: str, lineno: int, variables: Mapping[str, Any]) -> Cut | None:
     """Return the call that detached a constant from the graph, if the code above a line of the cell or file shows it.
 
-    :param name: the variable that holds the constant, or the expression that it is the value of.
+    :param code: the expression that the constant is the value of, such as the name of its variable.
     :param filename: the file of the operation that uses it; ``lineno``: its line.
     :param variables: by name, to check whether a gradient was requested.
     """
     place = _Place(filename, (lineno + 1, 0), MODULE)
-    value, mode, line = _parsed(name), "", lineno
+    value, mode, line = _parsed(code), "", lineno
     for _ in range(6):
         if value is None:
             return None

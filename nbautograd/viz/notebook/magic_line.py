@@ -16,6 +16,7 @@ from IPython.core.error import UsageError
 from IPython.utils.process import arg_split  # type: ignore[attr-defined, unused-ignore]
 
 from nbautograd.viz.notebook.in_place import without_semicolon
+from nbautograd.viz.read.introspect import is_module, is_tensor
 
 __all__ = ["one_tensor", "parsed", "tensor_names", "tensors"]
 
@@ -100,11 +101,10 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
         raise UsageError(_unknown(shell, magic, error)) from None
     given = value if isinstance(value, (tuple, list)) else (value,)
     for item in given:
-        if not (hasattr(item, "grad_fn") and hasattr(item, "requires_grad")):
-            is_module = callable(getattr(type(item), "named_parameters", None))
-            if is_module and first.endswith("grads"):  # its parameters are meant
+        if not is_tensor(item):
+            if is_module(item) and first.endswith("grads"):  # its parameters are meant
                 continue
-            is_named = is_module and written.isidentifier()
+            is_named = is_module(item) and written.isidentifier()
             hint = f"; that is a module: write %{first} {written}(x)" if is_named else ""
             raise UsageError(f"%{magic} needs a tensor, but {written!r} gives {type(item).__name__}{hint}")
     if not given or (most is not None and len(given) > most):

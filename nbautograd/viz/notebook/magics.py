@@ -143,7 +143,7 @@ class AutogradMagics(Magics):
         return of_magic(program, silent)
 
     @magic_arguments()
-    @argument("expression", nargs="*", help="leaves or modules, or results whose leaves are meant; none for all leaves")
+    @argument("expression", nargs="*", help="leaves, modules, or results whose leaves are meant; none for all leaves")
     @line_magic
     def grads(self, line: str) -> Any:
         """Return a table of leaves: gradient at the last look, change, current value, number of passes, norm."""
@@ -152,7 +152,7 @@ class AutogradMagics(Magics):
 
     @magic_arguments()
     @argument("--zeros", "-z", action="store_true", help="fill with zeros instead of setting to None")
-    @argument("expression", nargs="*", help="leaves or modules, or results whose leaves are meant; none for all leaves")
+    @argument("expression", nargs="*", help="leaves, modules, or results whose leaves are meant; none for all leaves")
     @line_magic
     def zero_grads(self, line: str) -> Any:
         """Set the gradients of leaves to None: ``%zero_grads`` for all, ``%zero_grads w, b`` for some.
@@ -215,7 +215,8 @@ class AutogradMagics(Magics):
             if words[0] != "torch" or word not in torch_name.CHOICES:
                 name, _, value = " ".join(words).replace(" ", "=", 1).partition("=")
                 if name in options and name != "torch":
-                    raise UsageError(f"%autograd sets it by two dashes; write %autograd --{name} {value}".strip())
+                    wanted = value or choices(name)[0]
+                    raise UsageError(f"%autograd: an option begins with two dashes; write %autograd --{name} {wanted}")
                 known = ", ".join(f"%autograd torch {each}".strip() for each in torch_name.CHOICES)
                 raise UsageError(f"%autograd does not know {' '.join(words)!r}; write one of {known}")
             options["torch"] = "off" if word == "off" else "on"

@@ -12,6 +12,7 @@ from IPython.core.magic import line_magic
 
 from nbautograd.viz.notebook.in_place import of_magic
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensors
+from nbautograd.viz.read.introspect import is_module
 
 __all__ = ["QUESTIONS", "question_magic"]
 
@@ -29,7 +30,7 @@ def _computation(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
 
 def _tensor_or_module(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
     asked = shell.user_ns.get(" ".join(options.expression))
-    if not callable(getattr(type(asked), "named_parameters", None)):
+    if not is_module(asked):
         (asked,) = _tensor(shell, name, options)
     return asked, None if options.of is None else tensors(shell, f"{name} --of", options.of, 1)[0]
 

@@ -21,7 +21,7 @@ from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.grads_html import GradientRow, gradients_html
 from nbautograd.viz.notebook.in_place import at_once
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute, is_tensor
+from nbautograd.viz.read.introspect import is_module, is_tensor
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.settings import settings
@@ -192,8 +192,7 @@ def _inside(name: str, value: Any) -> Iterable[tuple[str, Any]]:
     """A tensor itself, those of a list or tuple, and the parameters of a module."""
     if isinstance(value, (list, tuple)) and len(value) <= MAX_NAMED and all(is_tensor(v) for v in value):
         return [(f"{name}[{i}]", tensor) for i, tensor in enumerate(value)]
-    parameters = getattr(type(value), "named_parameters", None)
-    if callable(parameters):
+    if is_module(value):
         try:
             return [(f"{name}.{key}", tensor) for key, tensor in value.named_parameters()]
         except Exception:
@@ -221,7 +220,7 @@ def leaves_of(tensors: Sequence[Any], namespace: Mapping[str, Any]) -> dict[str,
         if all(leaf is not other for other in leaves.values()):
             leaves[_unlike(name, leaves)] = leaf
 
-    inner = (each.parameters() if callable(attribute(type(each), "named_parameters")) else (each,) for each in tensors)
+    inner = (each.parameters() if is_module(each) else (each,) for each in tensors)
     for tensor in chain.from_iterable(inner):
         if not is_tensor(tensor):
             raise TypeError(f"grads needs tensors, but was given {type(tensor).__name__}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read.introspect import is_tensor
+from nbautograd.viz.read.introspect import is_module, is_tensor
 
 __all__ = ["watched"]
 
@@ -38,8 +38,7 @@ def _within(thing: Any, names: Mapping[int, str]) -> Iterator[tuple[str, Any]]:
     if is_tensor(thing):
         yield "", thing
         return
-    parameters = getattr(type(thing), "named_parameters", None)
-    if callable(parameters):
+    if is_module(thing):
         for name, tensor in thing.named_parameters():
             if tensor.requires_grad:
                 yield "" if id(tensor) in names else name, tensor

@@ -21,7 +21,15 @@ from nbautograd.viz.notebook.callers import callers_names
 from nbautograd.viz.notebook.in_place import at_once
 from nbautograd.viz.notebook.tables import Table, named_leaves
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute, is_tensor, node_name, operands_of, result_shape, saved_of
+from nbautograd.viz.read.introspect import (
+    attribute,
+    is_module,
+    is_tensor,
+    node_name,
+    operands_of,
+    result_shape,
+    saved_of,
+)
 from nbautograd.viz.read.notes import line_of, remarks, trace_of
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.routes import Path, Routes, product
@@ -81,7 +89,7 @@ def why(tensor: Any, of: Any = None, *, namespace: Mapping[str, Any] | None = No
     """
     names = namespace if namespace is not None else callers_names()
     settle(names)
-    if callable(attribute(type(tensor), "named_parameters")):
+    if is_module(tensor):
         return _of_module(tensor, of, names)
     if not is_tensor(tensor):
         raise TypeError(f"why needs a tensor or a module, but was given {type(tensor).__name__}")

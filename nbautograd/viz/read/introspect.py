@@ -38,6 +38,11 @@ def is_tensor(value: Any) -> bool:
     return hasattr(type(value), "grad_fn") and hasattr(type(value), "requires_grad") and not isinstance(value, type)
 
 
+def is_module(value: Any) -> bool:
+    """Return whether it looks like a module of networks; asks the class."""
+    return callable(attribute(type(value), "named_parameters"))
+
+
 def attribute(thing: Any, name: str, default: Any = None) -> Any:
     """An attribute that may be missing or raise."""
     try:
@@ -308,7 +313,7 @@ class Names:
             elif type(value) is dict and 0 < len(value) <= 200:
                 pairs = list(value.items())
                 inner += [(f"{name}[{k!r}]", v) for k, v in pairs if isinstance(k, (str, int)) and is_tensor(v)]
-            elif callable(attribute(type(value), "named_parameters")):
+            elif is_module(value):
                 try:
                     inner += [(f"{name}.{own}", v) for own, v in _parameters(value)]
                 except Exception:

@@ -105,7 +105,7 @@ def _loop_of(segment: Segment, turns: Turns, done: frozenset[Key]) -> Key | None
 
 def _turns_in(parts: Sequence[Segment], turns: Turns, key: Key) -> list[str]:
     own = turns[parts[0].start : parts[-1].stop]
-    return list(dict.fromkeys(turn[key] for turn in own if key in turn))
+    return list(dict.fromkeys(str(turn[key]) for turn in own if key in turn))
 
 
 def _steps(parts: Sequence[Segment], turns: Turns, key: Key) -> Iterator[Segment]:

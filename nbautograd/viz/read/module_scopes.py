@@ -12,7 +12,7 @@ from itertools import pairwise, takewhile
 from typing import Any
 
 from nbautograd.viz.read.formulas import base
-from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.introspect import attribute, is_module
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["module_paths", "module_scopes"]
@@ -95,12 +95,7 @@ def _modules(namespace: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The variables that hold modules, those with the most parameters first."""
     modules: dict[int, tuple[int, str, Any]] = {}
     for name, value in list(namespace.items()):
-        kind = type(value)
-        if (
-            isinstance(name, str)
-            and callable(attribute(kind, "named_parameters"))
-            and callable(attribute(kind, "named_modules"))
-        ):
+        if isinstance(name, str) and is_module(value) and callable(attribute(type(value), "named_modules")):
             try:
                 size = sum(1 for _ in value.named_parameters())
             except Exception:

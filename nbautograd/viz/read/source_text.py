@@ -22,7 +22,7 @@ from nbautograd._engine.base import users_code
 from nbautograd._engine.base.users_code import Place, called
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read.introspect import attribute, operation_of, same_operation, subscript
-from nbautograd.viz.read.turns import number_of
+from nbautograd.viz.read.turns import Turn, number_of
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["LONG", "SHORT", "Place", "SourceTexts", "place_of", "short"]
@@ -167,7 +167,7 @@ _unparsed = lru_cache(1000)(ast.unparse)
 
 
 @lru_cache(1000)
-def _numbered(code: str, variables: tuple[tuple[str, int], ...]) -> str:
+def _numbered(code: str, variables: tuple[Turn, ...]) -> str:
     """Return the short text of an expression with numbers for its variables; empty if it has none of them."""
     text = code.encode()
     for start, end, number in sorted(_numbers(ast.parse(code, mode="eval").body, dict(variables)), reverse=True):
@@ -234,7 +234,7 @@ class SourceTexts:
         self.calls: dict[Any, _Expression] = {}  # for each operation, the expression that called it
         self.made: dict[Any, _Expression] = {}  # and of those whose results are values of expressions
         self.targets: dict[Any, str] = {}  # for those inside a loop, the variables that got their results
-        self.runs: dict[Any, list[Any]] = {}  # for each run of an expression that is one operation, all its runs
+        self.runs: dict[Any, int] = {}  # for each run of an expression that is one operation, how many were before
         ran: dict[tuple[Any, int], list[Any]] = {}
         inside = Counter[Any]()  # limit of the operations per call of a module
         for node in walk.order:
@@ -247,7 +247,7 @@ class SourceTexts:
             expression = self.expression(trace)
             if expression is None or not self.ran_once(nodes, expression):
                 if expression is not None and _is_one_operation({walk.names[node] for node in nodes}, expression.tree):
-                    self.runs |= dict.fromkeys(nodes, nodes)
+                    self.runs |= {node: before for before, node in enumerate(nodes)}
                     self.calls |= dict.fromkeys(nodes, expression)
                     if expression.target:
                         self.targets |= dict.fromkeys(nodes, expression.target)
@@ -308,7 +308,7 @@ class SourceTexts:
         if part is None:
             return "mask" if operand.name == "other" and "dropout" in self.function(node).lower() else ""
         if node in self.runs and isinstance(part, ast.Name):
-            return part.id + subscript(self.runs[node].index(node) + (part.id not in self.targets.values()))
+            return part.id + subscript(self.runs[node] + (part.id not in self.targets.values()))
         return (self.in_turn(node, part) if node in self.runs else "") or self.calls[node].text(part)
 
     def code(self, node: Any, operand: Any) -> str:
@@ -330,9 +330,8 @@ class SourceTexts:
 
     def in_turn(self, node: Any, part: ast.expr) -> str:
         """Return the text of a part of a loop with the numbers that its variables had; empty if none is known."""
-        turn = self.walk.turns(self.namespace)[self.walk.rank[node]].values()
-        parts = (each.partition(" = ") for each in turn)
-        return _numbered(_unparsed(part), tuple((name, int(number)) for name, is_known, number in parts if is_known))
+        turns = self.walk.turns(self.namespace)[self.walk.rank[node]].values()
+        return _numbered(_unparsed(part), tuple(turn for turn in turns if turn.variable))
 
     def part(self, node: Any, operand: Any) -> ast.expr | None:
         """Return the part of the code that is an operation's argument; None if it is not certain which one it is."""

@@ -11,18 +11,29 @@ import ast
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbautograd._engine.base.users_code import LARGEST, parsed, source_of
 from nbautograd.viz.language import say
 from nbautograd.viz.read.notes import trace_of
 
-__all__ = ["Turns", "name_of", "number_of", "turns_of"]
+__all__ = ["Turn", "Turns", "name_of", "number_of", "turns_of"]
 
 MAX_OPS = 2000  # limit of the operations of a graph with numbered turns
 
-Turns = Sequence[Mapping[tuple[int, int], str]]
-"""For each operation and each of its loops, by column and line, the name of the turn."""
+
+class Turn(NamedTuple):
+    """A turn of a loop: the value of its variable, or without one its number."""
+
+    variable: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.variable} = {self.number}" if self.variable else say("turn_n", n=self.number)
+
+
+Turns = Sequence[Mapping[tuple[int, int], Turn]]
+"""For each operation and each of its loops, by column and line, the turn."""
 _Loop = ast.For | ast.While
 _Loops = Mapping[int, Sequence[_Loop]]
 """By line: the enclosing loops, the outermost first."""
@@ -35,7 +46,7 @@ def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
 
     :param namespace: variables, for the length of a loop.
     """
-    told: list[dict[tuple[int, int], str]] = [{} for _ in nodes]
+    told: list[dict[tuple[int, int], Turn]] = [{} for _ in nodes]
     if len(nodes) > MAX_OPS:
         return told
     traces = [trace_of(node) for node in nodes]
@@ -62,27 +73,26 @@ def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
                 outer[place] += (turn,)
                 number = values[turn % len(values)] if known else turn
                 named = known and variable.strip("_")
-                told[place][loop.col_offset, loop.lineno] = (
-                    f"{variable} = {number}" if named else say("turn_n", n=number)
-                )
+                told[place][loop.col_offset, loop.lineno] = Turn(variable if named else "", number)
     return told
 
 
 def name_of(turns: Turns) -> str:
     """Return the name of a turn that consists of these operations; nothing if unknown.
 
-    >>> name_of([{(0, 3): "t = 1"}] * 4 + [{(0, 3): "t = 2"}]), name_of([{(0, 3): "t = 1"}, {(0, 3): "t = 2"}])
+    >>> one, two = {(0, 3): Turn("t", 1)}, {(0, 3): Turn("t", 2)}
+    >>> name_of([one] * 4 + [two]), name_of([one, two])
     ('t = 1', 't = 1 … t = 2')
     """
     several = ""
     for loop in sorted({loop for turn in turns for loop in turn}, reverse=True):  # the innermost first
-        names = Counter(turn[loop] for turn in turns if loop in turn)
-        if 2 * names.total() <= len(turns):
+        counts = Counter(turn[loop] for turn in turns if loop in turn)
+        if 2 * counts.total() <= len(turns):
             continue
-        name, count = names.most_common(1)[0]
-        if 3 * count >= 2 * names.total():  # a turn may begin or end a little off
-            return name
-        first, *_, last = names
+        turn, count = counts.most_common(1)[0]
+        if 3 * count >= 2 * counts.total():  # a turn may begin or end a little off
+            return str(turn)
+        first, *_, last = counts
         several = f"{first} … {last}"
     return several
 

@@ -90,6 +90,7 @@ OWN = {
     "%autograd torch perhaps": "does not know 'torch perhaps'; write one of %autograd torch, ",
     "%autograd language=zh": "write %autograd --language zh",
     "%autograd theme dark": "write %autograd --theme dark",
+    "%autograd theme": "write %autograd --theme auto",
     "%autograd --theme": "expected one argument",
 }
 LINES = list(OWN) + [line.format(m=f"%{m}") for m in MAGICS for line, _ in EVERY.values()]

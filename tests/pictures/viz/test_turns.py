@@ -112,7 +112,7 @@ def test_turns_of_a_loop_in_a_loop() -> None:
     nb = needs.package("nbautograd")
     code = f"for i in range(2):\n    for t in range(3):\n    {RNN}\n    h = h * 2"
     model = model_of(nb, "<nested>", code)
-    turns = [list(dict(sorted(turn.items())).values()) for turn in model.entire.turns]
+    turns = [[str(one) for _, one in sorted(turn.items())] for turn in model.entire.turns]
     seen = [turn for i, turn in enumerate(turns) if turn and turn not in turns[:i]]
     assert seen == [*([f"i = {i}", *more] for i in range(2) for more in (["t = 0"], ["t = 1"], ["t = 2"], []))]
 
