@@ -428,9 +428,8 @@ def _within(modules: Iterable[str]) -> str:
 
 
 def _named(own: Sequence[Node]) -> str:
-    """The variables that hold the results of a line."""
-    names = [node.label for node in own if node.named and node.label] or [own[-1].label]
-    return ", ".join(names[-3:])
+    """The variables that hold the results of a line; nothing without any."""
+    return ", ".join([node.label for node in own if node.named and node.label][-3:])
 
 
 def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]]) -> Node:

@@ -65,6 +65,7 @@ def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
         inner = {other: at for other, at in begins.items() if other is not loop and _is_inside(other, loop)}
         points = {place: _point(traces[place], inner, files[traces[place].filename]) for place in places}
         variable, values = _values(loop, namespace, traces[places[0]].code) or ("", ())
+        own: dict[int, Turn] = {}
         for _, part in groupby(places, outer.__getitem__):
             group = list(part)
             turns = _numbered([points[place] for place in group], len(values))
@@ -73,7 +74,10 @@ def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
                 outer[place] += (turn,)
                 number = values[turn % len(values)] if known else turn
                 named = known and variable.strip("_")
-                told[place][loop.col_offset, loop.lineno] = Turn(variable if named else "", number)
+                own[place] = Turn(variable if named else "", number)
+        if len({*own.values()}) > 1:  # the graph of a training step has only one turn of its loop
+            for place, each in own.items():
+                told[place][loop.col_offset, loop.lineno] = each
     return told
 
 
@@ -135,9 +139,10 @@ def _numbered(points: Sequence[_Point], wanted: int) -> list[int]:
 
     :param wanted: the expected number of turns; 0: unknown.
     """
-    if len(set(points)) == 1:  # one call per turn, which may be of several operations
+    if len(set(points)) == 1:  # one call per turn, which may be of several operations; of a module, one call
         each, rest = divmod(len(points), wanted or 1)
-        return [place // each for place in range(len(points))] if wanted and each and not rest else [0] * len(points)
+        even = wanted and each and not rest and not points[0][1]
+        return [place // each if even else 0 for place in range(len(points))]
     numbers, turn = [], 0
     for i, (place, call) in enumerate(points):
         before, former = points[i - 1] if i else (place, call)

@@ -6,7 +6,7 @@ demand.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ __all__ = ["GraphWalk"]
 
 NEAREST = 5000  # limit of the nodes read of a graph that is too large
 NEAR = 16  # number of operations, going back, in which inputs distinguish steps of a loop
+TURNS = 3  # least number of turns of a loop
 
 
 class GraphWalk:
@@ -80,6 +81,12 @@ class GraphWalk:
                 edges = self.next[node] = tuple(attribute(node, "next_functions") or ())
                 waiting += [to for to, _ in edges if to is not None and to not in self.next]
 
+    @cached_property
+    def shared(self) -> set[Any]:
+        """The operations before a loop: each turn uses their results, so that how far back they ran differs."""
+        uses = Counter((to, self.names[node]) for node in self.ops for to, _ in self.next[node] if to in self.rank)
+        return {to for (to, _), count in uses.items() if count >= TURNS}
+
     def in_sequence(self) -> list[Any]:
         """The operations by the numbers that they got when they ran; nothing where those are missing or wrong."""
         numbers = {node: introspect.sequence(node) for node in self.ops}
@@ -113,7 +120,11 @@ class GraphWalk:
         """A key that is equal for operations that are the same step of a loop."""
         trace, rank, own = self.traces[node], self.rank, self.rank[node]
         inputs = tuple(
-            -1 if to is None else own - rank[to] if to in rank and own - rank[to] <= NEAR else 0
+            -1
+            if to is None
+            else own - rank[to]
+            if to in rank and own - rank[to] <= NEAR and to not in self.shared
+            else 0
             for to, _ in self.next[node]
         )
         return self.names[node], inputs, (trace.filename, trace.lineno) if trace is not None else None

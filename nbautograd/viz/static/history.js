@@ -33,6 +33,14 @@ class History {
     }
   }
 
+  /** The `.grad` of leaves that have NaN or infinity, and why; nothing if all are finite. */
+  wrong() {
+    const frames = this.frames.filter(({ kind, alarms }) => kind === "accumulate" && alarms?.length);
+    const [, numbers] = this.frames.find(({ kind, alarms }) => kind === "op" && alarms?.length)?.alarms || [];
+    const why = [frames[0]?.alarms.join(" "), numbers].filter(Boolean).join("; ");
+    return frames.length ? { names: [...new Set(frames.map(({ subtitle }) => subtitle))], why } : null;
+  }
+
   sceneAt(index) {
     return this.frames.length ? this.frames[Math.max(index, 1) - 1].scene : 0;
   }

@@ -344,22 +344,21 @@ class Player {
   result(state) {
     const { stacks, t } = this, rows = this.drawn.leaves.map(({ id, name }) => [name, state.ledger.get(id)])
       .filter(([, row]) => row?.after);
-    const several = rows.find(([, { terms = [] }]) => terms.length > 1);
+    const several = rows.find(([, { terms = [] }]) => terms.length > 1), wrong = this.history.wrong();
     const brief = ({ after, terms }) => [after, ...terms.map(([value]) => value)].every((text) => IS_NUMBER.test(text));
     if (stacks.several) return stacks.told();
-    if (several && brief(several[1])) {
-      const [name, { after, before, terms }] = several, about = { name, value: bare(after), count: terms.length };
-      if (before === "None" && terms.length > RESULTS) return t("rest_sum", about);
-      const sum = terms.map(([value]) => bare(value)).join(" + ");
-      if (before === "None") return t("rest_paths", { ...about, terms: sum });
+    const some = (names) => names.slice(0, RESULTS).join(", ") + (names.length > RESULTS ? ", …" : "");
+    if (wrong) return t("rest_not_finite", { ...wrong, names: some(wrong.names) });
+    if (several && brief(several[1]) && several[1].before === "None") {
+      const [name, { after, terms }] = several, about = { name, value: bare(after), count: terms.length };
+      if (terms.length > RESULTS) return t("rest_sum", about);
+      return t("rest_paths", { ...about, terms: terms.map(([value]) => bare(value)).join(" + ") });
     }
     const written = rows.filter(([, row]) => brief(row)).slice(0, RESULTS);
     if (written.length === rows.length && rows.length) {
       return written.map(([name, { after }]) => `${name}.grad = ${bare(after)}`).join(" · ");
     }
-    const names = rows.map(([name]) => name), more = names.length > RESULTS ? ", …" : "";
-    return rows.length ? t("rest_leaves", { names: names.slice(0, RESULTS).join(", ") + more })
-      : t("before_caption");
+    return rows.length ? t("rest_leaves", { names: some(rows.map(([name]) => name)) }) : t("before_caption");
   }
 
   /** Choose the level that suits the window, first for a strip of the usual height, then for the one that it needs. */

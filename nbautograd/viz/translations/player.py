@@ -43,6 +43,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tab_tools": ("Tools", "工具"),
     "rest_paths": ("{name}.grad = {value}: {count} paths, {terms}", "{name}.grad = {value}：{count} 条路径，{terms}"),
     "rest_sum": ("{name}.grad = {value}: the sum of {count} paths", "{name}.grad = {value}：{count} 条路径之和"),
+    "rest_not_finite": ("{names} has NaN or infinity: {why}", "{names} 含有 NaN 或无穷大：{why}"),
     "rest_leaves": ("Leaves with a gradient: {names}", "有梯度的叶子节点：{names}"),
     "before_pass": ("Before the pass", "反向传播之前"),
     "before_caption": ("Before the backward pass.", "反向传播尚未开始。"),

@@ -111,6 +111,15 @@ def test_a_line_says_what_came_of_it(open_page: Any) -> None:
     expect(open_page(recording(2)).locator(".nb-caption")).to_contain_text("w")
 
 
+def test_a_line_says_where_a_nan_came_from(run: Any, app: Any, open_page: Any) -> None:
+    code = "x = leaf(0.0, 4.0)\nd = torch.sqrt(x)\ny = (d * x).sum()\nshown = viz.animate(y)"
+    run(f"from nbautograd import viz\n{code}").raise_error()
+    expect(open_page(app.user_ns["shown"]).locator(".nb-caption")).to_have_text(
+        "x.grad has NaN or infinity: it comes from d = sqrt(x), where the first NaN or Inf arose; "
+        "at [0], a gradient of 0. and x = 0. give nan"
+    )
+
+
 def test_the_drawer_is_closed_and_stays_as_it_was_left(open_page: Any) -> None:
     page = open_page(recording())
     expect(page.locator(".nb-drawer")).to_be_hidden()

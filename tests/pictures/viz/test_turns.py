@@ -117,6 +117,31 @@ def test_turns_of_a_loop_in_a_loop() -> None:
     assert seen == [*([f"i = {i}", *more] for i in range(2) for more in (["t = 0"], ["t = 1"], ["t = 2"], []))]
 
 
+SHARED = {
+    "before the loop": "p = xs @ Wx.T\nfor t in range(8):\n    h = T.tanh(p[t] + Wh @ h)",
+    "in a module": "out, h = T.nn.GRU(2, 3)(xs[:, None])",
+}
+"""Loops each turn of which uses what was computed before."""
+
+
+@pytest.mark.parametrize("library", ["nbautograd", "torch"])
+@pytest.mark.parametrize("name", SHARED)
+def test_what_each_turn_uses_does_not_divide_a_loop(library: str, name: str) -> None:
+    model = model_of(needs.package(library), f"shared {name} {library}.py", SHARED[name])
+    assert model.tree is not None
+    times = [segment.times for _, segment in model.tree.inner() if segment.kind == "loop"]
+    assert 7 <= max(times) <= 8  # the first turn has no result to begin with
+
+
+def test_steps_are_not_named_by_the_loop_around_that_shows_one_turn() -> None:
+    nb = needs.package("nbautograd")
+    model = model_of(nb, "one turn", "for epoch in range(3):\n    out, h = T.nn.GRU(2, 3)(xs[:, None])")
+    assert model.tree is not None
+    steps = [segment.label for _, segment in model.tree.inner() if segment.kind == "step"]
+    assert len(steps) > 5 and len({*steps}) == len(steps)
+    assert not any(model.entire.turns)
+
+
 def test_turns_are_counted_from_0_where_nothing_is_noted() -> None:
     nb = needs.package("nbautograd")
     w, h = nb.tensor(0.5, requires_grad=True), nb.tensor(1.0, requires_grad=True)
