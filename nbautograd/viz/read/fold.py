@@ -31,6 +31,7 @@ __all__ = ["BUDGET", "Kept", "Segment", "allowed", "choose", "collapse", "neares
 
 BUDGET = 200
 """Nodes of a drawing; a graph with more folds by itself."""
+NAMES = 4  # limit of the variables in the title of a group
 LAYERS = 24
 """Limit of the layers and operations between them that are all drawn; beyond it, the steps of a loop are folded as
 well.
@@ -429,7 +430,8 @@ def _within(modules: Iterable[str]) -> str:
 
 def _named(own: Sequence[Node]) -> str:
     """The variables that hold the results of a line; nothing without any."""
-    return ", ".join([node.label for node in own if node.named and node.label][-3:])
+    names = [node.label for node in own if node.named and node.label]
+    return ", ".join(names if len(names) <= NAMES else [names[0], "…", *names[2 - NAMES :]])
 
 
 def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]]) -> Node:

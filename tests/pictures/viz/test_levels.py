@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz.draw.boxes import about_text, name_text
+from nbautograd.viz.read import levels
+from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.model import GraphModel, Node
 from tests import needs
 from tests.waiting import wait_in_page
@@ -90,6 +93,17 @@ def test_a_graph_without_modules_has_no_layers() -> None:
     w = torch.ones(3, requires_grad=True)
     loss = (w * 2).exp().sum()
     assert groups_of(viz.graph(loss, namespace={"w": w}).model) == []
+
+
+def test_a_title_says_that_it_leaves_variables_out() -> None:
+    ns: dict[str, Any] = {"x": nb.ones(3, requires_grad=True), "__name__": "a_cell"}
+    code = "a, b, c, d = x + 1, x * 2, x - 3, x.exp()\ne, f, g, h, i = a + b, a * c, a - d, b + c, b * c\n"
+    code += "y = (e + f + g + h + i).sum()\n"
+    linecache.cache["<titles>"] = len(code), None, code.splitlines(True), "<titles>"
+    with viz.traced():
+        exec(compile(code, "<titles>", "exec"), ns)
+    titles = [node.symbol for node in levels.view(build(ns["y"], ns), 2).nodes if node.kind == "group"]
+    assert titles == ["y", "e, …, h, i", "a, b, c, d"]
 
 
 def test_a_long_name_keeps_its_end() -> None:
