@@ -16,7 +16,7 @@ from IPython.core.error import UsageError
 from IPython.utils.process import arg_split  # type: ignore[attr-defined, unused-ignore]
 
 from nbautograd.viz.notebook.in_place import without_semicolon
-from nbautograd.viz.read.introspect import is_module, is_tensor
+from nbautograd.viz.read.introspect import is_module, is_tensor, parameters_of
 
 __all__ = ["one_tensor", "parsed", "tensor_names", "tensors"]
 
@@ -88,10 +88,13 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
     written, first = expression.strip(), magic.split()[0]
     if not written.strip(","):
         raise UsageError(f"%{magic} needs a tensor: write for example %{first} y")
-    ran = re.fullmatch(r"(.+)\.backward\(\w*\)", written)
+    ran = re.fullmatch(r"(.+)\.(backward\(\w*\)|item\(\)|grad_fn)", written)
     if ran:
-        raise UsageError(f"%{magic} needs a tensor, but backward() gives none: write %{first} {ran[1]}")
-    code = _compiled(magic, written, most, advice)
+        raise UsageError(f"%{magic} needs a tensor, but {ran[2]} gives none: write %{first} {ran[1]}")
+    called, *others = re.split("[, ]+", written)
+    called = called if is_module(shell.user_ns.get(called)) and not first.endswith("grads") else ""
+    hint = f"; {called} is a module: write %{first} {called}({', '.join(others) or 'x'})" if called else ""
+    code = _compiled(magic, written, most, advice or hint)
     try:
         with shell.builtin_trap:
             value = eval(code, shell.user_global_ns, shell.user_ns)
@@ -102,10 +105,8 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
     given = value if isinstance(value, (tuple, list)) else (value,)
     for item in given:
         if not is_tensor(item):
-            if is_module(item) and first.endswith("grads"):  # its parameters are meant
+            if parameters_of(item) is not None and first.endswith("grads"):
                 continue
-            is_named = is_module(item) and written.isidentifier()
-            hint = f"; that is a module: write %{first} {written}(x)" if is_named else ""
             raise UsageError(f"%{magic} needs a tensor, but {written!r} gives {type(item).__name__}{hint}")
     if not given or (most is not None and len(given) > most):
         needed = "a tensor" if most is None else "one tensor"
@@ -124,6 +125,8 @@ def _compiled(magic: str, written: str, most: int | None, advice: str) -> types.
         if len(words) > 1 and all(map(_is_expression, words)):  # %backward y v
             if most is not None:
                 raise UsageError(f"%{magic} needs one tensor, but {written!r} are {len(words)}{advice}") from None
+            if advice:
+                raise UsageError(f"%{magic} needs tensors{advice}") from None
             raise UsageError(f"%{magic}: write commas between tensors: %{magic} {', '.join(words)}") from None
         what = getattr(error, "msg", None) or str(error)
         raise UsageError(f"%{magic} needs an expression, but {written!r} is none: {what}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -143,7 +144,11 @@ class AutogradMagics(Magics):
         return of_magic(program, silent)
 
     @magic_arguments()
-    @argument("expression", nargs="*", help="leaves, modules, or results whose leaves are meant; none for all leaves")
+    @argument(
+        "expression",
+        nargs="*",
+        help="leaves, modules, optimizers, or results with leaves; none for all leaves",
+    )
     @line_magic
     def grads(self, line: str) -> Any:
         """Return a table of leaves: gradient at the last look, change, current value, number of passes, norm."""
@@ -152,7 +157,11 @@ class AutogradMagics(Magics):
 
     @magic_arguments()
     @argument("--zeros", "-z", action="store_true", help="fill with zeros instead of setting to None")
-    @argument("expression", nargs="*", help="leaves, modules, or results whose leaves are meant; none for all leaves")
+    @argument(
+        "expression",
+        nargs="*",
+        help="leaves, modules, optimizers, or results with leaves; none for all leaves",
+    )
     @line_magic
     def zero_grads(self, line: str) -> Any:
         """Set the gradients of leaves to None: ``%zero_grads`` for all, ``%zero_grads w, b`` for some.
@@ -213,12 +222,7 @@ class AutogradMagics(Magics):
         if words:
             word = " ".join(words[1:])
             if words[0] != "torch" or word not in torch_name.CHOICES:
-                name, _, value = " ".join(words).replace(" ", "=", 1).partition("=")
-                if name in options and name != "torch":
-                    wanted = value or choices(name)[0]
-                    raise UsageError(f"%autograd: an option begins with two dashes; write %autograd --{name} {wanted}")
-                known = ", ".join(f"%autograd torch {each}".strip() for each in torch_name.CHOICES)
-                raise UsageError(f"%autograd does not know {' '.join(words)!r}; write one of {known}")
+                raise UsageError(f"%autograd {_meant(words, options)}")
             options["torch"] = "off" if word == "off" else "on"
             told = torch_name.choose(word)
             if told:
@@ -309,6 +313,19 @@ def _draw_failed(error: Exception, shell: Any) -> None:
 
 def _passes(recording: Recording) -> int:
     return sum(frame.kind == "start" for frame in recording.timeline.frames)
+
+
+def _meant(words: Sequence[str], options: Iterable[str]) -> str:
+    """Return what to write for words that ``%autograd`` does not know: an option's name or value without its dashes."""
+    names = [name for name in options if name != "torch"]
+    name, _, value = " ".join(words).replace(" ", "=", 1).partition("=")
+    if name in names:
+        return f"needs two dashes before an option: write %autograd --{name} {value or choices(name)[0]}"
+    owners = [each for each in names if name in choices(each)]
+    if len(owners) == 1 and not value:
+        return f"needs the option of {name!r}: write %autograd --{owners[0]} {name}"
+    known = ", ".join(f"%autograd torch {each}".strip() for each in torch_name.CHOICES)
+    return f"does not know {' '.join(words)!r}; write one of {known}; %autograd? lists the options"
 
 
 def _has_graph(value: Any) -> bool:

@@ -12,7 +12,7 @@ from IPython.core.magic import line_magic
 
 from nbautograd.viz.notebook.in_place import of_magic
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensors
-from nbautograd.viz.read.introspect import is_module
+from nbautograd.viz.read.introspect import attribute, is_module
 
 __all__ = ["QUESTIONS", "question_magic"]
 
@@ -29,9 +29,14 @@ def _computation(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
 
 
 def _tensor_or_module(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
-    asked = shell.user_ns.get(" ".join(options.expression))
+    words = options.expression
+    asked = shell.user_ns.get(" ".join(words))
     if not is_module(asked):
-        (asked,) = _tensor(shell, name, options)
+        results = [word for word in words if attribute(shell.user_ns.get(word), "grad_fn") is not None]
+        others = [word for word in words if word not in results]
+        both = len(results) == len(others) == 1
+        advice = f"; a result is given by --of: %{name} {others[0]} --of {results[0]}" if both else ""
+        (asked,) = tensors(shell, name, " ".join(words), 1, advice)
     return asked, None if options.of is None else tensors(shell, f"{name} --of", options.of, 1)[0]
 
 

@@ -21,7 +21,7 @@ from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.grads_html import GradientRow, gradients_html
 from nbautograd.viz.notebook.in_place import at_once
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import is_module, is_tensor
+from nbautograd.viz.read.introspect import is_module, is_tensor, parameters_of
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.settings import settings
@@ -208,7 +208,9 @@ def _is_leaf(tensor: Any) -> bool:
 
 
 def leaves_of(tensors: Sequence[Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the leaves among these tensors, by name; for a computed one its leaves, for a module its parameters."""
+    """Return the leaves among these tensors, by name; for a computed one its leaves, for a module or an optimizer its
+    parameters.
+    """
     if not tensors:
         return named_leaves(namespace)
     from nbautograd.viz.read.builder import build
@@ -220,7 +222,7 @@ def leaves_of(tensors: Sequence[Any], namespace: Mapping[str, Any]) -> dict[str,
         if all(leaf is not other for other in leaves.values()):
             leaves[_unlike(name, leaves)] = leaf
 
-    inner = (each.parameters() if is_module(each) else (each,) for each in tensors)
+    inner = ((each,) if (own := parameters_of(each)) is None else own for each in tensors)
     for tensor in chain.from_iterable(inner):
         if not is_tensor(tensor):
             raise TypeError(f"grads needs tensors, but was given {type(tensor).__name__}")
@@ -275,7 +277,7 @@ def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
 def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
     """The gradients of leaves: at the last look, their change, now, number of passes, and norm.
 
-    :param tensors: leaves, modules, or results whose leaves are meant; none for all leaves of the caller's variables.
+    :param tensors: leaves, modules, optimizers, or results with leaves; none for all leaves of the caller's variables.
     :param namespace: variables whose names are to be shown; by default those where this is called.
     :returns: a table.
     :raises TypeError: something given is no tensor and no module.
@@ -297,7 +299,7 @@ def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
 def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, Any] | None = None) -> Table:
     """Set the gradients of leaves to None, or to zero, and return a table of the former ones.
 
-    :param tensors: leaves, modules, or results whose leaves are meant; none for all leaves of the caller's variables.
+    :param tensors: leaves, modules, optimizers, or results with leaves; none for all leaves of the caller's variables.
     :param set_to_none: whether ``.grad`` becomes None, as in PyTorch's ``zero_grad``, or zeros.
     :param namespace: variables whose names are to be shown; by default those where this is called.
     :returns: a table of the gradients before.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -41,6 +41,14 @@ def is_tensor(value: Any) -> bool:
 def is_module(value: Any) -> bool:
     """Return whether it looks like a module of networks; asks the class."""
     return callable(attribute(type(value), "named_parameters"))
+
+
+def parameters_of(value: Any) -> Iterable[Any] | None:
+    """Return the parameters of a module, or those of an optimizer; None for anything else."""
+    if is_module(value):
+        return value.parameters()  # type: ignore[no-any-return]
+    groups = attribute(value, "param_groups")
+    return [leaf for group in groups for leaf in group["params"]] if isinstance(groups, list) else None
 
 
 def attribute(thing: Any, name: str, default: Any = None) -> Any:

@@ -67,7 +67,7 @@ OWN = {
     "%backward y retain_graph": "options have dashes: write %backward --retain-graph y",
     "%graph y fold=True": "options have dashes: write %graph --fold y",
     "%backward y.backward()": "backward() gives none: write %backward y",
-    "%code net": "that is a module: write %code net(x)",
+    "%code net": "net is a module: write %code net(x)",
     "%backward --inputs zz y": "%backward --inputs: name 'zz' is not defined",
     "%backward --inputs 3 y": "%backward --inputs needs a tensor, but '3,' gives int",
     "%backward --inputs weight": "%backward needs a tensor",
@@ -91,6 +91,14 @@ OWN = {
     "%autograd language=zh": "write %autograd --language zh",
     "%autograd theme dark": "write %autograd --theme dark",
     "%autograd theme": "write %autograd --theme auto",
+    "%autograd dark": "write %autograd --theme dark",
+    "%autograd off": "does not know 'off'; write one of %autograd torch,",
+    "%graph y.grad_fn": "needs a tensor, but grad_fn gives none: write %graph y",
+    "%backward y.sum().item()": "needs a tensor, but item() gives none: write %backward y.sum()",
+    "%why y weight": "'y weight' are 2; a result is given by --of: %why weight --of y",
+    "%why v weight": "'v weight' are 2",
+    "%graph net v": "net is a module: write %graph net(v)",
+    "%memory net, v": "net is a module: write %memory net(v)",
     "%autograd --theme": "expected one argument",
 }
 LINES = list(OWN) + [line.format(m=f"%{m}") for m in MAGICS for line, _ in EVERY.values()]

@@ -176,6 +176,8 @@ def test_of_a_module_grads_are_those_of_its_parameters(shell):
         ("net.weight", "f32 (1, 2)", "None", "[[1., 1.]]", "[[1., 1.]]"),
         ("net.bias", "f32 (1,)", "None", "1.", "1."),
     ]
+    run(shell, "opt = torch.optim.SGD(net.parameters(), lr=0.1)")
+    assert [row[0] for row in run(shell, "%grads opt").rows] == ["net.weight", "net.bias"]
     assert [row[3] for row in run(shell, "%zero_grads net, w").rows] == ["set to None", "set to None", "had none"]
     assert shell.user_ns["net"].weight.grad is None
 
