@@ -178,8 +178,7 @@ class Muon(_Whole):
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError(f"Tensor lr must be 1-element, and this one has {lr.numel()}")
         _at_least(
-            False,
-            [("Learning rate", number(lr), 0), ("momentum", momentum, 0), ("weight decay", weight_decay, 0)],
+            False, [("Learning rate", number(lr), 0), ("momentum", momentum, 0), ("weight decay", weight_decay, 0)]
         )
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
             raise ValueError(

@@ -16,12 +16,7 @@ from nbautograd._names import absent
 from nbautograd._names.docstrings.classes import composed
 from nbautograd.errors import kind_of, warn
 
-__all__ = [
-    "Optimizer",
-    "register_optimizer_step_post_hook",
-    "register_optimizer_step_pre_hook",
-    "required",
-]
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 ParamsT = Params

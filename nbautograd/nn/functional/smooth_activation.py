@@ -382,12 +382,7 @@ def glu_back(g: Any, x: Any, dim: int) -> Any:
     return cat_same([part, part * first_half(x, dim) * (1 - s)], dim)
 
 
-@op(
-    node="GluBackward0",
-    symbol="glu",
-    method=False,
-    input="glu_back(g, input, dim)",
-)
+@op(node="GluBackward0", symbol="glu", method=False, input="glu_back(g, input, dim)")
 def _glu(input: Tensor, dim: int) -> Tensor:
     """Return the first half times the logistic function of the second."""
     return first_half(input, dim) * sigmoid.__wrapped__(second_half(input, dim))

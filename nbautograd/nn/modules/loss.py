@@ -140,11 +140,7 @@ class BCELoss(_Loss, function=F.binary_cross_entropy, inputs=PAIR, unused=LEGACY
 
 
 class BCEWithLogitsLoss(
-    _Loss,
-    function=F.binary_cross_entropy_with_logits,
-    inputs=PAIR,
-    unused=LEGACY,
-    buffers="weight pos_weight",
+    _Loss, function=F.binary_cross_entropy_with_logits, inputs=PAIR, unused=LEGACY, buffers="weight pos_weight"
 ):
     """The cross-entropy of the sigmoid of scores of two classes.
 
@@ -334,12 +330,7 @@ class MultiMarginLoss(_Loss, function=F.multi_margin_loss, inputs=PAIR, unused=L
         return super()._checked(options)
 
 
-class TripletMarginLoss(
-    _Loss,
-    function=F.triplet_margin_loss,
-    inputs="anchor positive negative",
-    unused=LEGACY,
-):
+class TripletMarginLoss(_Loss, function=F.triplet_margin_loss, inputs="anchor positive negative", unused=LEGACY):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` of p-norm distances.
 
     :param swap: take the distance of ``positive`` and ``negative`` where it is smaller (Balntas et al., 2016).

@@ -260,10 +260,7 @@ class MaxUnpool1d(_Unpool, function=F.max_unpool1d, show=AVG, convert=SINGLE):
 
 
 class MaxUnpool2d(
-    _Unpool,
-    function=F.max_unpool2d,
-    show=AVG,
-    convert=dict.fromkeys(("kernel_size", "stride", "padding"), tuples(2)),
+    _Unpool, function=F.max_unpool2d, show=AVG, convert=dict.fromkeys(("kernel_size", "stride", "padding"), tuples(2))
 ):
     """The partial inverse of :class:`MaxPool2d`: maxima in their original places, zeros elsewhere.
 
@@ -280,10 +277,7 @@ class MaxUnpool2d(
 
 
 class MaxUnpool3d(
-    _Unpool,
-    function=F.max_unpool3d,
-    show=AVG,
-    convert=dict.fromkeys(("kernel_size", "stride", "padding"), tuples(3)),
+    _Unpool, function=F.max_unpool3d, show=AVG, convert=dict.fromkeys(("kernel_size", "stride", "padding"), tuples(3))
 ):
     """The partial inverse of :class:`MaxPool3d`: maxima in their original places, zeros elsewhere.
 
