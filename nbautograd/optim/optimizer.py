@@ -82,6 +82,15 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     return stepped
 
 
+def options(arguments: dict[str, Any], names: str) -> Group:
+    """Return the arguments of these names: an optimizer's defaults are arguments of its ``__init__``.
+
+    >>> options({"lr": 0.1, "momentum": 0, "params": []}, "lr momentum")
+    {'lr': 0.1, 'momentum': 0}
+    """
+    return {name: arguments[name] for name in names.split()}
+
+
 HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
 
 
