@@ -24,7 +24,6 @@ __all__ = [
     "MultiplicativeLR",
     "PolynomialLR",
     "StepLR",
-    "half_wave",
 ]
 
 
