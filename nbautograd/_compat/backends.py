@@ -17,12 +17,7 @@ from nbautograd._engine.arrays import cpu_features, dtypes
 from nbautograd._names import absent
 from nbautograd.errors import kind_of, warn
 
-__all__ = [
-    "disable_global_flags",
-    "flags_frozen",
-    "get_float32_matmul_precision",
-    "set_float32_matmul_precision",
-]
+__all__ = ["disable_global_flags", "flags_frozen", "get_float32_matmul_precision", "set_float32_matmul_precision"]
 
 Check = Callable[[str, Any], None]
 _frozen = False

@@ -110,13 +110,7 @@ class ScriptModule(Module):
     """
 
 
-def script(
-    obj: Code,
-    optimize: Any = None,
-    _frames_up: int = 0,
-    _rcb: Any = None,
-    example_inputs: Any = None,
-) -> Code:
+def script(obj: Code, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Code:
     """Return the argument, a function, module or class, which runs as it is written. Also a decorator.
 
     It is deprecated and warns, as in PyTorch 2.13.

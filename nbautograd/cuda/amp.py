@@ -15,10 +15,7 @@ __all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd
 
 
 def _deprecated(name: str, instead: str) -> None:
-    warn(
-        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
-        FutureWarning,
-    )
+    warn(f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.", FutureWarning)
 
 
 def amp_definitely_not_available() -> bool:

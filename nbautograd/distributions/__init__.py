@@ -5,143 +5,41 @@ describe its valid parameters; transforms map real numbers to valid ones. Diverg
 PyTorch's, bit for bit, after the same seed.
 """
 
+# ruff: noqa: F403
+
 from __future__ import annotations
+
+from importlib import import_module
 
 from nbautograd._names import lazy
 from nbautograd.distributions import (
     kl_cross_family as _kl_cross_family,  # noqa: F401 - they register their formulas
     kl_same_family as _kl_same_family,  # noqa: F401
 )
-from nbautograd.distributions.categorical_family import (
-    Categorical,
-    Multinomial,
-    OneHotCategorical,
-    OneHotCategoricalStraightThrough,
-)
+from nbautograd.distributions.categorical_family import *
 from nbautograd.distributions.constraint_registry import biject_to, transform_to
-from nbautograd.distributions.counts import (
-    Bernoulli,
-    Binomial,
-    ContinuousBernoulli,
-    Geometric,
-    NegativeBinomial,
-    Poisson,
-)
-from nbautograd.distributions.distribution import Distribution
-from nbautograd.distributions.exp_family import ExponentialFamily
-from nbautograd.distributions.gamma_family import Beta, Chi2, Dirichlet, Exponential, FisherSnedecor, Gamma
-from nbautograd.distributions.independent import Independent
-from nbautograd.distributions.kl import kl_divergence, register_kl
-from nbautograd.distributions.location_scale import Cauchy, GeneralizedPareto, Laplace, Normal, StudentT, Uniform
-from nbautograd.distributions.mixture_same_family import MixtureSameFamily
-from nbautograd.distributions.multivariate_normal import LowRankMultivariateNormal, MultivariateNormal
-from nbautograd.distributions.random_matrices import LKJCholesky, Wishart
+from nbautograd.distributions.counts import *
+from nbautograd.distributions.distribution import *
+from nbautograd.distributions.exp_family import *
+from nbautograd.distributions.gamma_family import *
+from nbautograd.distributions.independent import *
+from nbautograd.distributions.kl import *
+from nbautograd.distributions.location_scale import *
+from nbautograd.distributions.mixture_same_family import *
+from nbautograd.distributions.multivariate_normal import *
+from nbautograd.distributions.random_matrices import *
 from nbautograd.distributions.relaxed_bernoulli import RelaxedBernoulli
 from nbautograd.distributions.relaxed_categorical import RelaxedOneHotCategorical
-from nbautograd.distributions.transformed_distribution import TransformedDistribution
-from nbautograd.distributions.transformed_family import (
-    Gumbel,
-    HalfCauchy,
-    HalfNormal,
-    InverseGamma,
-    Kumaraswamy,
-    LogisticNormal,
-    LogNormal,
-    Pareto,
-    Weibull,
-)
-from nbautograd.distributions.transforms import (
-    AbsTransform,
-    AffineTransform,
-    CatTransform,
-    ComposeTransform,
-    CorrCholeskyTransform,
-    CumulativeDistributionTransform,
-    ExpTransform,
-    IndependentTransform,
-    LowerCholeskyTransform,
-    PositiveDefiniteTransform,
-    PowerTransform,
-    ReshapeTransform,
-    SigmoidTransform,
-    SoftmaxTransform,
-    SoftplusTransform,
-    StackTransform,
-    StickBreakingTransform,
-    TanhTransform,
-    Transform,
-    identity_transform,
-)
-from nbautograd.distributions.von_mises import VonMises
+from nbautograd.distributions.transformed_distribution import *
+from nbautograd.distributions.transformed_family import *
+from nbautograd.distributions.transforms import *
+from nbautograd.distributions.von_mises import *
 
-__all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "Bernoulli",
-    "Beta",
-    "Binomial",
-    "CatTransform",
-    "Categorical",
-    "Cauchy",
-    "Chi2",
-    "ComposeTransform",
-    "ContinuousBernoulli",
-    "CorrCholeskyTransform",
-    "CumulativeDistributionTransform",
-    "Dirichlet",
-    "Distribution",
-    "ExpTransform",
-    "Exponential",
-    "ExponentialFamily",
-    "FisherSnedecor",
-    "Gamma",
-    "GeneralizedPareto",
-    "Geometric",
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "Independent",
-    "IndependentTransform",
-    "InverseGamma",
-    "Kumaraswamy",
-    "LKJCholesky",
-    "Laplace",
-    "LogNormal",
-    "LogisticNormal",
-    "LowRankMultivariateNormal",
-    "LowerCholeskyTransform",
-    "MixtureSameFamily",
-    "Multinomial",
-    "MultivariateNormal",
-    "NegativeBinomial",
-    "Normal",
-    "OneHotCategorical",
-    "OneHotCategoricalStraightThrough",
-    "Pareto",
-    "Poisson",
-    "PositiveDefiniteTransform",
-    "PowerTransform",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-    "ReshapeTransform",
-    "SigmoidTransform",
-    "SoftmaxTransform",
-    "SoftplusTransform",
-    "StackTransform",
-    "StickBreakingTransform",
-    "StudentT",
-    "TanhTransform",
-    "Transform",
-    "TransformedDistribution",
-    "Uniform",
-    "VonMises",
-    "Weibull",
-    "Wishart",
-    "biject_to",
-    "identity_transform",
-    "kl_divergence",
-    "register_kl",
-    "transform_to",
-]
+MODULES = """
+    categorical_family counts distribution exp_family gamma_family independent kl location_scale mixture_same_family
+    multivariate_normal random_matrices transformed_distribution transformed_family transforms von_mises"""
+__all__ = ["RelaxedBernoulli", "RelaxedOneHotCategorical", "biject_to", "transform_to"]
+__all__ += [name for each in MODULES.split() for name in import_module(f"{__name__}.{each}").__all__]
+__all__.sort()
 
 __getattr__, __dir__ = lazy.attributes(__name__, {})

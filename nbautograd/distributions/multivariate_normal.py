@@ -96,10 +96,7 @@ class MultivariateNormal(Distribution):
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         name, matrix = _one_of(
-            ValueError,
-            covariance_matrix=covariance_matrix,
-            precision_matrix=precision_matrix,
-            scale_tril=scale_tril,
+            ValueError, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
         )
         if matrix.dim() < 2:
             what = "scale_tril matrix" if name == "scale_tril" else name

@@ -17,13 +17,7 @@ from nbautograd._names.docstrings.classes import composed
 from nbautograd.distributions import constraints
 from nbautograd.distributions.utils import _sum_rightmost
 
-__all__ = [
-    "ComposeTransform",
-    "IndependentTransform",
-    "ReshapeTransform",
-    "Transform",
-    "identity_transform",
-]
+__all__ = ["ComposeTransform", "IndependentTransform", "ReshapeTransform", "Transform", "identity_transform"]
 
 
 class Transform:

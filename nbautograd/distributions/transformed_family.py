@@ -101,8 +101,40 @@ class LogisticNormal(TransformedDistribution):
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
 
 
+class _Half(TransformedDistribution):
+    """Base of the distributions of ``|x|``, where the distribution of x, the base, is symmetric around 0."""
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    scale = of_base("scale")
+
+    def _mode(self) -> Tensor:
+        return zeros_like(self.scale)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """Return the cumulative distribution function.
+
+        :raises ValueError: arguments are validated, and ``value`` is negative.
+
+        >>> import nbautograd as torch
+        >>> x = torch.tensor(1.0)
+        >>> torch.distributions.HalfNormal(1.0).cdf(x), torch.distributions.HalfCauchy(1.0).cdf(x)
+        (tensor(0.6827), tensor(0.5000))
+        """
+        if self._validate_args:
+            self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def _entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
+
+
 @expandable
-class HalfNormal(TransformedDistribution):
+class HalfNormal(_Half):
     """The half-normal distribution: of ``|x|``, where x is normal with mean 0.
 
     :param scale: the standard deviation of x.
@@ -112,19 +144,11 @@ class HalfNormal(TransformedDistribution):
     tensor(0.7979)
     """
 
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-    scale = of_base("scale")
-
     def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
     def _mean(self) -> Tensor:
         return self.scale * math.sqrt(2 / math.pi)
-
-    def _mode(self) -> Tensor:
-        return zeros_like(self.scale)
 
     def _variance(self) -> Tensor:
         return self.scale.pow(2) * (1 - 2 / math.pi)
@@ -132,28 +156,9 @@ class HalfNormal(TransformedDistribution):
     def _log_prob(self, value: Tensor) -> Tensor:
         return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
-    def cdf(self, value: Tensor) -> Tensor:
-        """Return the cumulative distribution function.
-
-        :raises ValueError: arguments are validated, and ``value`` is negative.
-
-        >>> import nbautograd as torch
-        >>> torch.distributions.HalfNormal(1.0).cdf(torch.tensor(1.0))
-        tensor(0.6827)
-        """
-        if self._validate_args:
-            self._validate_sample(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def _entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)
-
 
 @expandable
-class HalfCauchy(TransformedDistribution):
+class HalfCauchy(_Half):
     """The half-Cauchy distribution: of ``|x|``, where x has a Cauchy distribution around 0.
 
     :param scale: the scale of x, the median of ``|x|``.
@@ -163,19 +168,11 @@ class HalfCauchy(TransformedDistribution):
     tensor(0.5000)
     """
 
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-    scale = of_base("scale")
-
     def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
     def _mean(self) -> Tensor:
         return full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
-
-    def _mode(self) -> Tensor:
-        return zeros_like(self.scale)
 
     def _variance(self) -> Tensor:
         return self.base_dist.variance
@@ -183,25 +180,6 @@ class HalfCauchy(TransformedDistribution):
     def _log_prob(self, value: Tensor) -> Tensor:
         value = as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    def cdf(self, value: Tensor) -> Tensor:
-        """Return the cumulative distribution function.
-
-        :raises ValueError: arguments are validated, and ``value`` is negative.
-
-        >>> import nbautograd as torch
-        >>> torch.distributions.HalfCauchy(1.0).cdf(torch.tensor(1.0))
-        tensor(0.5000)
-        """
-        if self._validate_args:
-            self._validate_sample(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def _entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)
 
 
 @expandable
@@ -406,10 +384,7 @@ class Weibull(TransformedDistribution):
         self.scale, self.concentration = broadcast_all(scale, concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         base = Exponential(ones_like(self.scale), validate_args=validate_args)
-        transforms = [
-            PowerTransform(exponent=self.concentration_reciprocal),
-            AffineTransform(loc=0, scale=self.scale),
-        ]
+        transforms = [PowerTransform(exponent=self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
 
     def _mean(self) -> Tensor:

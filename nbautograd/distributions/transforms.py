@@ -1,53 +1,19 @@
 """Maps of random variables, with their inverses and the determinants of their Jacobians."""
 
+# ruff: noqa: F403
+
 from __future__ import annotations
 
-from nbautograd.distributions.joined_transforms import CatTransform, StackTransform
-from nbautograd.distributions.scalar_transforms import (
-    AbsTransform,
-    AffineTransform,
-    CumulativeDistributionTransform,
-    ExpTransform,
-    PowerTransform,
-    SigmoidTransform,
-    SoftplusTransform,
-    TanhTransform,
+from nbautograd.distributions import (
+    joined_transforms as _joined,
+    scalar_transforms as _scalar,
+    transform_base as _base,
+    vector_transforms as _vector,
 )
-from nbautograd.distributions.transform_base import (
-    ComposeTransform,
-    IndependentTransform,
-    ReshapeTransform,
-    Transform,
-    _InverseTransform as _InverseTransform,
-    identity_transform,
-)
-from nbautograd.distributions.vector_transforms import (
-    CorrCholeskyTransform,
-    LowerCholeskyTransform,
-    PositiveDefiniteTransform,
-    SoftmaxTransform,
-    StickBreakingTransform,
-)
+from nbautograd.distributions.joined_transforms import *
+from nbautograd.distributions.scalar_transforms import *
+from nbautograd.distributions.transform_base import *
+from nbautograd.distributions.transform_base import _InverseTransform as _InverseTransform
+from nbautograd.distributions.vector_transforms import *
 
-__all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "CatTransform",
-    "ComposeTransform",
-    "CorrCholeskyTransform",
-    "CumulativeDistributionTransform",
-    "ExpTransform",
-    "IndependentTransform",
-    "LowerCholeskyTransform",
-    "PositiveDefiniteTransform",
-    "PowerTransform",
-    "ReshapeTransform",
-    "SigmoidTransform",
-    "SoftmaxTransform",
-    "SoftplusTransform",
-    "StackTransform",
-    "StickBreakingTransform",
-    "TanhTransform",
-    "Transform",
-    "identity_transform",
-]
+__all__ = sorted([*_joined.__all__, *_scalar.__all__, *_base.__all__, *_vector.__all__])

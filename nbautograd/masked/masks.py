@@ -10,7 +10,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.errors import kind_of
 
-__all__ = ["LOWEST", "dims_of", "filled", "highest", "lowest", "mask_of"]
+__all__ = ["LOWEST", "dims_of", "filled", "highest", "lowest", "mask_of", "prepared"]
 
 LOWEST = -math.inf
 
@@ -31,6 +31,12 @@ def mask_of(name: str, input: Tensor, mask: Tensor | None) -> Tensor:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     mask = mask if mask.dtype is dtypes.bool_ else mask != 0
     return mask if mask.shape == input.shape else mask.expand(input.shape)
+
+
+def prepared(name: str, input: Tensor, dtype: dtypes.dtype | None, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return the input in a dtype, and its mask by :func:`mask_of`."""
+    where = mask_of(name, input, mask)
+    return input if dtype is None else input.to(dtype), where
 
 
 def filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:

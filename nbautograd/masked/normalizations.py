@@ -5,17 +5,12 @@ from __future__ import annotations
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.exp_log import logaddexp as dense_logaddexp
-from nbautograd.masked.masks import dims_of, filled, highest, lowest, mask_of
+from nbautograd.masked.masks import dims_of, filled, highest, lowest, prepared
 from nbautograd.masked.reductions import norm
 
 __all__ = ["cumprod", "cumsum", "log_softmax", "logaddexp", "normalize", "softmax", "softmin"]
 
 DType = dtypes.dtype | None
-
-
-def _prepared(name: str, input: Tensor, dtype: DType, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    where = mask_of(name, input, mask)
-    return input if dtype is None else input.to(dtype), where
 
 
 def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
@@ -25,7 +20,7 @@ def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
     >>> torch.masked.softmax(torch.tensor([1., 2., 1.]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
-    x, where = _prepared("softmax", input, dtype, mask)
+    x, where = prepared("softmax", input, dtype, mask)
     return filled(x, where, lowest(x.dtype)).softmax(dims_of(dim, x.ndim)[0])
 
 
@@ -37,7 +32,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | 
     >>> torch.masked.log_softmax(x, 0, mask=mask)
     tensor([   -inf, -1.3133, -0.3133])
     """
-    x, where = _prepared("log_softmax", input, dtype, mask)
+    x, where = prepared("log_softmax", input, dtype, mask)
     return filled(x, where, lowest(x.dtype)).log_softmax(dims_of(dim, x.ndim)[0])
 
 
@@ -49,7 +44,7 @@ def softmin(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
     >>> torch.masked.softmin(x, 0, mask=mask)
     tensor([0.0000, 0.7311, 0.2689])
     """
-    x, where = _prepared("softmin", input, dtype, mask)
+    x, where = prepared("softmin", input, dtype, mask)
     return (-filled(x, where, highest(x.dtype))).softmax(dims_of(dim, x.ndim)[0])
 
 
@@ -61,7 +56,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None 
     >>> torch.masked.cumsum(x, 0, mask=mask)
     tensor([0., 1., 3.])
     """
-    x, where = _prepared("cumsum", input, dtype, mask)
+    x, where = prepared("cumsum", input, dtype, mask)
     return filled(x, where, 0).cumsum(dims_of(dim, x.ndim)[0])
 
 
@@ -73,7 +68,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
     >>> torch.masked.cumprod(x, 0, mask=mask)
     tensor([1., 1., 2.])
     """
-    x, where = _prepared("cumprod", input, dtype, mask)
+    x, where = prepared("cumprod", input, dtype, mask)
     return filled(x, where, 1).cumprod(dims_of(dim, x.ndim)[0])
 
 
@@ -90,7 +85,7 @@ def normalize(
     >>> torch.masked.normalize(x, 1, 0, mask=mask)
     tensor([0.0000, 0.3333, 0.6667])
     """
-    x, where = _prepared("normalize", input, dtype, mask)
+    x, where = prepared("normalize", input, dtype, mask)
     length = norm(x, ord, dim, keepdim=True, mask=where)
     return filled(x, where, 0) / length.clamp(min=eps)
 
@@ -110,6 +105,6 @@ def logaddexp(
     >>> torch.masked.logaddexp(x, x, input_mask=mask, other_mask=mask)
     tensor([0.6931,   -inf])
     """
-    x, where = _prepared("logaddexp", input, dtype, input_mask)
-    y, there = _prepared("logaddexp", other, dtype, other_mask)
+    x, where = prepared("logaddexp", input, dtype, input_mask)
+    y, there = prepared("logaddexp", other, dtype, other_mask)
     return dense_logaddexp(filled(x, where, lowest(x.dtype)), filled(y, there, lowest(y.dtype)))

@@ -5,16 +5,12 @@ from __future__ import annotations
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.linalg import vector_norm
-from nbautograd.masked.masks import dims_of, filled, highest, lowest, mask_of
+from nbautograd.masked.masks import dims_of, filled, highest, lowest, prepared
 
 __all__ = ["amax", "amin", "argmax", "argmin", "logsumexp", "mean", "median", "norm", "prod", "std", "sum", "var"]
 
 DType = dtypes.dtype | None
 Dims = int | tuple[int, ...] | None
-
-
-def _cast(input: Tensor, dtype: DType) -> Tensor:
-    return input if dtype is None else input.to(dtype)
 
 
 def sum(
@@ -29,8 +25,8 @@ def sum(
     >>> torch.masked.sum(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
     tensor(4.)
     """
-    where = mask_of("sum", input, mask)
-    x = filled(_cast(input, dtype), where, 0)
+    x, where = prepared("sum", input, dtype, mask)
+    x = filled(x, where, 0)
     return x.sum(dims_of(dim, input.ndim), keepdim) if input.ndim else x.sum()
 
 
@@ -43,8 +39,8 @@ def prod(
     >>> torch.masked.prod(torch.tensor([2., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
     tensor(6.)
     """
-    where = mask_of("prod", input, mask)
-    x = filled(_cast(input, dtype), where, 1)
+    x, where = prepared("prod", input, dtype, mask)
+    x = filled(x, where, 1)
     if not input.ndim:
         return x.prod()
     for d in reversed(dims_of(dim, input.ndim)):
@@ -62,8 +58,7 @@ def amax(
     >>> torch.masked.amax(x, 0, mask=mask)
     tensor(2.)
     """
-    where = mask_of("amax", input, mask)
-    x = _cast(input, dtype)
+    x, where = prepared("amax", input, dtype, mask)
     return filled(x, where, lowest(x.dtype)).amax(dims_of(dim, input.ndim), keepdim)
 
 
@@ -77,8 +72,7 @@ def amin(
     >>> torch.masked.amin(x, 0, mask=mask)
     tensor(1.)
     """
-    where = mask_of("amin", input, mask)
-    x = _cast(input, dtype)
+    x, where = prepared("amin", input, dtype, mask)
     return filled(x, where, highest(x.dtype)).amin(dims_of(dim, input.ndim), keepdim)
 
 
@@ -92,8 +86,7 @@ def argmax(
     >>> torch.masked.argmax(x, 0, mask=mask)
     tensor(2.)
     """
-    where = mask_of("argmax", input, mask)
-    x = _cast(input, dtype)
+    x, where = prepared("argmax", input, dtype, mask)
     return filled(x, where, lowest(x.dtype)).argmax(dim, keepdim).to(x.dtype)
 
 
@@ -107,8 +100,7 @@ def argmin(
     >>> torch.masked.argmin(x, 0, mask=mask)
     tensor(1.)
     """
-    where = mask_of("argmin", input, mask)
-    x = _cast(input, dtype)
+    x, where = prepared("argmin", input, dtype, mask)
     return filled(x, where, highest(x.dtype)).argmin(dim, keepdim).to(x.dtype)
 
 
@@ -123,8 +115,7 @@ def mean(
     >>> torch.masked.mean(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
     tensor(2.)
     """
-    where = mask_of("mean", input, mask)
-    x = _cast(input, dtype)
+    x, where = prepared("mean", input, dtype, mask)
     if x.dtype.rank < 2:
         raise ValueError(
             "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
@@ -150,8 +141,8 @@ def median(
     >>> torch.masked.median(x, 0, mask=mask)
     tensor(1.)
     """
-    where = mask_of("median", input, mask)
-    x, d = _cast(input, dtype), dims_of(dim, input.ndim)[:1]
+    x, where = prepared("median", input, dtype, mask)
+    d = dims_of(dim, input.ndim)[:1]
     if not input.ndim:
         return x
     floating = x.dtype.is_floating_point
@@ -173,8 +164,7 @@ def logsumexp(
     >>> torch.masked.logsumexp(x, 0, mask=mask)
     tensor(2.3133)
     """
-    where = mask_of("logsumexp", input, mask)
-    x = _cast(input, dtype)
+    x, where = prepared("logsumexp", input, dtype, mask)
     x = x if x.dtype.rank >= 2 else x.to(dtypes.get_default_dtype())
     return filled(x, where, lowest(x.dtype)).logsumexp(dims_of(dim, input.ndim), keepdim)
 
@@ -197,10 +187,10 @@ def norm(
     >>> torch.masked.norm(x, 2, 0, mask=mask)
     tensor(2.2361)
     """
-    where = mask_of("norm", input, mask)
+    x, where = prepared("norm", input, dtype, mask)
     order = 2.0 if ord is None else float(ord)
     neutral = float("inf") if order < 0 else 0
-    return vector_norm(filled(_cast(input, dtype), where, neutral), order, dims_of(dim, input.ndim), keepdim)
+    return vector_norm(filled(x, where, neutral), order, dims_of(dim, input.ndim), keepdim)
 
 
 def var(
@@ -226,8 +216,7 @@ def var(
     if unbiased is not None and correction is not None:
         raise RuntimeError("Only one of unbiased and correction may be given")
     less = correction if correction is not None else 0 if unbiased is False else 1
-    where = mask_of("var", input, mask)
-    x = _cast(input, dtype)
+    x, where = prepared("var", input, dtype, mask)
     x = x if x.dtype.rank >= 2 else x.to(dtypes.get_default_dtype())
     difference = filled(x, where, 0) - sum(x, dim, keepdim=True, mask=where) / _count(where, dim, True, x)
     square = (difference * difference.conj()).real if x.is_complex() else difference * difference

@@ -409,19 +409,9 @@ def _deprecated(name: str) -> Callable[..., Any]:
     return former
 
 
-for _name in [
-    "uniform",
-    "normal",
-    "constant",
-    "eye",
-    "dirac",
-    "xavier_uniform",
-    "xavier_normal",
-    "kaiming_uniform",
-    "kaiming_normal",
-]:
-    globals()[_name] = _deprecated(_name)
-for _name in ("orthogonal", "sparse"):
+FORMER = """
+    uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse"""
+for _name in FORMER.split():
     globals()[_name] = _deprecated(_name)
 
 docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED_BY_UTILITIES)

@@ -20,7 +20,7 @@ from nbautograd.optim.elementwise import (
     number,
     toward,
 )
-from nbautograd.optim.optimizer import Group, Params
+from nbautograd.optim.optimizer import Group, Params, options
 
 __all__ = ["Adam", "AdamW", "Adamax", "NAdam", "RAdam"]
 
@@ -67,20 +67,10 @@ class Adam(Elementwise):
         for index, beta in enumerate(betas):
             if isinstance(beta, Tensor) and beta.numel() != 1:
                 raise ValueError(f"Tensor betas[{index}] must be 1-element, and this one has {beta.numel()}")
-        defaults = {
-            "lr": lr,
-            "betas": tuple(map(number, betas)),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, defaults)
+        names = (
+            "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable fused decoupled_weight_decay"
+        )
+        super().__init__(params, options(locals(), names) | {"betas": tuple(map(number, betas))})
 
     _no_sparse = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
@@ -135,20 +125,8 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+        names = "lr betas eps weight_decay amsgrad foreach maximize capturable differentiable fused"
+        super().__init__(params, **options(locals(), names), decoupled_weight_decay=True)
 
 
 class NAdam(Elementwise):
@@ -185,19 +163,10 @@ class NAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        names = (
+            "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable differentiable"
+        )
+        super().__init__(params, options(locals(), names))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
@@ -254,18 +223,8 @@ class RAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        names = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
+        super().__init__(params, options(locals(), names))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
@@ -324,17 +283,8 @@ class Adamax(Elementwise):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        names = "lr betas eps weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, options(locals(), names))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_inf": 0.0}

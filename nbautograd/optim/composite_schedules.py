@@ -93,7 +93,6 @@ class SequentialLR(_Several):
     ...     rates += scheduler.get_last_lr()
     ...     optimizer.step()
     ...     scheduler.step()
-    ...
     >>> rates
     [0.5, 0.5, 1.0, 0.5]
     """

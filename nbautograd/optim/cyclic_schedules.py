@@ -55,7 +55,6 @@ class CyclicLR(_WithMomentum):
     ...     rates += scheduler.get_last_lr()
     ...     optimizer.step()
     ...     scheduler.step()
-    ...
     >>> [round(rate, 3) for rate in rates]
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
@@ -154,7 +153,6 @@ class OneCycleLR(_WithMomentum):
     ...     rates += scheduler.get_last_lr()
     ...     optimizer.step()
     ...     scheduler.step()
-    ...
     >>> [round(rate, 3) for rate in rates]
     [0.04, 0.812, 0.283, 0.0]
     """

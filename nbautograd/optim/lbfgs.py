@@ -13,7 +13,7 @@ from nbautograd._engine.arrays import backend
 from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.optim.elementwise import check_ranges, number, run_closure, write
-from nbautograd.optim.optimizer import Optimizer, Params
+from nbautograd.optim.optimizer import Optimizer, Params, options
 
 __all__ = ["LBFGS"]
 
@@ -180,16 +180,10 @@ class LBFGS(Optimizer):
         line_search_fn: str | None = None,
     ) -> None:
         check_ranges({"lr": lr})
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        super().__init__(params, defaults)
+        if max_eval is None:
+            max_eval = max_iter * 5 // 4
+        names = "lr max_iter max_eval tolerance_grad tolerance_change history_size line_search_fn"
+        super().__init__(params, options(locals(), names))
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 

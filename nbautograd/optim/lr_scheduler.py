@@ -5,39 +5,14 @@ chained and a rate set by hand is kept), and a closed one, which computes it fro
 uses the recursive form, as in PyTorch.
 """
 
+# ruff: noqa: F403
+
 from __future__ import annotations
 
-from nbautograd.optim.composite_schedules import ChainedScheduler, ReduceLROnPlateau, SequentialLR
-from nbautograd.optim.cyclic_schedules import CyclicLR, OneCycleLR
-from nbautograd.optim.schedule import LRScheduler, _LRScheduler as _LRScheduler
-from nbautograd.optim.schedules import (
-    ConstantLR,
-    CosineAnnealingLR,
-    CosineAnnealingWarmRestarts,
-    ExponentialLR,
-    LambdaLR,
-    LinearLR,
-    MultiplicativeLR,
-    MultiStepLR,
-    PolynomialLR,
-    StepLR,
-)
+from nbautograd.optim import composite_schedules, cyclic_schedules, schedules
+from nbautograd.optim.composite_schedules import *
+from nbautograd.optim.cyclic_schedules import *
+from nbautograd.optim.schedule import LRScheduler as LRScheduler, _LRScheduler as _LRScheduler
+from nbautograd.optim.schedules import *
 
-__all__ = [
-    "ChainedScheduler",
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "CyclicLR",
-    "ExponentialLR",
-    "LRScheduler",
-    "LambdaLR",
-    "LinearLR",
-    "MultiStepLR",
-    "MultiplicativeLR",
-    "OneCycleLR",
-    "PolynomialLR",
-    "ReduceLROnPlateau",
-    "SequentialLR",
-    "StepLR",
-]
+__all__ = sorted(["LRScheduler", *composite_schedules.__all__, *cyclic_schedules.__all__, *schedules.__all__])

@@ -13,7 +13,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.optim.elementwise import Elementwise, count_step, number, run_closure, write
-from nbautograd.optim.optimizer import Group, Optimizer, Params
+from nbautograd.optim.optimizer import Group, Optimizer, Params, options
 
 __all__ = ["Adafactor", "Muon"]
 
@@ -99,16 +99,8 @@ class Adafactor(_Whole):
                 ("weight_decay", weight_decay, 0),
             ],
         )
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
-        super().__init__(params, defaults)
+        names = "lr beta2_decay eps d weight_decay foreach maximize"
+        super().__init__(params, options(locals(), names))
 
     def _update(self, p: Array, grad: Array, state: dict[str, Any], group: Group) -> None:
         if "step" not in state:
@@ -178,25 +170,15 @@ class Muon(_Whole):
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError(f"Tensor lr must be 1-element, and this one has {lr.numel()}")
         _at_least(
-            False,
-            [("Learning rate", number(lr), 0), ("momentum", momentum, 0), ("weight decay", weight_decay, 0)],
+            False, [("Learning rate", number(lr), 0), ("momentum", momentum, 0), ("weight decay", weight_decay, 0)]
         )
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
             raise ValueError(
                 f"Adjust learning rate function {adjust_lr_fn!r} is not supported: expected None, 'original' or "
                 "'match_rms_adamw'"
             )
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
-        super().__init__(params, defaults)
+        names = "lr weight_decay momentum nesterov ns_coefficients eps ns_steps adjust_lr_fn"
+        super().__init__(params, options(locals(), names))
         for group in self.param_groups:
             for p in group["params"]:
                 if p.ndim != 2:

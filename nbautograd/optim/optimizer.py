@@ -16,12 +16,7 @@ from nbautograd._names import absent
 from nbautograd._names.docstrings.classes import composed
 from nbautograd.errors import kind_of, warn
 
-__all__ = [
-    "Optimizer",
-    "register_optimizer_step_post_hook",
-    "register_optimizer_step_pre_hook",
-    "required",
-]
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 ParamsT = Params
@@ -85,6 +80,15 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     stepped.hooked = True  # type: ignore[attr-defined]
     return stepped
+
+
+def options(arguments: dict[str, Any], names: str) -> Group:
+    """Return the arguments of these names: an optimizer's defaults are arguments of its ``__init__``.
+
+    >>> options({"lr": 0.1, "momentum": 0, "params": []}, "lr momentum")
+    {'lr': 0.1, 'momentum': 0}
+    """
+    return {name: arguments[name] for name in names.split()}
 
 
 HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")

@@ -24,7 +24,6 @@ __all__ = [
     "MultiplicativeLR",
     "PolynomialLR",
     "StepLR",
-    "half_wave",
 ]
 
 
@@ -85,7 +84,6 @@ class MultiStepLR(_Multiples):
     ...     rates += scheduler.get_last_lr()
     ...     optimizer.step()
     ...     scheduler.step()
-    ...
     >>> rates
     [1.0, 0.5, 0.5, 0.25, 0.25]
     """
@@ -117,7 +115,6 @@ class ConstantLR(_Multiples):
     ...     rates += scheduler.get_last_lr()
     ...     optimizer.step()
     ...     scheduler.step()
-    ...
     >>> rates
     [0.5, 0.5, 1.0, 1.0]
     """
@@ -152,7 +149,6 @@ class LinearLR(_Multiples):
     ...     rates += scheduler.get_last_lr()
     ...     optimizer.step()
     ...     scheduler.step()
-    ...
     >>> rates
     [0.5, 0.75, 1.0, 1.0]
     """
@@ -198,7 +194,6 @@ class ExponentialLR(_Multiples):
     ...     rates += scheduler.get_last_lr()
     ...     optimizer.step()
     ...     scheduler.step()
-    ...
     >>> rates
     [1.0, 0.5, 0.25, 0.125]
     """
@@ -225,7 +220,6 @@ class PolynomialLR(_Multiples):
     ...     rates += scheduler.get_last_lr()
     ...     optimizer.step()
     ...     scheduler.step()
-    ...
     >>> rates
     [1.0, 0.75, 0.5, 0.25]
     """
@@ -306,7 +300,6 @@ class MultiplicativeLR(_OfFunctions):
     ...     rates += scheduler.get_last_lr()
     ...     optimizer.step()
     ...     scheduler.step()
-    ...
     >>> rates
     [1.0, 0.5, 0.25, 0.125]
     """
@@ -339,7 +332,6 @@ class CosineAnnealingLR(LRScheduler):
     ...     rates += scheduler.get_last_lr()
     ...     optimizer.step()
     ...     scheduler.step()
-    ...
     >>> [round(rate, 3) for rate in rates]
     [1.0, 0.5, 0.0]
     """
@@ -382,7 +374,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     ...     rates += scheduler.get_last_lr()
     ...     optimizer.step()
     ...     scheduler.step()
-    ...
     >>> [round(rate, 3) for rate in rates]
     [1.0, 0.5, 1.0, 0.5, 1.0]
     """

@@ -19,7 +19,7 @@ from nbautograd.optim.elementwise import (
     toward,
     write,
 )
-from nbautograd.optim.optimizer import Group, Params
+from nbautograd.optim.optimizer import Group, Params, options
 
 __all__ = ["ASGD", "SGD", "Adadelta", "Adagrad", "RMSprop", "Rprop"]
 
@@ -64,18 +64,8 @@ class SGD(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
+        names = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
+        super().__init__(params, options(locals(), names))
 
     def _check_options(self, options: Group) -> None:
         super()._check_options(options)
@@ -148,19 +138,8 @@ class RMSprop(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        names = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+        super().__init__(params, options(locals(), names))
 
     def _slots(self, group: Group) -> dict[str, float]:
         wanted = {"square_avg": True, "momentum_buffer": group["momentum"] > 0, "grad_avg": group["centered"]}
@@ -222,18 +201,8 @@ class Adagrad(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
+        names = "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
+        super().__init__(params, options(locals(), names))
 
     _takes_sparse = True
 
@@ -283,17 +252,8 @@ class Adadelta(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
-        super().__init__(params, defaults)
+        names = "lr rho eps weight_decay maximize capturable foreach differentiable"
+        super().__init__(params, options(locals(), names))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"square_avg": 0.0, "acc_delta": 0.0}
@@ -346,16 +306,8 @@ class Rprop(Elementwise):
     ) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}; expected 0 < etas[0] < 1 < etas[1]")
-        defaults = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        names = "lr etas step_sizes foreach maximize differentiable capturable"
+        super().__init__(params, options(locals(), names))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"prev": 0.0, "step_size": number(group["lr"])}
@@ -411,18 +363,8 @@ class ASGD(Elementwise):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, defaults)
+        names = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, options(locals(), names))
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"ax": 0.0}

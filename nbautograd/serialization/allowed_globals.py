@@ -7,14 +7,7 @@ from typing import Any
 
 from nbautograd.serialization.names import pytorch_name
 
-__all__ = [
-    "add_safe_globals",
-    "by_name",
-    "clear_safe_globals",
-    "get_safe_globals",
-    "is_safe",
-    "safe_globals",
-]
+__all__ = ["add_safe_globals", "by_name", "clear_safe_globals", "get_safe_globals", "is_safe", "safe_globals"]
 
 Entry = Callable[..., Any] | tuple[Callable[..., Any], str]
 _allowed: list[Entry] = []

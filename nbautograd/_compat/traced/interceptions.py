@@ -184,25 +184,11 @@ class _Hooks:
 _METHODS = {name: _conversion(what) for name, what in _CONVERSIONS.items()}
 
 
-_OPAQUE = (
-    "argwhere",
-    "bucketize",
-    "cov",
-    "istft",
-    "nanquantile",
-    "nn.functional.binary_cross_entropy",
-    "nn.functional.gaussian_nll_loss",
-    "nn.functional.max_unpool1d",
-    "nn.functional.max_unpool2d",
-    "nn.functional.max_unpool3d",
-    "nn.functional.multilabel_margin_loss",
-    "nn.functional.one_hot",
-    "nonzero",
-    "quantile",
-    "repeat_interleave",
-    "searchsorted",
-    "stft",
-)
+_OPAQUE = """
+    argwhere bucketize cov istft nanquantile nn.functional.binary_cross_entropy nn.functional.gaussian_nll_loss
+    nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d
+    nn.functional.multilabel_margin_loss nn.functional.one_hot nonzero quantile repeat_interleave searchsorted
+    stft"""
 """Functions that compute with arrays or read values: they run in each call."""
 
 
@@ -233,7 +219,7 @@ def _interceptions() -> list[tuple[Any, Any]]:
     pairs += [(getattr(Tensor, name), _constant) for name in ("new_tensor", "new_full")]
     pairs += [(getattr(package, name), _empty) for name in ("empty", "empty_like", "empty_permuted", "empty_strided")]
     pairs += [(getattr(Tensor, name), _empty) for name in ("new_empty", "new_empty_strided")]
-    for path in _OPAQUE:
+    for path in _OPAQUE.split():
         function: Any = package
         for name in path.split("."):
             function = getattr(function, name)

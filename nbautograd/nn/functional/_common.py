@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.compiler.op import POINTWISE, op
 from nbautograd._engine.core import dispatch_mode, inplace, tracing
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
@@ -26,12 +27,19 @@ __all__ = [
     "is_mixed",
     "legacy_reduction",
     "of_nothing",
+    "pointwise",
     "reduced",
     "tuple_of",
 ]
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 PLAIN_CLASSES = (Tensor, Parameter)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def pointwise(*, accepts: str = "f", method: bool = False, **declaration: Any) -> Callable[[F], F]:
+    """Declare an elementwise operation as :func:`op` does: of floating dtypes, and no method of Tensor, by default."""
+    return op(kind=POINTWISE, accepts=accepts, method=method, inplace_method=False, **declaration)
 
 
 def is_fusible(*tensors: Tensor) -> bool:

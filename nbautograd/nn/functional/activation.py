@@ -6,7 +6,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.creation.from_data import item, number_in
@@ -14,7 +14,7 @@ from nbautograd._engine.ops.elementwise.selection import along, along_threshold,
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.rng import generator
 from nbautograd.errors import UnsupportedDtypeError, kind_of
-from nbautograd.nn.functional._common import in_place_or_not
+from nbautograd.nn.functional._common import in_place_or_not, pointwise
 
 __all__ = [
     "hardshrink",
@@ -64,13 +64,10 @@ def relu_(input: Tensor) -> Tensor:
     return relu(input, True)
 
 
-@op(
+@pointwise(
     node="HardtanhBackward0",
     symbol="hardtanh",
-    kind=POINTWISE,
     accepts="if",
-    method=False,
-    inplace_method=False,
     out=False,
     input="along_hardtanh(where(logical_or(input <= low, input >= high), zeros_of(g), g), input)",
 )
@@ -120,13 +117,9 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
     return hardtanh(input, min_val, max_val, True)
 
 
-@op(
+@pointwise(
     node="LeakyReluBackward0",
     symbol="leaky relu",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
     input="along_leakyrelu(where(input > 0, g, g * negative_slope), input)",
     name="leaky_relu",
 )
@@ -158,13 +151,9 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return leaky_relu(input, negative_slope, True)
 
 
-@op(
+@pointwise(
     node="PreluKernelBackward0",
     symbol="prelu",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
     out=False,
     input="where(input > 0, g, g * weight)",
     weight="where(input > 0, zeros_of(g), g * input)",
@@ -209,31 +198,13 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 Tensor.prelu = prelu
 
 
-@op(
-    node="RreluWithNoiseBackward0",
-    symbol="rrelu",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    out=False,
-    input="g * noise",
-)
+@pointwise(node="RreluWithNoiseBackward0", symbol="rrelu", out=False, input="g * noise")
 def _rrelu(input: Tensor, noise: Tensor) -> Tensor:
     """Return the input times the slopes drawn before, which are 1 where it is positive."""
     return input * noise
 
 
-@op(
-    node="RreluWithNoiseBackward0",
-    symbol="rrelu",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    out=False,
-    input="where(input > 0, g, g * slope)",
-)
+@pointwise(node="RreluWithNoiseBackward0", symbol="rrelu", out=False, input="where(input > 0, g, g * slope)")
 def _rrelu_mean(input: Tensor, slope: float) -> Tensor:
     """Return the input, times one slope where it is not positive: the evaluation mode of rrelu."""
     return row_major(np.where(input > 0, input, input * slope))
@@ -286,13 +257,10 @@ def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: 
     return rrelu(input, lower, upper, training, True)
 
 
-@op(
+@pointwise(
     node="ThresholdBackward0",
     symbol="threshold",
-    kind=POINTWISE,
     accepts="if",
-    method=False,
-    inplace_method=False,
     input="along_threshold(where(input <= limit, zeros_of(g), g), input)",
     name="threshold",
 )
@@ -331,13 +299,9 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 # -- piecewise linear ------------------------------------------------------------------------------------------------
 
 
-@op(
+@pointwise(
     node="HardsigmoidBackward0",
     symbol="hardsigmoid",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
     input="where(logical_and(input > -3, input < 3), g / 6, zeros_of(g))",
     name="hardsigmoid",
 )
@@ -356,13 +320,9 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place_or_not("hardsigmoid", _hardsigmoid, inplace, input)
 
 
-@op(
+@pointwise(
     node="HardswishBackward0",
     symbol="hardswish",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
     input="where(input <= -3, zeros_of(g), where(input < 3, g * (input / 3 + 0.5), g))",
     name="hardswish",
 )
@@ -381,12 +341,10 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place_or_not("hardswish", _hardswish, inplace, input)
 
 
-@op(
+@pointwise(
     node="HardshrinkBackward0",
     symbol="hardshrink",
-    kind=POINTWISE,
-    accepts="f",
-    inplace_method=False,
+    method=True,
     input="along_hardshrink(where(logical_and(input >= -lambd, input <= lambd), zeros_of(g), g), input)",
 )
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -401,13 +359,9 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
 
 
-@op(
+@pointwise(
     node="SoftshrinkBackward0",
     symbol="softshrink",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
     input="along_softshrink(where(logical_and(input >= -lambd, input <= lambd), zeros_of(g), g), input)",
     name="softshrink",
 )

@@ -30,13 +30,7 @@ from nbautograd.nn.functional._common import (
 from nbautograd.nn.functional.loss import aggregate, each  # noqa: F401 - formulas name each
 from nbautograd.nn.functional.smooth_activation import logsigmoid
 
-__all__ = [
-    "cross_entropy",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_soft_margin_loss",
-    "nll_loss",
-]
+__all__ = ["cross_entropy", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss"]
 
 
 # -- negative log likelihood -----------------------------------------------------------------------------------------
@@ -115,10 +109,7 @@ _nll_of_images = op(node="NllLoss2DBackward0", symbol="nll", method=False, input
 
 
 @op(
-    node="NllLossBackwardBackward0",
-    symbol="nll",
-    method=False,
-    input="nll_rows(g, target, weight, reduction, ignored)",
+    node="NllLossBackwardBackward0", symbol="nll", method=False, input="nll_rows(g, target, weight, reduction, ignored)"
 )
 def nll_back(
     input: Tensor, shape: Any, target: Tensor, weight: Tensor | None, reduction: str, ignored: int | None
@@ -436,11 +427,7 @@ def _multilabel_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
 
 @looks_at_elements
 def multilabel_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
     """Sum ``max(0, 1 - (input[i] - input[j]))`` over right classes i and wrong classes j, divided by their number.
 

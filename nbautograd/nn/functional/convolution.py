@@ -12,16 +12,7 @@ from nbautograd._engine.ops.signal import conv
 from nbautograd.errors import DtypeError, ShapeError, warn
 from nbautograd.nn.functional._common import tuple_of
 
-__all__ = [
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "fold",
-    "unfold",
-]
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold"]
 
 Ints = int | tuple[int, ...]
 UNCONVOLVED = ("bool", "uint8", "int8", "int16", "int32")
@@ -365,12 +356,7 @@ def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
 
 
 def fold(
-    input: Tensor,
-    output_size: Ints,
-    kernel_size: Ints,
-    dilation: Ints = 1,
-    padding: Ints = 0,
-    stride: Ints = 1,
+    input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
 ) -> Tensor:
     """Add columns up to an image, with overlaps (col2im): the transpose of :func:`unfold`.
 

@@ -183,11 +183,7 @@ def grid_slopes(g: Any, input: Any, grid: Any, options: Options, orders: Ints) -
 
 
 def grid_sample(
-    input: Tensor,
-    grid: Tensor,
-    mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool | None = None,
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
     """Sample an image, or a volume, at the positions of a grid.
 

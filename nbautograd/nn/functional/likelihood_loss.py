@@ -213,11 +213,7 @@ def _soft_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
 
 
 def soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
     """Return ``log(1 + exp(-target * input))``, for targets 1 and -1.
 
@@ -311,12 +307,7 @@ def poisson_nll_loss(
 
 
 def gaussian_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    var: Tensor | float,
-    full: bool = False,
-    eps: float = 1e-6,
-    reduction: str = "mean",
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
     """Return minus the log likelihood of ``target`` for normal distributions of means ``input`` and variances ``var``.
 

@@ -110,13 +110,7 @@ def _avg(
     if n > 1:
         options = (kernel, step, around, count_include_pad, divisor_override)
         return pool.AVG[n](input, out, options)
-    options = (
-        as_2d(kernel, 1),
-        as_2d(step, 1),
-        as_2d(around, 0),
-        count_include_pad,
-        None,
-    )
+    options = (as_2d(kernel, 1), as_2d(step, 1), as_2d(around, 0), count_include_pad, None)
     return pool.AVG[2](input.unsqueeze(-2), as_2d(out, 1), options).squeeze(-2)
 
 
@@ -253,13 +247,7 @@ def _max(
     if n > 1:
         values, indices = pool.MAX[n](input, out, kernel, step, around, spread)
         return values, indices
-    options = (
-        as_2d(out, 1),
-        as_2d(kernel, 1),
-        as_2d(step, 1),
-        as_2d(around, 0),
-        as_2d(spread, 1),
-    )
+    options = (as_2d(out, 1), as_2d(kernel, 1), as_2d(step, 1), as_2d(around, 0), as_2d(spread, 1))
     values, indices = pool.MAX[2](input.unsqueeze(-2), *options)
     return values.squeeze(-2), indices.squeeze(-2)
 

@@ -10,14 +10,14 @@ import numpy as np
 from nbautograd._engine.arrays import error_function, precise
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.exp_log import sigmoid
 from nbautograd._engine.ops.elementwise.trigonometric import tanh
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.softmax import refuse_integers
 from nbautograd._engine.ops.shape.joining import cat_same
-from nbautograd.nn.functional._common import in_place_or_not
+from nbautograd.nn.functional._common import in_place_or_not, pointwise
 
 __all__ = [
     "celu",
@@ -49,13 +49,9 @@ GELU_CUBE = GELU_SCALE * 0.044715
 # -- exponential units -----------------------------------------------------------------------------------------------
 
 
-@op(
+@pointwise(
     node="EluBackward0",
     symbol="elu",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
     input="where(input > 0, g * scale, g * (alpha * scale * input_scale) * exp(input * input_scale))",
     name="elu",
 )
@@ -64,16 +60,7 @@ def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tenso
     return np.where(input > 0, input * scale, precise.expm1(np.minimum(0, input) * input_scale) * (alpha * scale))
 
 
-@op(
-    node="CeluBackward0",
-    symbol="celu",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    out=False,
-    input="where(input > 0, g, g * exp(input / alpha))",
-)
+@pointwise(node="CeluBackward0", symbol="celu", out=False, input="where(input > 0, g, g * exp(input / alpha))")
 def _celu(input: Tensor, alpha: float) -> Tensor:
     """Return ``input`` where positive, otherwise ``alpha * (exp(input / alpha) - 1)``."""
     return np.where(input > 0, input, precise.expm1(np.minimum(0, input) / alpha) * alpha)
@@ -146,13 +133,9 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 # -- smooth units ----------------------------------------------------------------------------------------------------
 
 
-@op(
+@pointwise(
     node="GeluBackwardBackward0",
     symbol="gelu′",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
     out=False,
     input="g * ((2 - input * input) * exp(input * input * -0.5) * INVERSE_SQRT_2PI)",
 )
@@ -161,16 +144,7 @@ def gelu_slope(input: Tensor) -> Tensor:
     return error_function.gelu_slope(input)
 
 
-@op(
-    node="TanhBackward0",
-    symbol="tanh",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    out=False,
-    input="tanh_slope(g, result)",
-)
+@pointwise(node="TanhBackward0", symbol="tanh", out=False, input="tanh_slope(g, result)")
 def quick_tanh(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent by NumPy's own kernel: within 3 units in the last place, faster."""
     return np.tanh(input)
@@ -184,31 +158,13 @@ def gelu_tanh_slope(x: Any) -> Any:
     return ((square * (3 * GELU_CUBE) + GELU_SCALE) * x * (1 - t) + 1) * (t + 1) * 0.5
 
 
-@op(
-    node="GeluBackward0",
-    symbol="gelu",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    out=False,
-    input="g * gelu_slope(input)",
-)
+@pointwise(node="GeluBackward0", symbol="gelu", out=False, input="g * gelu_slope(input)")
 def _gelu(input: Tensor) -> Tensor:
     """Return ``input`` times its normal distribution function."""
     return error_function.gelu(input)
 
 
-@op(
-    node="GeluBackward0",
-    symbol="gelu",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    out=False,
-    input="g * gelu_tanh_slope(input)",
-)
+@pointwise(node="GeluBackward0", symbol="gelu", out=False, input="g * gelu_tanh_slope(input)")
 def _gelu_tanh(input: Tensor) -> Tensor:
     """Return the approximation of gelu by tanh."""
     return input * (np.tanh(input * (input * input * GELU_CUBE + GELU_SCALE)) + 1) * 0.5
@@ -238,16 +194,8 @@ def silu_slope(x: Any) -> Any:
     return s * (1 + x * (1 - s))
 
 
-@op(
-    node="SiluBackward0",
-    symbol="silu",
-    real_only=True,
-    kind=POINTWISE,
-    accepts="fc",
-    method=False,
-    inplace_method=False,
-    input="g * conj(silu_slope(input))",
-    name="silu",
+@pointwise(
+    node="SiluBackward0", symbol="silu", real_only=True, accepts="fc", input="g * conj(silu_slope(input))", name="silu"
 )
 def _silu(input: Tensor) -> Tensor:
     """Return ``input`` times its logistic function."""
@@ -271,16 +219,7 @@ def mish_slope(x: Any) -> Any:
     return t + x * sigmoid(x) * (1 - t * t)
 
 
-@op(
-    node="MishBackward0",
-    symbol="mish",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    input="g * mish_slope(input)",
-    name="mish",
-)
+@pointwise(node="MishBackward0", symbol="mish", input="g * mish_slope(input)", name="mish")
 def _mish(input: Tensor) -> Tensor:
     """Return ``input * tanh(softplus(input))``."""
     return input * precise.tanh(_softplus.__wrapped__(input, 1.0, 20.0))
@@ -296,13 +235,9 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place_or_not("mish", _mish, inplace, input)
 
 
-@op(
+@pointwise(
     node="SoftplusBackward0",
     symbol="softplus",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
     input="where(input * beta > threshold, g, g * sigmoid(input * beta))",
     name="softplus",
 )
@@ -323,15 +258,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return _softplus(input, beta, threshold)
 
 
-@op(
-    node="LogSigmoidBackward0",
-    symbol="log σ",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    input="g * sigmoid(-input)",
-)
+@pointwise(node="LogSigmoidBackward0", symbol="log σ", input="g * sigmoid(-input)")
 def logsigmoid(input: Tensor) -> Tensor:
     """Return ``log(sigmoid(input))``, without overflow.
 
@@ -382,12 +309,7 @@ def glu_back(g: Any, x: Any, dim: int) -> Any:
     return cat_same([part, part * first_half(x, dim) * (1 - s)], dim)
 
 
-@op(
-    node="GluBackward0",
-    symbol="glu",
-    method=False,
-    input="glu_back(g, input, dim)",
-)
+@op(node="GluBackward0", symbol="glu", method=False, input="glu_back(g, input, dim)")
 def _glu(input: Tensor, dim: int) -> Tensor:
     """Return the first half times the logistic function of the second."""
     return first_half(input, dim) * sigmoid.__wrapped__(second_half(input, dim))

@@ -8,23 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nbautograd._names import absent
-from nbautograd.nn.modules import (
-    _files as _files,  # registers the file format of modules
-    activation,
-    container,
-    conv,
-    dropout,
-    linear,
-    loss,
-    module,
-    normalization,
-    padding,
-    pooling,
-    rnn,
-    shaping,
-    sparse,
-    transformer,
-)
+from nbautograd.nn.modules import _files as _files  # registers the file format of modules
 from nbautograd.nn.modules.activation import *
 from nbautograd.nn.modules.container import *
 from nbautograd.nn.modules.conv import *
@@ -59,23 +43,10 @@ LATER = {
 }
 """The names in modules that few programs use: these modules are imported on first use."""
 
-__all__ = [
-    *activation.__all__,
-    *container.__all__,
-    *conv.__all__,
-    *dropout.__all__,
-    *linear.__all__,
-    *loss.__all__,
-    *module.__all__,
-    *normalization.__all__,
-    *padding.__all__,
-    *pooling.__all__,
-    *rnn.__all__,
-    *shaping.__all__,
-    *sparse.__all__,
-    *transformer.__all__,
-    *" ".join(LATER.values()).split(),
-]
+MODULES = """
+    activation container conv dropout linear loss module normalization padding pooling rnn shaping sparse transformer"""
+__all__ = [name for each in MODULES.split() for name in import_module(f"{__name__}.{each}").__all__]
+__all__ += " ".join(LATER.values()).split()
 
 
 def __getattr__(name: str) -> Any:

@@ -20,8 +20,9 @@ class Layer(Module):
     """Base class of layers that keep options as attributes and call a function with them.
 
     As in a dataclass, the annotated names of a subclass are the options, in the order of ``__init__``'s arguments,
-    and their values the defaults. The arguments of the class statement are:
+    and their values the defaults. The arguments of the class statement, which subclasses inherit, are:
 
+    :param shared: whether this is a base without a function, whose options are the first ones of its subclasses.
     :param function: the function that ``forward`` calls with the inputs, and the options by name.
     :param inputs: the names of the inputs.
     :param show: the options in ``repr``: names, for ``name=value``, or a format string in which 0 is the layer;
@@ -36,7 +37,9 @@ class Layer(Module):
     _function: Callable[..., Any]
     _inputs: tuple[str, ...] = ("input",)
     _options: tuple[str, ...] = ()
+    _defaults: Mapping[str, Any] = {}
     _passed: tuple[str, ...] = ()
+    _unused: tuple[str, ...] = ()
     _show: str = ""
     _convert: Mapping[str, Callable[[Any], Any]] = {}
     _buffer_names: tuple[str, ...] = ()
@@ -49,36 +52,43 @@ class Layer(Module):
         inputs: str | None = None,
         show: str | None = None,
         convert: Mapping[str, Callable[[Any], Any]] | None = None,
-        buffers: str = "",
-        unused: str = "",
+        buffers: str | None = None,
+        unused: str | None = None,
         training: bool = False,
         positional: int | None = None,
+        shared: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init_subclass__(**kwargs)
-        if function is None:
-            return  # an intermediate class, or a subclass of the user's
-        names = tuple(vars(cls).get("__annotations__", {}))
-        defaults = {name: vars(cls)[name] for name in names if name in vars(cls)}
-        for name in defaults:
-            delattr(cls, name)
-        cls._function = staticmethod(function)
-        cls._options = names
-        cls._passed = tuple(name for name in names if name not in unused.split())
-        cls._convert, cls._buffer_names, cls._with_training = convert or {}, tuple(buffers.split()), training
-        if inputs is not None:
-            cls._inputs = tuple(inputs.split())
+        for name, words in (("_inputs", inputs), ("_buffer_names", buffers), ("_unused", unused)):
+            if words is not None:
+                setattr(cls, name, tuple(words.split()))
+        if convert is not None:
+            cls._convert = convert
+        if training:
+            cls._with_training = True
         if show is not None:
             cls._show = show if "{" in show else ", ".join(f"{name}={{0.{name}}}" for name in show.split())
+        if function is None and not shared:
+            return  # a subclass of the user's
+        own = tuple(vars(cls).get("__annotations__", {}))
+        defaults = {name: vars(cls)[name] for name in own if name in vars(cls)}
+        for name in defaults:
+            delattr(cls, name)
+        cls._options, cls._defaults = cls._options + own, {**cls._defaults, **defaults}
+        if function is None:
+            return
+        cls._function = staticmethod(function)
+        cls._passed = tuple(name for name in cls._options if name not in cls._unused)
         kinds = inspect.Parameter
         cls._signature = inspect.Signature(
             [
                 kinds(
                     name,
                     kinds.POSITIONAL_OR_KEYWORD if positional is None or i < positional else kinds.KEYWORD_ONLY,
-                    default=defaults.get(name, REQUIRED),
+                    default=cls._defaults.get(name, REQUIRED),
                 )
-                for i, name in enumerate(names)
+                for i, name in enumerate(cls._options)
             ]
         )
         cls.__init__ = _initializer(cls._signature)  # type: ignore[method-assign]

@@ -9,10 +9,13 @@ from nbautograd.nn.modules._options import Layer
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
-SHOW = "p={0.p}, inplace={0.inplace}"
 
+class _Dropout(Layer, shared=True, show="p={0.p}, inplace={0.inplace}", training=True):
+    """Base of dropout layers, with the probability that an element or a channel is set to zero."""
 
-class _Dropout(Layer):
+    p: float = 0.5
+    inplace: bool = False
+
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
         p = options["p"]
         if p < 0 or p > 1:
@@ -20,7 +23,7 @@ class _Dropout(Layer):
         return options
 
 
-class Dropout(_Dropout, function=F.dropout, show=SHOW, training=True):
+class Dropout(_Dropout, function=F.dropout):
     """Set elements to zero with probability ``p``, and scale the others to keep the mean (Hinton et al., 2012).
 
     :raises ValueError: ``p`` is not in [0, 1].
@@ -31,11 +34,8 @@ class Dropout(_Dropout, function=F.dropout, show=SHOW, training=True):
     tensor([1., 1.])
     """
 
-    p: float = 0.5
-    inplace: bool = False
 
-
-class Dropout1d(_Dropout, function=F.dropout1d, show=SHOW, training=True):
+class Dropout1d(_Dropout, function=F.dropout1d):
     """Set whole channels to zero: input of shape (n, c, l) or (c, l).
 
     >>> import nbautograd as torch
@@ -43,11 +43,8 @@ class Dropout1d(_Dropout, function=F.dropout1d, show=SHOW, training=True):
     torch.Size([1, 2, 4])
     """
 
-    p: float = 0.5
-    inplace: bool = False
 
-
-class Dropout2d(_Dropout, function=F.dropout2d, show=SHOW, training=True):
+class Dropout2d(_Dropout, function=F.dropout2d):
     """Set whole channels to zero: input of shape (n, c, h, w).
 
     >>> import nbautograd as torch
@@ -55,11 +52,8 @@ class Dropout2d(_Dropout, function=F.dropout2d, show=SHOW, training=True):
     torch.Size([1, 2, 4, 4])
     """
 
-    p: float = 0.5
-    inplace: bool = False
 
-
-class Dropout3d(_Dropout, function=F.dropout3d, show=SHOW, training=True):
+class Dropout3d(_Dropout, function=F.dropout3d):
     """Set whole channels to zero: input of shape (n, c, d, h, w) or (c, d, h, w).
 
     >>> import nbautograd as torch
@@ -67,11 +61,8 @@ class Dropout3d(_Dropout, function=F.dropout3d, show=SHOW, training=True):
     torch.Size([1, 2, 4, 4, 4])
     """
 
-    p: float = 0.5
-    inplace: bool = False
 
-
-class AlphaDropout(_Dropout, function=F.alpha_dropout, show=SHOW, training=True, unused="inplace"):
+class AlphaDropout(_Dropout, function=F.alpha_dropout, unused="inplace"):
     """Dropout that keeps the mean and variance of a SELU's output (Klambauer et al., 2017).
 
     >>> import nbautograd as torch
@@ -79,17 +70,11 @@ class AlphaDropout(_Dropout, function=F.alpha_dropout, show=SHOW, training=True,
     tensor([1., 1., 1.])
     """
 
-    p: float = 0.5
-    inplace: bool = False
 
-
-class FeatureAlphaDropout(_Dropout, function=F.feature_alpha_dropout, show=SHOW, training=True, unused="inplace"):
+class FeatureAlphaDropout(_Dropout, function=F.feature_alpha_dropout, unused="inplace"):
     """Alpha dropout of whole channels.
 
     >>> import nbautograd as torch
     >>> torch.nn.FeatureAlphaDropout().eval()(torch.ones(1, 3))
     tensor([[1., 1., 1.]])
     """
-
-    p: float = 0.5
-    inplace: bool = False

@@ -91,6 +91,11 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
     weight: Any
     bias: Any
 
+    def __init_subclass__(cls, becomes: type | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if becomes is not None:
+            cls.cls_to_become = becomes
+
     def __init__(
         self,
         out_channels: int,
@@ -142,7 +147,7 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
         return int(input.shape[1] if input.ndim == self._n + 2 else input.shape[0])
 
 
-class LazyConv1d(_LazyConv, Conv1d):
+class LazyConv1d(_LazyConv, Conv1d, becomes=Conv1d):
     """:class:`Conv1d`, whose ``in_channels`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -152,10 +157,8 @@ class LazyConv1d(_LazyConv, Conv1d):
     torch.Size([8, 3, 3])
     """
 
-    cls_to_become = Conv1d
 
-
-class LazyConv2d(_LazyConv, Conv2d):
+class LazyConv2d(_LazyConv, Conv2d, becomes=Conv2d):
     """:class:`Conv2d`, whose ``in_channels`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -165,10 +168,8 @@ class LazyConv2d(_LazyConv, Conv2d):
     torch.Size([8, 3, 3, 3])
     """
 
-    cls_to_become = Conv2d
 
-
-class LazyConv3d(_LazyConv, Conv3d):
+class LazyConv3d(_LazyConv, Conv3d, becomes=Conv3d):
     """:class:`Conv3d`, whose ``in_channels`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -177,8 +178,6 @@ class LazyConv3d(_LazyConv, Conv3d):
     >>> layer.weight.shape
     torch.Size([8, 3, 3, 3, 3])
     """
-
-    cls_to_become = Conv3d
 
 
 class _LazyConvTranspose(_LazyConv):
@@ -203,7 +202,7 @@ class _LazyConvTranspose(_LazyConv):
         self._forget_parameters(out_channels, bias, device, dtype)
 
 
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, becomes=ConvTranspose1d):
     """:class:`ConvTranspose1d`, whose ``in_channels`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -213,10 +212,8 @@ class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     torch.Size([3, 8, 2])
     """
 
-    cls_to_become = ConvTranspose1d
 
-
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, becomes=ConvTranspose2d):
     """:class:`ConvTranspose2d`, whose ``in_channels`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -226,10 +223,8 @@ class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     torch.Size([3, 8, 2, 2])
     """
 
-    cls_to_become = ConvTranspose2d
 
-
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, becomes=ConvTranspose3d):
     """:class:`ConvTranspose3d`, whose ``in_channels`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -239,8 +234,6 @@ class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     torch.Size([3, 8, 2, 2, 2])
     """
 
-    cls_to_become = ConvTranspose3d
-
 
 class _LazyNorm(LazyModuleMixin, _NormBase):
     """Base of lazy normalization: all options except the number of features are given."""
@@ -249,6 +242,11 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
     bias: Any
     running_mean: Any
     running_var: Any
+
+    def __init_subclass__(cls, becomes: type[_NormBase] | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if becomes is not None:
+            cls.cls_to_become, cls._dims = becomes, becomes._dims
 
     def __init__(
         self,
@@ -288,7 +286,7 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
         self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm, becomes=BatchNorm1d):
     """:class:`BatchNorm1d`, whose ``num_features`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -298,11 +296,8 @@ class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
     3
     """
 
-    cls_to_become = BatchNorm1d
-    _dims = BatchNorm1d._dims
 
-
-class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm, becomes=BatchNorm2d):
     """:class:`BatchNorm2d`, whose ``num_features`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -312,11 +307,8 @@ class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
     3
     """
 
-    cls_to_become = BatchNorm2d
-    _dims = BatchNorm2d._dims
 
-
-class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm, becomes=BatchNorm3d):
     """:class:`BatchNorm3d`, whose ``num_features`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -326,11 +318,8 @@ class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
     3
     """
 
-    cls_to_become = BatchNorm3d
-    _dims = BatchNorm3d._dims
 
-
-class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm1d):
     """:class:`InstanceNorm1d`, whose ``num_features`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -340,11 +329,8 @@ class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
     3
     """
 
-    cls_to_become = InstanceNorm1d
-    _dims = InstanceNorm1d._dims
 
-
-class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm2d):
     """:class:`InstanceNorm2d`, whose ``num_features`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -354,11 +340,8 @@ class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
     3
     """
 
-    cls_to_become = InstanceNorm2d
-    _dims = InstanceNorm2d._dims
 
-
-class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
+class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm3d):
     """:class:`InstanceNorm3d`, whose ``num_features`` are those of the first input.
 
     >>> import nbautograd as torch
@@ -367,6 +350,3 @@ class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
     >>> layer.num_features
     3
     """
-
-    cls_to_become = InstanceNorm3d
-    _dims = InstanceNorm3d._dims

@@ -39,18 +39,32 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
 ]
 
-LEGACY = "size_average reduce"
-PAIR = "input target"
 
-
-class _Loss(Layer):
+class _Loss(Layer, inputs="input target", unused="size_average reduce", buffers="weight"):
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
         size_average, reduce = options.pop("size_average", None), options.pop("reduce", None)
         options["reduction"] = legacy_reduction(size_average, reduce, options["reduction"])
         return options
 
 
-class L1Loss(_Loss, function=F.l1_loss, inputs=PAIR, unused=LEGACY):
+class _ReducedLoss(_Loss, shared=True):
+    """Base of losses whose first options are those of the reduction."""
+
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+
+
+class _WeightedLoss(_Loss, shared=True):
+    """Base of losses with a weight of each class, or of each element."""
+
+    weight: Tensor | None = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+
+
+class L1Loss(_ReducedLoss, function=F.l1_loss):
     """``|input - target|``.
 
     >>> import nbautograd as torch
@@ -60,12 +74,8 @@ class L1Loss(_Loss, function=F.l1_loss, inputs=PAIR, unused=LEGACY):
     tensor([0., 2.])
     """
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
-
-class MSELoss(_Loss, function=F.mse_loss, inputs=PAIR, unused=LEGACY):
+class MSELoss(_ReducedLoss, function=F.mse_loss):
     """``(input - target)²``.
 
     >>> import nbautograd as torch
@@ -73,12 +83,8 @@ class MSELoss(_Loss, function=F.mse_loss, inputs=PAIR, unused=LEGACY):
     tensor(2.)
     """
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
-
-class SmoothL1Loss(_Loss, function=F.smooth_l1_loss, inputs=PAIR, unused=LEGACY):
+class SmoothL1Loss(_ReducedLoss, function=F.smooth_l1_loss):
     """Squares of small errors, up to ``beta``, and absolute values of large ones (Girshick, 2015).
 
     >>> import nbautograd as torch
@@ -88,13 +94,10 @@ class SmoothL1Loss(_Loss, function=F.smooth_l1_loss, inputs=PAIR, unused=LEGACY)
     tensor([0.0000, 1.5000])
     """
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
     beta: float = 1.0
 
 
-class HuberLoss(_Loss, function=F.huber_loss, inputs=PAIR):
+class HuberLoss(_Loss, function=F.huber_loss):
     """Squares of small errors, up to ``delta``, and ``delta`` times absolute values of large ones (Huber, 1964).
 
     >>> import nbautograd as torch
@@ -108,7 +111,7 @@ class HuberLoss(_Loss, function=F.huber_loss, inputs=PAIR):
     delta: float = 1.0
 
 
-class KLDivLoss(_Loss, function=F.kl_div, inputs=PAIR, unused=LEGACY):
+class KLDivLoss(_ReducedLoss, function=F.kl_div):
     """The Kullback-Leibler divergence ``target · (log(target) - input)``; ``input`` is the logarithm of a distribution.
 
     :param log_target: whether ``target`` is also a logarithm.
@@ -119,13 +122,10 @@ class KLDivLoss(_Loss, function=F.kl_div, inputs=PAIR, unused=LEGACY):
     tensor(0.1438)
     """
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
     log_target: bool = False
 
 
-class BCELoss(_Loss, function=F.binary_cross_entropy, inputs=PAIR, unused=LEGACY, buffers="weight"):
+class BCELoss(_WeightedLoss, function=F.binary_cross_entropy):
     """The cross-entropy of probabilities of two classes.
 
     >>> import nbautograd as torch
@@ -133,19 +133,8 @@ class BCELoss(_Loss, function=F.binary_cross_entropy, inputs=PAIR, unused=LEGACY
     tensor(0.3993)
     """
 
-    weight: Tensor | None = None
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
-
-class BCEWithLogitsLoss(
-    _Loss,
-    function=F.binary_cross_entropy_with_logits,
-    inputs=PAIR,
-    unused=LEGACY,
-    buffers="weight pos_weight",
-):
+class BCEWithLogitsLoss(_WeightedLoss, function=F.binary_cross_entropy_with_logits, buffers="weight pos_weight"):
     """The cross-entropy of the sigmoid of scores of two classes.
 
     :param pos_weight: the weight of the positive class.
@@ -155,14 +144,10 @@ class BCEWithLogitsLoss(
     tensor(0.4100)
     """
 
-    weight: Tensor | None = None
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
     pos_weight: Tensor | None = None
 
 
-class NLLLoss(_Loss, function=F.nll_loss, inputs=PAIR, unused=LEGACY, buffers="weight"):
+class NLLLoss(_Loss, function=F.nll_loss):
     """Minus the logarithm of the probability of the right class: input (n, c, ...), target (n, ...).
 
     >>> import nbautograd as torch
@@ -177,7 +162,7 @@ class NLLLoss(_Loss, function=F.nll_loss, inputs=PAIR, unused=LEGACY, buffers="w
     reduction: str = "mean"
 
 
-class CrossEntropyLoss(_Loss, function=F.cross_entropy, inputs=PAIR, unused=LEGACY, buffers="weight"):
+class CrossEntropyLoss(_Loss, function=F.cross_entropy):
     """The cross-entropy of scores of classes: input (n, c, ...), target of classes (n, ...) or probabilities.
 
     >>> import nbautograd as torch
@@ -193,7 +178,7 @@ class CrossEntropyLoss(_Loss, function=F.cross_entropy, inputs=PAIR, unused=LEGA
     label_smoothing: float = 0.0
 
 
-class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, inputs="log_input target", unused=LEGACY):
+class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, inputs="log_input target"):
     """Minus the logarithm of the probability of counts, by Poisson's distribution.
 
     >>> import nbautograd as torch
@@ -222,7 +207,7 @@ class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, inputs="input target 
     reduction: str = "mean"
 
 
-class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss, inputs=PAIR, unused=LEGACY):
+class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
     """The input (a distance) where the target is 1; ``max(0, margin - input)`` where it is -1.
 
     >>> import nbautograd as torch
@@ -236,7 +221,7 @@ class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss, inputs=PAIR, un
     reduction: str = "mean"
 
 
-class SoftMarginLoss(_Loss, function=F.soft_margin_loss, inputs=PAIR, unused=LEGACY):
+class SoftMarginLoss(_ReducedLoss, function=F.soft_margin_loss):
     """``log(1 + exp(-target · input))``.
 
     >>> import nbautograd as torch
@@ -244,12 +229,8 @@ class SoftMarginLoss(_Loss, function=F.soft_margin_loss, inputs=PAIR, unused=LEG
     tensor(1.4100)
     """
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
-
-class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, inputs="input1 input2 target", unused=LEGACY):
+class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, inputs="input1 input2 target"):
     """One minus the cosine of two vectors, where the target is 1; where it is -1, its excess over ``margin``.
 
     >>> import nbautograd as torch
@@ -264,7 +245,7 @@ class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, inputs="input
     reduction: str = "mean"
 
 
-class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, inputs="input1 input2 target", unused=LEGACY):
+class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, inputs="input1 input2 target"):
     """``max(0, -target · (input1 - input2) + margin)``.
 
     >>> import nbautograd as torch
@@ -278,7 +259,7 @@ class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, inputs="input1 in
     reduction: str = "mean"
 
 
-class MultiLabelMarginLoss(_Loss, function=F.multilabel_margin_loss, inputs=PAIR, unused=LEGACY):
+class MultiLabelMarginLoss(_ReducedLoss, function=F.multilabel_margin_loss):
     """The amount by which each wrong class misses a margin of 1 below each right class.
 
     >>> import nbautograd as torch
@@ -286,14 +267,8 @@ class MultiLabelMarginLoss(_Loss, function=F.multilabel_margin_loss, inputs=PAIR
     tensor(0.8500)
     """
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
-
-class MultiLabelSoftMarginLoss(
-    _Loss, function=F.multilabel_soft_margin_loss, inputs=PAIR, unused=LEGACY, buffers="weight"
-):
+class MultiLabelSoftMarginLoss(_WeightedLoss, function=F.multilabel_soft_margin_loss):
     """The mean of the binary cross-entropies of the classes.
 
     >>> import nbautograd as torch
@@ -301,13 +276,8 @@ class MultiLabelSoftMarginLoss(
     tensor(1.4100)
     """
 
-    weight: Tensor | None = None
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
-
-class MultiMarginLoss(_Loss, function=F.multi_margin_loss, inputs=PAIR, unused=LEGACY, buffers="weight"):
+class MultiMarginLoss(_Loss, function=F.multi_margin_loss):
     """The amount by which each wrong class misses ``margin`` below the right class, to the power ``p``.
 
     :raises ValueError: ``p`` is neither 1 nor 2, or ``weight`` is not one-dimensional.
@@ -334,12 +304,7 @@ class MultiMarginLoss(_Loss, function=F.multi_margin_loss, inputs=PAIR, unused=L
         return super()._checked(options)
 
 
-class TripletMarginLoss(
-    _Loss,
-    function=F.triplet_margin_loss,
-    inputs="anchor positive negative",
-    unused=LEGACY,
-):
+class TripletMarginLoss(_Loss, function=F.triplet_margin_loss, inputs="anchor positive negative"):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` of p-norm distances.
 
     :param swap: take the distance of ``positive`` and ``negative`` where it is smaller (Balntas et al., 2016).

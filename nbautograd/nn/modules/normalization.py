@@ -88,21 +88,12 @@ class _NormBase(Module):
         )
 
     def _load_from_state_dict(
-        self,
-        state_dict: dict[str, Any],
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *args: Any, **kwargs: Any
     ) -> None:
         version = local_metadata.get("version")
         if self.track_running_stats and (version is None or version < 2):  # num_batches_tracked was not saved
             state_dict.setdefault(prefix + "num_batches_tracked", self._first_number())
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-        )
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *args, **kwargs)
 
     def _first_number(self) -> Tensor:
         result = self.num_batches_tracked

@@ -14,8 +14,11 @@ __all__ = [
 ]
 
 Ints = int | tuple[int, ...]
-MAX, AVG = "kernel_size stride padding dilation ceil_mode", "kernel_size stride padding"
-LP, SIZE = "norm_type kernel_size stride ceil_mode", "output_size"
+
+
+def _windows_of(n: int) -> dict[str, Any]:
+    """Return the conversions of the options of windows to tuples of ``n`` numbers."""
+    return dict.fromkeys(("kernel_size", "stride", "padding"), tuples(n))
 
 
 class _Windows(Layer):
@@ -27,7 +30,18 @@ class _Windows(Layer):
         return options
 
 
-class MaxPool1d(_Windows, function=F.max_pool1d, show=MAX):
+class _MaxPoolNd(_Windows, shared=True, show="kernel_size stride padding dilation ceil_mode"):
+    """The maximum of each window."""
+
+    kernel_size: Ints
+    stride: Ints | None = None
+    padding: Ints = 0
+    dilation: Ints = 1
+    return_indices: bool = False
+    ceil_mode: bool = False
+
+
+class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
     """The maximum of each window: input of shape (n, c, l) or (c, l).
 
     >>> import nbautograd as torch
@@ -35,15 +49,8 @@ class MaxPool1d(_Windows, function=F.max_pool1d, show=MAX):
     tensor([[3., 2.]])
     """
 
-    kernel_size: Ints
-    stride: Ints | None = None
-    padding: Ints = 0
-    dilation: Ints = 1
-    return_indices: bool = False
-    ceil_mode: bool = False
 
-
-class MaxPool2d(_Windows, function=F.max_pool2d, show=MAX):
+class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
     """The maximum of each window: input of shape (n, c, h, w) or (c, h, w).
 
     >>> import nbautograd as torch
@@ -51,15 +58,8 @@ class MaxPool2d(_Windows, function=F.max_pool2d, show=MAX):
     tensor([1., 3.])
     """
 
-    kernel_size: Ints
-    stride: Ints | None = None
-    padding: Ints = 0
-    dilation: Ints = 1
-    return_indices: bool = False
-    ceil_mode: bool = False
 
-
-class MaxPool3d(_Windows, function=F.max_pool3d, show=MAX):
+class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):
     """The maximum of each window: input of shape (n, c, d, h, w) or (c, d, h, w).
 
     >>> import nbautograd as torch
@@ -67,18 +67,18 @@ class MaxPool3d(_Windows, function=F.max_pool3d, show=MAX):
     tensor([1., 3.])
     """
 
+
+class _AvgPoolNd(_Windows, shared=True, show="kernel_size stride padding"):
+    """The mean of each window."""
+
     kernel_size: Ints
     stride: Ints | None = None
     padding: Ints = 0
-    dilation: Ints = 1
-    return_indices: bool = False
     ceil_mode: bool = False
+    count_include_pad: bool = True
 
 
-SINGLE = dict.fromkeys(("kernel_size", "stride", "padding"), tuples(1))
-
-
-class AvgPool1d(_Windows, function=F.avg_pool1d, show=AVG, convert=SINGLE):
+class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, convert=_windows_of(1)):
     """The mean of each window: input of shape (n, c, l) or (c, l).
 
     >>> import nbautograd as torch
@@ -86,14 +86,8 @@ class AvgPool1d(_Windows, function=F.avg_pool1d, show=AVG, convert=SINGLE):
     tensor([0.5000, 2.5000])
     """
 
-    kernel_size: Ints
-    stride: Ints | None = None
-    padding: Ints = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
 
-
-class AvgPool2d(_Windows, function=F.avg_pool2d, show=AVG):
+class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):
     """The mean of each window: input of shape (n, c, h, w) or (c, h, w).
 
     >>> import nbautograd as torch
@@ -101,15 +95,10 @@ class AvgPool2d(_Windows, function=F.avg_pool2d, show=AVG):
     tensor([0.5000, 2.5000])
     """
 
-    kernel_size: Ints
-    stride: Ints | None = None
-    padding: Ints = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
     divisor_override: int | None = None
 
 
-class AvgPool3d(_Windows, function=F.avg_pool3d, show=AVG):
+class AvgPool3d(_AvgPoolNd, function=F.avg_pool3d):
     """The mean of each window: input of shape (n, c, d, h, w) or (c, d, h, w).
 
     >>> import nbautograd as torch
@@ -117,15 +106,19 @@ class AvgPool3d(_Windows, function=F.avg_pool3d, show=AVG):
     tensor([0.5000, 2.5000])
     """
 
-    kernel_size: Ints
-    stride: Ints | None = None
-    padding: Ints = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
     divisor_override: int | None = None
 
 
-class LPPool1d(Layer, function=F.lp_pool1d, show=LP):
+class _LPPoolNd(Layer, shared=True, show="norm_type kernel_size stride ceil_mode"):
+    """The p-norm of each window."""
+
+    norm_type: float
+    kernel_size: Ints
+    stride: Ints | None = None
+    ceil_mode: bool = False
+
+
+class LPPool1d(_LPPoolNd, function=F.lp_pool1d):
     """The p-norm of each window: input of shape (n, c, l) or (c, l).
 
     >>> import nbautograd as torch
@@ -133,13 +126,8 @@ class LPPool1d(Layer, function=F.lp_pool1d, show=LP):
     torch.Size([1, 1, 2])
     """
 
-    norm_type: float
-    kernel_size: Ints
-    stride: Ints | None = None
-    ceil_mode: bool = False
 
-
-class LPPool2d(Layer, function=F.lp_pool2d, show=LP):
+class LPPool2d(_LPPoolNd, function=F.lp_pool2d):
     """The p-norm of each window: input of shape (n, c, h, w) or (c, h, w).
 
     >>> import nbautograd as torch
@@ -147,13 +135,8 @@ class LPPool2d(Layer, function=F.lp_pool2d, show=LP):
     torch.Size([1, 1, 2, 2])
     """
 
-    norm_type: float
-    kernel_size: Ints
-    stride: Ints | None = None
-    ceil_mode: bool = False
 
-
-class LPPool3d(Layer, function=F.lp_pool3d, show=LP):
+class LPPool3d(_LPPoolNd, function=F.lp_pool3d):
     """The p-norm of each window: input of shape (n, c, d, h, w) or (c, d, h, w).
 
     >>> import nbautograd as torch
@@ -161,13 +144,14 @@ class LPPool3d(Layer, function=F.lp_pool3d, show=LP):
     torch.Size([1, 1, 2, 2, 2])
     """
 
-    norm_type: float
-    kernel_size: Ints
-    stride: Ints | None = None
-    ceil_mode: bool = False
+
+class _AdaptiveAvgPoolNd(Layer, shared=True, show="output_size"):
+    """Average pooling to a result of a given size."""
+
+    output_size: Any
 
 
-class AdaptiveAvgPool1d(Layer, function=F.adaptive_avg_pool1d, show=SIZE):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool1d):
     """Average pooling to a result of a given size: input of shape (n, c, l) or (c, l).
 
     >>> import nbautograd as torch
@@ -175,10 +159,8 @@ class AdaptiveAvgPool1d(Layer, function=F.adaptive_avg_pool1d, show=SIZE):
     tensor([1.5000])
     """
 
-    output_size: Any
 
-
-class AdaptiveAvgPool2d(Layer, function=F.adaptive_avg_pool2d, show=SIZE):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool2d):
     """Average pooling to a result of a given size: input of shape (n, c, h, w) or (c, h, w).
 
     >>> import nbautograd as torch
@@ -186,10 +168,8 @@ class AdaptiveAvgPool2d(Layer, function=F.adaptive_avg_pool2d, show=SIZE):
     tensor([1.5000])
     """
 
-    output_size: Any
 
-
-class AdaptiveAvgPool3d(Layer, function=F.adaptive_avg_pool3d, show=SIZE):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool3d):
     """Average pooling to a result of a given size: input of shape (n, c, d, h, w) or (c, d, h, w).
 
     >>> import nbautograd as torch
@@ -197,10 +177,15 @@ class AdaptiveAvgPool3d(Layer, function=F.adaptive_avg_pool3d, show=SIZE):
     tensor([1.5000])
     """
 
+
+class _AdaptiveMaxPoolNd(Layer, shared=True, show="output_size"):
+    """Max pooling to a result of a given size."""
+
     output_size: Any
+    return_indices: bool = False
 
 
-class AdaptiveMaxPool1d(Layer, function=F.adaptive_max_pool1d, show=SIZE):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d):
     """Max pooling to a result of a given size: input of shape (n, c, l) or (c, l).
 
     >>> import nbautograd as torch
@@ -208,11 +193,8 @@ class AdaptiveMaxPool1d(Layer, function=F.adaptive_max_pool1d, show=SIZE):
     tensor([3.])
     """
 
-    output_size: Any
-    return_indices: bool = False
 
-
-class AdaptiveMaxPool2d(Layer, function=F.adaptive_max_pool2d, show=SIZE):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):
     """Max pooling to a result of a given size: input of shape (n, c, h, w) or (c, h, w).
 
     >>> import nbautograd as torch
@@ -220,11 +202,8 @@ class AdaptiveMaxPool2d(Layer, function=F.adaptive_max_pool2d, show=SIZE):
     tensor([3.])
     """
 
-    output_size: Any
-    return_indices: bool = False
 
-
-class AdaptiveMaxPool3d(Layer, function=F.adaptive_max_pool3d, show=SIZE):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool3d):
     """Max pooling to a result of a given size: input of shape (n, c, d, h, w) or (c, d, h, w).
 
     >>> import nbautograd as torch
@@ -232,19 +211,20 @@ class AdaptiveMaxPool3d(Layer, function=F.adaptive_max_pool3d, show=SIZE):
     tensor([3.])
     """
 
-    output_size: Any
-    return_indices: bool = False
 
-
-class _Unpool(_Windows):
+class _MaxUnpoolNd(_Windows, shared=True, show="kernel_size stride padding"):
     """The inverse of a pooling with ``return_indices=True``: elements in their original places, zeros elsewhere."""
+
+    kernel_size: Ints
+    stride: Ints | None = None
+    padding: Ints = 0
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Any:
         """Return the unpooled input; ``output_size`` selects one of the possible sizes."""
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool1d(_Unpool, function=F.max_unpool1d, show=AVG, convert=SINGLE):
+class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, convert=_windows_of(1)):
     """The partial inverse of :class:`MaxPool1d`: maxima in their original places, zeros elsewhere.
 
     >>> import nbautograd as torch
@@ -254,17 +234,8 @@ class MaxUnpool1d(_Unpool, function=F.max_unpool1d, show=AVG, convert=SINGLE):
     tensor(2)
     """
 
-    kernel_size: Ints
-    stride: Ints | None = None
-    padding: Ints = 0
 
-
-class MaxUnpool2d(
-    _Unpool,
-    function=F.max_unpool2d,
-    show=AVG,
-    convert=dict.fromkeys(("kernel_size", "stride", "padding"), tuples(2)),
-):
+class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, convert=_windows_of(2)):
     """The partial inverse of :class:`MaxPool2d`: maxima in their original places, zeros elsewhere.
 
     >>> import nbautograd as torch
@@ -274,17 +245,8 @@ class MaxUnpool2d(
     tensor(4)
     """
 
-    kernel_size: Ints
-    stride: Ints | None = None
-    padding: Ints = 0
 
-
-class MaxUnpool3d(
-    _Unpool,
-    function=F.max_unpool3d,
-    show=AVG,
-    convert=dict.fromkeys(("kernel_size", "stride", "padding"), tuples(3)),
-):
+class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, convert=_windows_of(3)):
     """The partial inverse of :class:`MaxPool3d`: maxima in their original places, zeros elsewhere.
 
     >>> import nbautograd as torch
@@ -294,16 +256,18 @@ class MaxUnpool3d(
     tensor(8)
     """
 
-    kernel_size: Ints
-    stride: Ints | None = None
-    padding: Ints = 0
-
 
 def _or_none(n: int) -> Any:
     return lambda value: None if value is None else tuples(n)(value)
 
 
-class _Fractional(Layer):
+class _FractionalMaxPoolNd(Layer, shared=True, buffers="_random_samples"):
+    kernel_size: Ints
+    output_size: Any = None
+    output_ratio: Any = None
+    return_indices: bool = False
+    _random_samples: Tensor | None = None
+
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
         name, ratio = type(self).__name__, options["output_ratio"]
         if (options["output_size"] is None) == (ratio is None):
@@ -314,10 +278,9 @@ class _Fractional(Layer):
 
 
 class FractionalMaxPool2d(
-    _Fractional,
+    _FractionalMaxPoolNd,
     function=F.fractional_max_pool2d,
     convert={"kernel_size": tuples(2), "output_size": _or_none(2), "output_ratio": _or_none(2)},
-    buffers="_random_samples",
 ):
     """The maxima of windows at random steps (Graham, "Fractional max-pooling", 2015): shape (n, c, h, w).
 
@@ -326,18 +289,11 @@ class FractionalMaxPool2d(
     torch.Size([1, 1, 3, 3])
     """
 
-    kernel_size: Ints
-    output_size: Any = None
-    output_ratio: Any = None
-    return_indices: bool = False
-    _random_samples: Tensor | None = None
-
 
 class FractionalMaxPool3d(
-    _Fractional,
+    _FractionalMaxPoolNd,
     function=F.fractional_max_pool3d,
     convert={"kernel_size": tuples(3), "output_size": _or_none(3), "output_ratio": _or_none(3)},
-    buffers="_random_samples",
 ):
     """The maxima of windows at random steps (Graham, 2015): input of shape (n, c, d, h, w).
 
@@ -345,9 +301,3 @@ class FractionalMaxPool3d(
     >>> torch.nn.FractionalMaxPool3d(2, output_size=2)(torch.ones(1, 1, 4, 4, 4)).shape
     torch.Size([1, 1, 2, 2, 2])
     """
-
-    kernel_size: Ints
-    output_size: Any = None
-    output_ratio: Any = None
-    return_indices: bool = False
-    _random_samples: Tensor | None = None

@@ -240,11 +240,7 @@ class TransformerEncoderLayer(_TransformerLayer):
     ) -> Tensor:
         """Return the sequence, encoded; the masks are those of :class:`MultiheadAttention`."""
         return self._blocks(
-            src,
-            [
-                lambda x: self._attend(0, x, None, src_mask, src_key_padding_mask, is_causal),
-                self._feed_forward,
-            ],
+            src, [lambda x: self._attend(0, x, None, src_mask, src_key_padding_mask, is_causal), self._feed_forward]
         )
 
 

@@ -1,5 +1,7 @@
 """Helpers for gradients, parameters and sequences."""
 
+# ruff: noqa: F403
+
 from __future__ import annotations
 
 from importlib import import_module
@@ -7,71 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from nbautograd._names import absent, docstrings
 from nbautograd._names.docstrings import layers
-from nbautograd.nn.utils import rnn
-from nbautograd.nn.utils.clip_grad import (
-    clip_grad_norm,
-    clip_grad_norm_,
-    clip_grad_value_,
-    clip_grads_with_norm_,
-    get_total_norm,
-)
-from nbautograd.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
+from nbautograd.nn.utils import clip_grad, convert_parameters, rnn as rnn
+from nbautograd.nn.utils.clip_grad import *
+from nbautograd.nn.utils.convert_parameters import *
 
 if TYPE_CHECKING:
-    from nbautograd.nn.utils._spectral_norm import remove_spectral_norm, spectral_norm
-    from nbautograd.nn.utils._weight_norm import remove_weight_norm, weight_norm
-    from nbautograd.nn.utils.clip_grad import clip_grad_norm
-    from nbautograd.nn.utils.fusion import (
-        fuse_conv_bn_eval,
-        fuse_conv_bn_weights,
-        fuse_linear_bn_eval,
-        fuse_linear_bn_weights,
-    )
-    from nbautograd.nn.utils.init import skip_init
-    from nbautograd.nn.utils.memory_format import (
-        convert_conv2d_weight_memory_format,
-        convert_conv3d_weight_memory_format,
-    )
+    from nbautograd.nn.utils._spectral_norm import *
+    from nbautograd.nn.utils._weight_norm import *
+    from nbautograd.nn.utils.fusion import *
+    from nbautograd.nn.utils.init import *
+    from nbautograd.nn.utils.memory_format import *
 
-__all__ = [
-    "clip_grad_norm",
-    "clip_grad_norm_",
-    "clip_grad_value_",
-    "clip_grads_with_norm_",
-    "convert_conv2d_weight_memory_format",
-    "convert_conv3d_weight_memory_format",
-    "fuse_conv_bn_eval",
-    "fuse_conv_bn_weights",
-    "fuse_linear_bn_eval",
-    "fuse_linear_bn_weights",
-    "get_total_norm",
-    "parameters_to_vector",
-    "remove_spectral_norm",
-    "remove_weight_norm",
-    "rnn",
-    "skip_init",
-    "spectral_norm",
-    "vector_to_parameters",
-    "weight_norm",
-]
-
-
-docstrings.describe_all(
-    (
-        clip_grad_norm_,
-        clip_grad_value_,
-        clip_grads_with_norm_,
-        get_total_norm,
-        parameters_to_vector,
-        vector_to_parameters,
-    ),
-    layers.FAMILIES,
-    layers.SHARED_BY_UTILITIES,
-)
+DESCRIBED = {*clip_grad.__all__, *convert_parameters.__all__} - {"clip_grad_norm"}  # which only forwards
+docstrings.describe_all([globals()[name] for name in DESCRIBED], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
 
 MODULES = ("fusion", "init", "memory_format", "parametrizations", "parametrize", "prune", "stateless")
 LATER = {
-    "clip_grad": "clip_grad_norm",
     "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
     "init": "skip_init",
     "memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
@@ -79,6 +32,7 @@ LATER = {
     "_weight_norm": "remove_weight_norm weight_norm",
 }
 """The names by module of helpers that import modules, which in turn import this package: imported on first use."""
+__all__ = sorted(["rnn", *clip_grad.__all__, *convert_parameters.__all__, *" ".join(LATER.values()).split()])
 
 
 def __getattr__(name: str) -> Any:

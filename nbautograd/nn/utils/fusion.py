@@ -93,13 +93,7 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 
 
 def fuse_linear_bn_weights(
-    linear_w: Tensor,
-    linear_b: Tensor | None,
-    bn_rm: Tensor,
-    bn_rv: Tensor,
-    bn_eps: float,
-    bn_w: Tensor,
-    bn_b: Tensor,
+    linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
 ) -> tuple[Parameter, Parameter]:
     """Return weight and bias of the fused linear layer.
 

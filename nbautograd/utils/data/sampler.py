@@ -22,7 +22,6 @@ __all__ = [
     "SequentialSampler",
     "SubsetRandomSampler",
     "WeightedRandomSampler",
-    "draw_seed",
 ]
 
 T_co = TypeVar("T_co", covariant=True)
