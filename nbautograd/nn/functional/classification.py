@@ -286,7 +286,7 @@ def _of_probabilities(
     count = input._a.size // classes if classes else 0
     if reduction == "sum":
         return -terms.sum()
-    return -terms.sum() / count if count else -terms.sum() * float("nan")
+    return -terms.sum() / count if count else -(terms.sum() * float("nan"))
 
 
 def _spread_evenly(

@@ -122,3 +122,64 @@ FOUND = (
 @agrees
 def test_calls_found_at_random(torch: Any) -> Any:
     return outcomes(torch, (f"t = T.arange(6.0).reshape(2, 3); r = {call}" for call in FOUND))
+
+
+SPECIAL = ("erfinv", "digamma", "i0", "special.erfcx", "special.ndtri", "special.i1", "isreal", "sgn", "log1p", "sin")
+NOTHING = ("T.var(n, dim=None, correction=-5)", "T.std_mean(n, 0, correction=-1)", "T.var_mean(n, correction=-1)",
+           "T.nn.functional.cross_entropy(n.requires_grad_(), n)")  # fmt: skip
+POOLED = (
+    "2, 0, 0",
+    "2, 3, 0",
+    "2, 0, 1",
+    "2, 0, 1, 1",
+    "2, 0, 2, 1, 1",
+    "0, 1",
+    "0, 1, 1",
+    "0, 1, 1, 1",
+    "0, 1, 1, 1, 1",
+)
+ORDERED = ("sort(dim=4)", "argsort(dim=4)", "topk(1, 4)", "amax(4)", "aminmax(dim=4)", "logcumsumexp(4)",
+           "max(4)", "median(4)", "mode(4)", "kthvalue(1, 4)")  # fmt: skip
+
+
+@agrees
+def test_special_functions_of_expanded_tensors(torch: Any) -> Any:
+    swept = itertools.product(SPECIAL, ("t", "T.complex(t, t)", "t.double()"))
+    return outcomes(
+        torch, (f"t = T.rand(1, 7).expand(5, 7); r = T.{name}({t}).stride()" for name, t in swept if name != "sin")
+    ) + outcomes(torch, ["r = T.rand(1, 100).expand(100, 100).sin().stride()"])
+
+
+@agrees
+def test_statistics_and_pools_of_nothing(torch: Any) -> Any:
+    pools = itertools.product(("avg", "max"), (1, 2, 3), POOLED, (1, 2))
+    return outcomes(torch, (f"n = T.zeros(0, 3); r = {call}" for call in NOTHING)) + outcomes(
+        torch, (f"r = T.nn.functional.adaptive_{kind}_pool{n}d(T.zeros({shape}), {k})" for kind, n, shape, k in pools)
+    )
+
+
+@agrees
+def test_a_dimension_out_of_range_of_a_dtype_that_is_not_ordered(torch: Any) -> Any:
+    swept = itertools.product(ORDERED, ("T.ones(3, 2) > 0", "T.ones(3, 2) + 0j"))
+    return outcomes(torch, (f"t = {t}; r = t.{call}" for call, t in swept))
+
+
+OTHERS_FOUND = (
+    *("T.eye(-7, 0.5)", "T.eye(-7, 2)", "T.eye(2, 'x')", "T.nn.functional.glu(t > 0, 4)"),
+    *("T.nn.functional.huber_loss(t.int(), t.int(), reduction='x')", "T.nanquantile(t + 0j, 1j)"),
+    *("T.quantile(t, T.tensor(0.5).requires_grad_(), interpolation='midpoint')", "T.quantile(t.int(), 'x')"),
+    *("T.linalg.vector_norm(t[0, :1], 2**40)", "T.norm(t[:1], 400, dim=0)", "T.dist(t[0, :1], t[1, :1], 1e-30)"),
+    *("T.addr(T.tensor(1.0).double(), t[0], t[1])", "T.addr(T.tensor(2), t[0].int(), t[1].int())"),
+    *("T.nn.functional.bilinear(t[0], t[0], T.ones(5, 3, 3), T.tensor(1.0))", "T.baddbmm(t, T.ones(2, 3, 5), t)"),
+    *("T.addbmm(t, T.tensor(1.0), T.ones(2, 3, 5))", "T.addbmm(t, t, T.ones(2, 3, 5))"),
+    *("T.nn.functional.bilinear(t[0], t[0], T.ones(5, 3, 3), T.ones(5, 1))", "t.baddbmm(t, T.tensor(1.0))"),
+    *(f"T.scatter{name}(t, 1, T.zeros(2, 2).long(), T.ones(8){rest})"
+      for name, rest in (("", ""), ("_add", ""), ("_reduce", ", 'sum'"))),
+    *("T.scatter(t, 0, T.zeros(2, 1).long(), T.ones(2, 2, 2))", "T.scatter_reduce(t[0], 0, T.tensor(1), t, 'sum')"),
+    "T.index_reduce(t + 0j, 0, T.tensor([0]), t[:1] + 0j, 'prod', include_self=False)",
+)  # fmt: skip
+
+
+@agrees
+def test_further_calls_found_at_random(torch: Any) -> Any:
+    return outcomes(torch, (f"t = T.arange(6.0).reshape(2, 3); r = {call}" for call in OTHERS_FOUND))

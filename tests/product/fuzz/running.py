@@ -193,7 +193,9 @@ def called(line: str, text: str) -> str:
         return "index " + re.sub(r"^.*?\[(.*)\].*$", r"\1", line)
     body = re.sub(r"(?<![\w.])V\([^)]*\)[^)]*\)|T\.tensor\([^()]*(\([^()]*\))?[^()]*\)", "t", body)
     if (made := re.search(r"(?:T)\.([\w.]+)\(|\.(\w+)\(", body)) is not None:
-        return made[1] or made[2]
+        target = re.search(r"\((.*)\bout=(o\d)\)", line)
+        is_operand = target and re.search(rf"\b{re.escape(bound.get(target[2], ' '))}\b", target[1])
+        return (made[1] or made[2]) + " into its operand" * bool(is_operand)
     return re.sub(r"[\w\[\](), ]+", "", body) or body
 
 
@@ -244,10 +246,11 @@ def compared(text: str, ours: tuple[Any, Any], theirs: tuple[Any, Any]) -> Disag
         if name in values[0] and name in values[1]:
             off = difference(values[0][name], values[1][name])
             if off is not None:
+                aliases = "|".join([name, *(bound for each, bound in lines if each == f"{bound} = {name}")])
                 last = [
                     each
                     for each, bound in lines
-                    if bound == name or re.search(rf"out={name}\b|^{name}\[|\b{name}\.\w+_\(", each)
+                    if bound == name or re.search(rf"out=({aliases})\b|^{name}\[|\b{name}\.\w+_\(", each)
                 ][-1]
                 aspect = "flags" if "requires_grad" in off else "values"
                 return Disagreement(f"{called(last, text)} | {aspect}", last, off[:300])

@@ -422,10 +422,10 @@ def eye(
             [0., 1., 0.]])
     """
     dtype = check_options("eye", dtype, layout, pin_memory)
-    for label, value in (("n", n), ("m", n if m is None else m)):
-        if as_int(value, f"eye(): argument '{label}'") < 0:
-            raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
-    shape = (n, n if m is None else m)
+    shape = (as_int(n, "eye(): argument 'n'"), as_int(n if m is None else m, "eye(): argument 'm'"))
+    for label, size in zip("nm", shape, strict=True):
+        if size < 0:
+            raise RuntimeError(f"{label} must be greater or equal to 0, got {size}")
 
     def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
         return xp.eye(shape[0], shape[1], 0, kind)

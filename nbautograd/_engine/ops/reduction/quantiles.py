@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.size import Int, dimension
 from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.return_types import return_type
@@ -184,10 +185,12 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _quantile(
-    name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
-) -> Tensor:
-    """Compute quantiles by sorting, interpolating between the elements on both sides of the rank q (n - 1)."""
+def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
+    """Check the arguments of quantiles, and return q as a tensor."""
+    if not isinstance(q, Tensor):
+        check_option(name, "q", q, "float")
+    elif interpolation != "linear":  # the others choose elements by it
+        q = q.detach()
     if input._a.dtype not in (np.float32, np.float64):
         raise DtypeError(f"{name}() input tensor must be either float or double dtype, not {input.dtype!r}")
     if not input._a.size:
@@ -207,6 +210,14 @@ def _quantile(
     outside = (elements(q) < 0) | (elements(q) > 1)
     if bool(outside.any()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    return q
+
+
+def _quantile(
+    name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
+) -> Tensor:
+    """Compute quantiles by sorting, interpolating between the elements on both sides of the rank q (n - 1)."""
+    q = _checked(name, input, q, interpolation)
     ndim = input._a.ndim
     d = 0 if dim is None else dimension(dim, ndim)
     x = input.reshape(-1) if dim is None or not ndim else input.movedim(d, -1)
