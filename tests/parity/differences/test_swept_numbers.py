@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 from tests.parity.differences.both import agrees
@@ -171,6 +172,7 @@ OTHERS_FOUND = (
     *("T.linalg.vector_norm(t[0, :1], 2**40)", "T.norm(t[:1], 400, dim=0)", "T.dist(t[0, :1], t[1, :1], 1e-30)"),
     *("T.addr(T.tensor(1.0).double(), t[0], t[1])", "T.addr(T.tensor(2), t[0].int(), t[1].int())"),
     *("T.nn.functional.bilinear(t[0], t[0], T.ones(5, 3, 3), T.tensor(1.0))", "T.baddbmm(t, T.ones(2, 3, 5), t)"),
+    *("T.cov(t.int(), aweights=T.tensor([0.3, 0.1, 0.7]).half()).dtype", "T.cov(t.int()).dtype"),
     *("T.addbmm(t, T.tensor(1.0), T.ones(2, 3, 5))", "T.addbmm(t, t, T.ones(2, 3, 5))"),
     *("T.nn.functional.bilinear(t[0], t[0], T.ones(5, 3, 3), T.ones(5, 1))", "t.baddbmm(t, T.tensor(1.0))"),
     *(f"T.scatter{name}(t, 1, T.zeros(2, 2).long(), T.ones(8){rest})"
@@ -178,6 +180,63 @@ OTHERS_FOUND = (
     *("T.scatter(t, 0, T.zeros(2, 1).long(), T.ones(2, 2, 2))", "T.scatter_reduce(t[0], 0, T.tensor(1), t, 'sum')"),
     "T.index_reduce(t + 0j, 0, T.tensor([0]), t[:1] + 0j, 'prod', include_self=False)",
 )  # fmt: skip
+
+
+LOSSES = (
+    *(f"F.hinge_embedding_loss(i, k, margin={m}, reduction='sum')" for m in ("7", "1.5", "-1.5", "True", "1j")),
+    *(f"F.hinge_embedding_loss({x}, k)" for x in ("i", "i.byte() * 2", "i > 0", "i + 0j", "i + 0.0")),
+    *(f"F.margin_ranking_loss(i, i, k, margin={m}, reduction='none')" for m in ("2", "True", "T.ones(2)", "1j")),
+    *(f"F.cosine_embedding_loss(x, x, k, margin={m})" for m in ("'x'", "T.ones(2)", "True", "None")),
+    *(f"F.huber_loss(x, x, delta={d})" for d in ("T.ones(2)", "'x'", "True", "T.tensor(2.0)")),
+    *(f"F.multi_margin_loss(x, k.clamp(0), p={p})" for p in ("True", "2.0", "1.5", "'x'")),
+    *(f"F.pad(x, {pads}, 'x')" for pads in ("(-1, 1, 3)", "(1, 1)", "(1, 1, 1, 1, 1, 1)")),
+)
+
+
+@agrees
+def test_numbers_of_losses(torch: Any) -> Any:
+    names = "F = T.nn.functional; i = T.tensor([3, -2]); k = T.tensor([1, -1])"
+    return outcomes(torch, (f"{names}; r = {call}" for call in LOSSES))
+
+
+@agrees
+def test_random_integers_that_a_dtype_does_not_have(torch: Any) -> Any:
+    """PyTorch warns."""
+    counts = []
+    for low, high, name in itertools.product((0, -(2**25)), (2**9, 2**24, 2**24 + 2, 2**55), ("float32", "float64")):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            torch.randint(low, high, (2,), dtype=getattr(torch, name))
+        counts.append((low, high, name, len(caught)))
+    return counts
+
+
+@agrees
+def test_the_layout_of_what_is_dropped(torch: Any) -> Any:
+    layouts = (
+        "T.ones(1, 5).expand(3, 5)",
+        "T.ones(5, 3).t()",
+        "T.ones(5, 6)[:, ::2]",
+        "T.ones(5, 3, 2).permute(2, 0, 1)",
+    )
+    seeded = ((T, seed) for T in layouts for seed in (0, 1))
+    return outcomes(
+        torch, (f"T.manual_seed({n}); y = T.nn.functional.dropout({x}); r = (y, y.stride())" for x, n in seeded)
+    )
+
+
+@agrees
+def test_the_layout_of_order_statistics(torch: Any) -> Any:
+    layouts = ("t", "t.permute(2, 0, 1)", "t[..., ::2]")
+    calls = ("kthvalue({t}, 2, {d})", "nanmedian({t}, {d})", "median({t}, {d}, True)", "mode({t}, {d})")
+    swept = itertools.product(calls, layouts, (0, 1, 2))
+    return outcomes(
+        torch,
+        (
+            f"t = T.arange(70.0).reshape(2, 5, 7); y = T.{call.format(t=t, d=d)}; r = (y[0].stride(), y[1].stride())"
+            for call, t, d in swept
+        ),
+    )
 
 
 @agrees

@@ -174,6 +174,9 @@ TRANSFORM = re.compile(r"(?:T|F\d)\.(vmap|func\.\w+|autograd\.functional\.\w+|ap
 def called(line: str, text: str) -> str:
     """Return the name by which a statement's disagreements are grouped."""
     body = line.partition(" = ")[2] or line
+    if re.fullmatch(r"[ar]\d\w?", body):  # another name of a tensor written to before
+        before = text.partition(f"{line}\n")[0].splitlines()
+        return next((called(each, text) for each in reversed(before) if each.startswith(f"{body}[")), body)
     bound = {name: expression.partition(" = ")[2] for expression, name in reversed(list(statements(text)))}
     if (made := re.match(r"(m\d)\(|(T\.autograd\.grad|sum)\(.*\bs\b|sum\(.* in \((r\d)", body)) is not None:
         if made[1]:
@@ -246,11 +249,12 @@ def compared(text: str, ours: tuple[Any, Any], theirs: tuple[Any, Any]) -> Disag
         if name in values[0] and name in values[1]:
             off = difference(values[0][name], values[1][name])
             if off is not None:
-                aliases = "|".join([name, *(bound for each, bound in lines if each == f"{bound} = {name}")])
+                pairs = [each.split(" = ") for each, _ in lines if re.fullmatch(r"\w+ = [ar]\d\w?", each)]
+                aliases = "|".join([name, *(a if b == name else b for a, b in pairs if name in (a, b))])
                 last = [
                     each
                     for each, bound in lines
-                    if bound == name or re.search(rf"out=({aliases})\b|^{name}\[|\b{name}\.\w+_\(", each)
+                    if bound == name or re.search(rf"out=({aliases})\b|^({aliases})\[|\b({aliases})\.\w+_\(", each)
                 ][-1]
                 aspect = "flags" if "requires_grad" in off else "values"
                 return Disagreement(f"{called(last, text)} | {aspect}", last, off[:300])

@@ -31,7 +31,7 @@ __all__ = ["kthvalue", "median", "mode", "nanmedian", "nanquantile", "quantile"]
 
 def _one(a: Any, d: int, index: Any, keepdim: bool) -> tuple[Any, Any]:
     """Return the element at one index along a dimension, which has size 1 in ``index``."""
-    values, index = picked(a, d, index)
+    values, index = map(row_major, picked(a, d, index))
     if keepdim or not a.ndim:
         return values, index
     shape = a.shape[:d] + a.shape[d + 1 :]
@@ -94,7 +94,7 @@ def _median_over(a: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
         k = np.maximum((a.shape[d] - 1 - (count if skip_nan else 0 * count)) // 2, 0)
         index = np.take_along_axis(index, k, d)
         if not skip_nan:
-            index = row_major(np.where(count > 0, nan.argmax(d).reshape(count.shape), index))
+            index = np.where(count > 0, nan.argmax(d).reshape(count.shape), index)
     return _one(a, d, index, keepdim)
 
 
