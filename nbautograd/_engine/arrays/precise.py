@@ -92,9 +92,7 @@ class Precise:
 
 
 def widened(a: Any) -> Any:
-    """Return the dtype to compute in for a result in the dtype of ``a``: float64 for float32, complex128 for
-    complex64.
-    """
+    """Return an array in the dtype to compute in: float32 as float64, complex64 as complex128."""
     wide = _WIDER.get(a.dtype) if isinstance(a, (np.ndarray, np.generic)) else None
     return a if wide is None else copied(a, wide)
 

@@ -166,6 +166,13 @@ def test_a_dimension_out_of_range_of_a_dtype_that_is_not_ordered(torch: Any) -> 
 
 
 OTHERS_FOUND = (
+    *("T.tensor([True, False]) ** True", "T.pow(t > 0, False)", "(t > 0) ** 2", "T.median(t[:0] + 0j).isnan()"),
+    *("T.median(t[:0] > 0)", "T.linalg.vector_norm(t[0, :0], float('nan'))", "T.median(t[:0].int())"),
+    *(f"T.nn.functional.conv_transpose{n}d(T.ones({s}).to({d}), T.ones({s}).to({d}), T.ones(1).{b})" for n, s, d, b in (
+        *((1, "1, 1, 2", "T.float32", b) for b in ("double()", "int()", "cfloat()", "half()")),
+        *((2, "1, 1, 2, 2", d, "float()") for d in ("T.float64", "T.complex64", "T.int32", "T.int64", "T.bool")),
+        (3, "1, 1, 2, 2, 2", "T.float32", "double()"),
+    )),
     *("T.eye(-7, 0.5)", "T.eye(-7, 2)", "T.eye(2, 'x')", "T.nn.functional.glu(t > 0, 4)"),
     *("T.nn.functional.huber_loss(t.int(), t.int(), reduction='x')", "T.nanquantile(t + 0j, 1j)"),
     *("T.quantile(t, T.tensor(0.5).requires_grad_(), interpolation='midpoint')", "T.quantile(t.int(), 'x')"),

@@ -423,9 +423,8 @@ def eye(
     """
     dtype = check_options("eye", dtype, layout, pin_memory)
     shape = (as_int(n, "eye(): argument 'n'"), as_int(n if m is None else m, "eye(): argument 'm'"))
-    for label, size in zip("nm", shape, strict=True):
-        if size < 0:
-            raise RuntimeError(f"{label} must be greater or equal to 0, got {size}")
+    if min(shape) < 0:
+        raise RuntimeError(f"n and m must be greater or equal to 0, got {shape}")
 
     def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
         return xp.eye(shape[0], shape[1], 0, kind)

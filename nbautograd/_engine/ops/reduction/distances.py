@@ -88,7 +88,7 @@ def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
     """Compute the p-norm over ``dim``, for other p."""
     a = upcast_half(precise.absolute(input))
     result = pairwise_sum(a, axes(dim, input.ndim), keepdim)
-    if result.size != a.size:  # the norm of one element is its absolute value, also where the power overflows
+    if a.size and result.size != a.size:  # that of one element is its absolute value, also where the power overflows
         result = pairwise_sum(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)
     return result.astype(input.real.dtype)
 

@@ -69,11 +69,12 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 
 def _median_all(a: Any, skip_nan: bool) -> Any:
     """Return the lower median of all elements; nan propagates, or is skipped."""
+    if not a.size:
+        kind = a.dtype.kind
+        return np.full_like(a, np.nan if kind in "fc" else kind == "b" or np.iinfo(a.dtype).min, shape=())
     check("median", a)
     if a.dtype.kind == "b":
         raise NotImplementedError("median(): not implemented for 'Bool'")
-    if not a.size:
-        return np.full_like(a, np.nan if a.dtype.kind == "f" else np.iinfo(a.dtype).min, shape=())
     flat = np.sort(a.reshape((-1,)))
     nans = (flat != flat).sum()
     k = (flat.shape[0] - 1 - (nans if skip_nan else 0)) // 2
