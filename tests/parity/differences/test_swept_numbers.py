@@ -246,6 +246,32 @@ def test_the_layout_of_order_statistics(torch: Any) -> Any:
     )
 
 
+SHAPES = ("(2,)", "()", "-7", "(-7,)", "'x'", "None", "1.5", "('x',)", "3", "True", "[2]", "1j")
+
+
+@agrees
+def test_shapes_that_broadcast(torch: Any) -> Any:
+    return outcomes(torch, (f"r = T.broadcast_shapes({a}, {b})" for a, b in itertools.product(("()", "(2,)"), SHAPES)))
+
+
+@agrees
+def test_complex_values_that_do_not_depend_on_the_input(torch: Any) -> Any:
+    functions = ("c.sum()", "y.sum()", "c.sum().real", "y.sum() * c.sum()", "y.real.sum()")
+    swept = itertools.product(("grad", "grad_and_value"), functions)
+    made = "c = T.tensor([1j]).requires_grad_()"
+    return outcomes(torch, (f"{made}; r = T.func.{name}(lambda y: {of})(c)" for name, of in swept))
+
+
+WHOLE = (":", ":,", "0:3, ...", "..., :", "...,", "-3:", "-3:, ...", "0:9", "0:9,", "1:", "1:,", "None, :", ":, None")
+
+
+@agrees
+def test_nodes_of_whole_slices(torch: Any) -> Any:
+    """A slice in a tuple that leaves all elements is no node."""
+    swept = itertools.product(("T.ones(3)", "T.ones(3, 2)", "T.ones(0)"), WHOLE)
+    return outcomes(torch, (f"y = {t}.requires_grad_(); r = y[{key}]" for t, key in swept))
+
+
 @agrees
 def test_further_calls_found_at_random(torch: Any) -> Any:
     return outcomes(torch, (f"t = T.arange(6.0).reshape(2, 3); r = {call}" for call in OTHERS_FOUND))
