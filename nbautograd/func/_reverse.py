@@ -104,7 +104,10 @@ def _unbatched_gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any
     result: Any = [None] * len(xs)
     if pairs:
         outs, weights = [out for out, _ in pairs], [g for _, g in pairs]
-        result = _grad(outs, xs, weights, create_graph=True, allow_unused=True)
+        ones = [out.detach().new_ones(()) if g is None and out.is_complex() else g for out, g in pairs]
+        result = _grad(outs, xs, ones, create_graph=True, allow_unused=True)
+        if any(d is not None for d in result) and any(a is not b for a, b in zip(ones, weights, strict=True)):
+            result = _grad(outs, xs, weights)  # raises: a complex output depends on an input
     return [x.detach().new_zeros(x.shape) if d is None else d for x, d in zip(xs, result, strict=True)]
 
 

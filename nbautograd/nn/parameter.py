@@ -183,7 +183,7 @@ class UninitializedTensorMixin:
 
         :param device: by default the tensor's device; likewise ``dtype``.
         """
-        array = empty(shape, device=device or self.device, dtype=dtype or self.dtype)._a
+        array = empty(shape, device=self.device if device is None else device, dtype=dtype or self.dtype)._a
         self.__class__ = self.cls_to_become
         cast("Tensor", self)._a = array
 

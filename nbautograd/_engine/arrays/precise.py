@@ -24,6 +24,7 @@ import numpy as np
 
 from nbautograd._engine.arrays.cpu_features import has_kernels
 from nbautograd._engine.arrays.late_packages import late
+from nbautograd._engine.arrays.strides import copied, empty_as
 
 FUNCTIONS: dict[str, Precise] = {}
 """All of them by NumPy's names, for generated code, which calls ``precise.name``."""
@@ -66,7 +67,7 @@ class Precise:
                     return self.ufunc(a)
                 if a.size < MIN_BUFFERED_SIZE:
                     return self.ufunc(a, dtype=to).astype(a.dtype)
-                return self.ufunc(a, np.empty_like(a), dtype=to, casting="same_kind")
+                return self.ufunc(a, empty_as(a), dtype=to, casting="same_kind")
         if len(operands) > self.nin:
             *operands, out = operands  # type: ignore[assignment]
         wide: Any = None
@@ -91,11 +92,9 @@ class Precise:
 
 
 def widened(a: Any) -> Any:
-    """Return the dtype to compute in for a result in the dtype of ``a``: float64 for float32, complex128 for
-    complex64.
-    """
+    """Return an array in the dtype to compute in: float32 as float64, complex64 as complex128."""
     wide = _WIDER.get(a.dtype) if isinstance(a, (np.ndarray, np.generic)) else None
-    return a if wide is None else a.astype(wide)
+    return a if wide is None else copied(a, wide)
 
 
 def _absolute(z: Any) -> Any:

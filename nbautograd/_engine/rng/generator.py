@@ -20,7 +20,7 @@ from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.rng.box_muller import BLOCK, box_muller, fma
 from nbautograd._engine.rng.dtype_range import bounds, largest_integer, representable
-from nbautograd.errors import kind_of
+from nbautograd.errors import kind_of, warn
 
 __all__ = ["Generator", "default_generator"]
 
@@ -240,6 +240,8 @@ class Generator:
         for name, value in (("from", first), ("to - 1", end - 1)):
             if not smallest <= value <= greatest:
                 raise RuntimeError(f"{name} is out of bounds for {kind}: random_ got from={first}, to={high}")
+            if kind.kind in "fV" and abs(value) > largest:
+                warn(f"{name}={value} is out of bounds [-{largest}, {largest}], in which {kind} has every integer")
         if kind.kind in "fV" and (low is not None or high is not None):
             first, end = representable(first, end, kind)
             _check(first < end, f"random_ expects 'from' to be less than 'to' after rounding both to {kind}")

@@ -42,12 +42,19 @@ def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...
     return result
 
 
+def _check_dimensions(name: str, n: int, input: Tensor) -> None:
+    """Check that a tensor has a channel and ``n`` dimensions, with a batch or without.
+
+    :raises RuntimeError: it has not.
+    """
+    if input._a.ndim not in (n + 1, n + 2):
+        raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input._a.shape)}")
+
+
 def _check_cells(name: str, n: int, input: Tensor) -> None:
-    check_tensors(name, input=input)
+    _check_dimensions(name, n, input)
     shape = input._a.shape
-    if len(shape) not in (n + 1, n + 2):
-        raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(shape)}")
-    if 0 in shape[-n:]:
+    if 0 in shape[-2 if "avg" in name and n < 3 else 1 :]:
         raise ShapeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but it has sizes {list(shape)}"
         )
@@ -73,9 +80,10 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
     >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1., 2., 3.]]), 2)
     tensor([[1.5000, 2.5000]])
     """
-    out = _cells("adaptive_avg_pool1d", 1, input, output_size)
-    result: Tensor = pool.ADAPTIVE_AVG[2](input.unsqueeze(-2), as_2d(out, 1))
-    return result.squeeze(-2)
+    check_tensors("adaptive_avg_pool1d", input=input)
+    _check_dimensions("adaptive_avg_pool1d", 1, input)
+    items = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
+    return _avg("adaptive_avg_pool1d", 2, input.unsqueeze(-2), (1, *items)).squeeze(-2)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Ints) -> Tensor:

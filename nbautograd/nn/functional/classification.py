@@ -15,7 +15,7 @@ from nbautograd._engine.core.batched import checks_values, elements, looks_at_el
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import highest, pairwise_sum, zeros_of
 from nbautograd._engine.ops.elementwise.selection import where
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.ops.reduction.reduction import sum_over
 from nbautograd._engine.ops.reduction.softmax import log_softmax_over
 from nbautograd._engine.ops.shape.shape import unsqueeze
@@ -277,7 +277,7 @@ def _of_probabilities(
     count = input._a.size // classes if classes else 0
     if reduction == "sum":
         return -terms.sum()
-    return -terms.sum() / count if count else -terms.sum() * float("nan")
+    return -terms.sum() / count if count else -(terms.sum() * float("nan"))
 
 
 def _spread_evenly(
@@ -328,7 +328,7 @@ def multi_margin_slope(x: Any, target: Any, p: int, margin: float, weight: Any) 
     input="multi_margin_slope(input, target, p, margin, weight) * unsqueeze(each(g, target.shape, reduction), -1)",
 )
 def _multi_margin(
-    input: Tensor, target: Tensor, p: int, margin: float, weight: Tensor | None, reduction: str
+    input: Tensor, target: Tensor, p: Number, margin: float, weight: Tensor | None, reduction: str
 ) -> Tensor:
     """Compute the losses of rows (n, c), reduced."""
     hot = is_class.__wrapped__(target, input)
@@ -340,7 +340,7 @@ def _multi_margin(
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
-    p: int = 1,
+    p: Number = 1,
     margin: float = 1.0,
     weight: Tensor | None = None,
     size_average: bool | None = None,

@@ -220,6 +220,8 @@ def _transpose(
     groups: int,
     dilation: Ints,
 ) -> Tensor:
+    if n < 3 and isinstance(bias, Tensor) and not bias.is_complex() and input.is_floating_point():
+        bias = bias.to(input.dtype)  # it may have any real dtype
     _check(name, n, input, weight, bias, groups, True)
     step, spread = _options(name, n, stride, dilation)
     around, extra = _padding(name, n, padding), tuple_of(output_padding, n, "output_padding")

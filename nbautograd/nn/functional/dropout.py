@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.strides import dense, strides_of
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.queries import check_tensors
@@ -45,7 +46,8 @@ def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:
         return generator.default_generator.bernoulli(1 - p, shape, kind)
     if backend.is_bare(a):
         return np.empty_like(a, kind)
-    order = sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))
+    steps = dense(a.shape, strides_of(a))
+    order = sorted(range(a.ndim), key=lambda d: -steps[d])
     drawn = generator.default_generator.bernoulli(1 - p, [a.shape[d] for d in order], kind)
     return drawn.transpose(np.argsort(order)) if a.ndim > 1 else drawn
 

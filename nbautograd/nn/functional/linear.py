@@ -104,7 +104,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             raise IndexError("bilinear(): Dimension out of range: weight must have 3 dimensions")
         if len(w) > 3 or shape[-1] != w[position]:
             raise RuntimeError(f"bilinear(): {label} size does not match weight size: {shape[-1]} and {list(w)}")
-    if bias is not None and (bias._a.shape, bias.dtype) != ((w[0],), weight.dtype):
+    if bias is not None and not bias._a.ndim:
+        raise IndexError("bilinear(): Dimension out of range: bias must have 1 dimension")
+    if bias is not None and (bias._a.shape[0], bias.dtype) != (w[0], weight.dtype):
         raise RuntimeError(f"bilinear(): bias size does not match weight size: expected {w[0]} of {weight.dtype!r}")
     if input1.is_complex() and is_grad_enabled() and any(t.requires_grad for t in (input1, input2, weight)):
         raise RuntimeError("_trilinear does not support automatic differentiation for outputs with complex dtype.")

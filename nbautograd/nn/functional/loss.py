@@ -241,11 +241,11 @@ def huber_loss(
     if not delta > 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")
     check_cast(target._a.dtype, input._a.dtype)
-    floating_only("huber_loss", input)
     kinds = dtypes.scalar_type(input.dtype), dtypes.scalar_type(target.dtype)
     mixed = () if input.dtype is target.dtype else kinds
     input, target = broadcast_pair("huber_loss", input, target.to(input.dtype))
     check_reduction(reduction)
+    floating_only("huber_loss", input)
     if weight is not None:
         return _weighted_difference(_huber(input, target, "none", delta, mixed), weight, reduction, False)
     return _huber(input, target, reduction, delta, mixed)

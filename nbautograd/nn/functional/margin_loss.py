@@ -9,7 +9,7 @@ import numpy as np
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.queries import check_tensors
-from nbautograd.nn.functional._common import check_reduction, floating_only, legacy_reduction, reduced
+from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.linear import pairwise_distance
 
 __all__ = [
@@ -48,8 +48,8 @@ def hinge_embedding_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_reduction(reduction)
     check_tensors("hinge_embedding_loss", input=input, target=target)
-    floating_only("hinge_embedding_loss", input)
-    apart = where(target != 1, (margin - input).clamp_min(0), 0)
+    limit = float(margin) if input.dtype.is_floating_point else int(margin)
+    apart = where(target != 1, (limit - input).clamp_min(0), 0)
     return reduced(apart + where(target != -1, input, 0), reduction)
 
 
@@ -79,7 +79,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{input1.shape}, input2: {input2.shape}, target: {target.shape}"
         )
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
 def cosine_embedding_loss(

@@ -327,8 +327,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     check_tensors("glu", input=input)
     if not input._a.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")
-    refuse_integers("glu", input._a)
     d = dimension(dim, input._a.ndim)
+    refuse_integers("glu", input._a)
     if input._a.shape[d] % 2:
         raise RuntimeError(f"glu(): Halving dimension must be even, but dimension {d} is size {input._a.shape[d]}")
     return _glu(input, d)

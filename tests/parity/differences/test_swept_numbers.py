@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 from tests.parity.differences.both import agrees
@@ -122,3 +123,155 @@ FOUND = (
 @agrees
 def test_calls_found_at_random(torch: Any) -> Any:
     return outcomes(torch, (f"t = T.arange(6.0).reshape(2, 3); r = {call}" for call in FOUND))
+
+
+SPECIAL = ("erfinv", "digamma", "i0", "special.erfcx", "special.ndtri", "special.i1", "isreal", "sgn", "log1p", "sin")
+NOTHING = ("T.var(n, dim=None, correction=-5)", "T.std_mean(n, 0, correction=-1)", "T.var_mean(n, correction=-1)",
+           "T.nn.functional.cross_entropy(n.requires_grad_(), n)")  # fmt: skip
+POOLED = (
+    "2, 0, 0",
+    "2, 3, 0",
+    "2, 0, 1",
+    "2, 0, 1, 1",
+    "2, 0, 2, 1, 1",
+    "0, 1",
+    "0, 1, 1",
+    "0, 1, 1, 1",
+    "0, 1, 1, 1, 1",
+)
+ORDERED = ("sort(dim=4)", "argsort(dim=4)", "topk(1, 4)", "amax(4)", "aminmax(dim=4)", "logcumsumexp(4)",
+           "max(4)", "median(4)", "mode(4)", "kthvalue(1, 4)")  # fmt: skip
+
+
+@agrees
+def test_special_functions_of_expanded_tensors(torch: Any) -> Any:
+    swept = itertools.product(SPECIAL, ("t", "T.complex(t, t)", "t.double()"))
+    return outcomes(
+        torch, (f"t = T.rand(1, 7).expand(5, 7); r = T.{name}({t}).stride()" for name, t in swept if name != "sin")
+    ) + outcomes(torch, ["r = T.rand(1, 100).expand(100, 100).sin().stride()"])
+
+
+@agrees
+def test_statistics_and_pools_of_nothing(torch: Any) -> Any:
+    pools = itertools.product(("avg", "max"), (1, 2, 3), POOLED, (1, 2))
+    return outcomes(torch, (f"n = T.zeros(0, 3); r = {call}" for call in NOTHING)) + outcomes(
+        torch, (f"r = T.nn.functional.adaptive_{kind}_pool{n}d(T.zeros({shape}), {k})" for kind, n, shape, k in pools)
+    )
+
+
+@agrees
+def test_a_dimension_out_of_range_of_a_dtype_that_is_not_ordered(torch: Any) -> Any:
+    swept = itertools.product(ORDERED, ("T.ones(3, 2) > 0", "T.ones(3, 2) + 0j"))
+    return outcomes(torch, (f"t = {t}; r = t.{call}" for call, t in swept))
+
+
+OTHERS_FOUND = (
+    *("T.tensor([True, False]) ** True", "T.pow(t > 0, False)", "(t > 0) ** 2", "T.median(t[:0] + 0j).isnan()"),
+    *("T.median(t[:0] > 0)", "T.linalg.vector_norm(t[0, :0], float('nan'))", "T.median(t[:0].int())"),
+    *(f"T.nn.functional.conv_transpose{n}d(T.ones({s}).to({d}), T.ones({s}).to({d}), T.ones(1).{b})" for n, s, d, b in (
+        *((1, "1, 1, 2", "T.float32", b) for b in ("double()", "int()", "cfloat()", "half()")),
+        *((2, "1, 1, 2, 2", d, "float()") for d in ("T.float64", "T.complex64", "T.int32", "T.int64", "T.bool")),
+        (3, "1, 1, 2, 2, 2", "T.float32", "double()"),
+    )),
+    *("T.eye(-7, 0.5)", "T.eye(-7, 2)", "T.eye(2, 'x')", "T.nn.functional.glu(t > 0, 4)"),
+    *("T.nn.functional.huber_loss(t.int(), t.int(), reduction='x')", "T.nanquantile(t + 0j, 1j)"),
+    *("T.quantile(t, T.tensor(0.5).requires_grad_(), interpolation='midpoint')", "T.quantile(t.int(), 'x')"),
+    *("T.linalg.vector_norm(t[0, :1], 2**40)", "T.norm(t[:1], 400, dim=0)", "T.dist(t[0, :1], t[1, :1], 1e-30)"),
+    *("T.addr(T.tensor(1.0).double(), t[0], t[1])", "T.addr(T.tensor(2), t[0].int(), t[1].int())"),
+    *("T.nn.functional.bilinear(t[0], t[0], T.ones(5, 3, 3), T.tensor(1.0))", "T.baddbmm(t, T.ones(2, 3, 5), t)"),
+    *("T.cov(t.int(), aweights=T.tensor([0.3, 0.1, 0.7]).half()).dtype", "T.cov(t.int()).dtype"),
+    *("T.addbmm(t, T.tensor(1.0), T.ones(2, 3, 5))", "T.addbmm(t, t, T.ones(2, 3, 5))"),
+    *("T.nn.functional.bilinear(t[0], t[0], T.ones(5, 3, 3), T.ones(5, 1))", "t.baddbmm(t, T.tensor(1.0))"),
+    *(f"T.scatter{name}(t, 1, T.zeros(2, 2).long(), T.ones(8){rest})"
+      for name, rest in (("", ""), ("_add", ""), ("_reduce", ", 'sum'"))),
+    *("T.scatter(t, 0, T.zeros(2, 1).long(), T.ones(2, 2, 2))", "T.scatter_reduce(t[0], 0, T.tensor(1), t, 'sum')"),
+    "T.index_reduce(t + 0j, 0, T.tensor([0]), t[:1] + 0j, 'prod', include_self=False)",
+)  # fmt: skip
+
+
+LOSSES = (
+    *(f"F.hinge_embedding_loss(i, k, margin={m}, reduction='sum')" for m in ("7", "1.5", "-1.5", "True", "1j")),
+    *(f"F.hinge_embedding_loss({x}, k)" for x in ("i", "i.byte() * 2", "i > 0", "i + 0j", "i + 0.0")),
+    *(f"F.margin_ranking_loss(i, i, k, margin={m}, reduction='none')" for m in ("2", "True", "T.ones(2)", "1j")),
+    *(f"F.cosine_embedding_loss(x, x, k, margin={m})" for m in ("'x'", "T.ones(2)", "True", "None")),
+    *(f"F.huber_loss(x, x, delta={d})" for d in ("T.ones(2)", "'x'", "True", "T.tensor(2.0)")),
+    *(f"F.multi_margin_loss(x, k.clamp(0), p={p})" for p in ("True", "2.0", "1.5", "'x'")),
+    *(f"F.pad(x, {pads}, 'x')" for pads in ("(-1, 1, 3)", "(1, 1)", "(1, 1, 1, 1, 1, 1)")),
+)
+
+
+@agrees
+def test_numbers_of_losses(torch: Any) -> Any:
+    names = "F = T.nn.functional; i = T.tensor([3, -2]); k = T.tensor([1, -1])"
+    return outcomes(torch, (f"{names}; r = {call}" for call in LOSSES))
+
+
+@agrees
+def test_random_integers_that_a_dtype_does_not_have(torch: Any) -> Any:
+    """PyTorch warns."""
+    counts = []
+    for low, high, name in itertools.product((0, -(2**25)), (2**9, 2**24, 2**24 + 2, 2**55), ("float32", "float64")):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            torch.randint(low, high, (2,), dtype=getattr(torch, name))
+        counts.append((low, high, name, len(caught)))
+    return counts
+
+
+@agrees
+def test_the_layout_of_what_is_dropped(torch: Any) -> Any:
+    layouts = (
+        "T.ones(1, 5).expand(3, 5)",
+        "T.ones(5, 3).t()",
+        "T.ones(5, 6)[:, ::2]",
+        "T.ones(5, 3, 2).permute(2, 0, 1)",
+    )
+    seeded = ((T, seed) for T in layouts for seed in (0, 1))
+    return outcomes(
+        torch, (f"T.manual_seed({n}); y = T.nn.functional.dropout({x}); r = (y, y.stride())" for x, n in seeded)
+    )
+
+
+@agrees
+def test_the_layout_of_order_statistics(torch: Any) -> Any:
+    layouts = ("t", "t.permute(2, 0, 1)", "t[..., ::2]")
+    calls = ("kthvalue({t}, 2, {d})", "nanmedian({t}, {d})", "median({t}, {d}, True)", "mode({t}, {d})")
+    swept = itertools.product(calls, layouts, (0, 1, 2))
+    return outcomes(
+        torch,
+        (
+            f"t = T.arange(70.0).reshape(2, 5, 7); y = T.{call.format(t=t, d=d)}; r = (y[0].stride(), y[1].stride())"
+            for call, t, d in swept
+        ),
+    )
+
+
+SHAPES = ("(2,)", "()", "-7", "(-7,)", "'x'", "None", "1.5", "('x',)", "3", "True", "[2]", "1j")
+
+
+@agrees
+def test_shapes_that_broadcast(torch: Any) -> Any:
+    return outcomes(torch, (f"r = T.broadcast_shapes({a}, {b})" for a, b in itertools.product(("()", "(2,)"), SHAPES)))
+
+
+@agrees
+def test_complex_values_that_do_not_depend_on_the_input(torch: Any) -> Any:
+    functions = ("c.sum()", "y.sum()", "c.sum().real", "y.sum() * c.sum()", "y.real.sum()")
+    swept = itertools.product(("grad", "grad_and_value"), functions)
+    made = "c = T.tensor([1j]).requires_grad_()"
+    return outcomes(torch, (f"{made}; r = T.func.{name}(lambda y: {of})(c)" for name, of in swept))
+
+
+WHOLE = (":", ":,", "0:3, ...", "..., :", "...,", "-3:", "-3:, ...", "0:9", "0:9,", "1:", "1:,", "None, :", ":, None")
+
+
+@agrees
+def test_nodes_of_whole_slices(torch: Any) -> Any:
+    """A slice in a tuple that leaves all elements is no node."""
+    swept = itertools.product(("T.ones(3)", "T.ones(3, 2)", "T.ones(0)"), WHOLE)
+    return outcomes(torch, (f"y = {t}.requires_grad_(); r = y[{key}]" for t, key in swept))
+
+
+@agrees
+def test_further_calls_found_at_random(torch: Any) -> Any:
+    return outcomes(torch, (f"t = T.arange(6.0).reshape(2, 3); r = {call}" for call in OTHERS_FOUND))

@@ -174,6 +174,9 @@ TRANSFORM = re.compile(r"(?:T|F\d)\.(vmap|func\.\w+|autograd\.functional\.\w+|ap
 def called(line: str, text: str) -> str:
     """Return the name by which a statement's disagreements are grouped."""
     body = line.partition(" = ")[2] or line
+    if re.fullmatch(r"[ar]\d\w?", body):  # another name of a tensor written to before
+        before = text.partition(f"{line}\n")[0].splitlines()
+        return next((called(each, text) for each in reversed(before) if each.startswith(f"{body}[")), body)
     bound = {name: expression.partition(" = ")[2] for expression, name in reversed(list(statements(text)))}
     if (made := re.match(r"(m\d)\(|(T\.autograd\.grad|sum)\(.*\bs\b|sum\(.* in \((r\d)", body)) is not None:
         if made[1]:
@@ -193,7 +196,9 @@ def called(line: str, text: str) -> str:
         return "index " + re.sub(r"^.*?\[(.*)\].*$", r"\1", line)
     body = re.sub(r"(?<![\w.])V\([^)]*\)[^)]*\)|T\.tensor\([^()]*(\([^()]*\))?[^()]*\)", "t", body)
     if (made := re.search(r"(?:T)\.([\w.]+)\(|\.(\w+)\(", body)) is not None:
-        return made[1] or made[2]
+        target = re.search(r"\((.*)\bout=(o\d)\)", line)
+        is_operand = target and re.search(rf"\b{re.escape(bound.get(target[2], ' '))}\b", target[1])
+        return (made[1] or made[2]) + " into its operand" * bool(is_operand)
     return re.sub(r"[\w\[\](), ]+", "", body) or body
 
 
@@ -244,10 +249,12 @@ def compared(text: str, ours: tuple[Any, Any], theirs: tuple[Any, Any]) -> Disag
         if name in values[0] and name in values[1]:
             off = difference(values[0][name], values[1][name])
             if off is not None:
+                pairs = [each.split(" = ") for each, _ in lines if re.fullmatch(r"\w+ = [ar]\d\w?", each)]
+                aliases = "|".join([name, *(a if b == name else b for a, b in pairs if name in (a, b))])
                 last = [
                     each
                     for each, bound in lines
-                    if bound == name or re.search(rf"out={name}\b|^{name}\[|\b{name}\.\w+_\(", each)
+                    if bound == name or re.search(rf"out=({aliases})\b|^({aliases})\[|\b({aliases})\.\w+_\(", each)
                 ][-1]
                 aspect = "flags" if "requires_grad" in off else "values"
                 return Disagreement(f"{called(last, text)} | {aspect}", last, off[:300])

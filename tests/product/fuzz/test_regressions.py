@@ -81,3 +81,17 @@ def test_an_operation_under_another_node_has_its_formulas() -> None:
     assert [t.grad_fn.name() for t in (clamped, least)] == ["ClampBackward0", "ClampMinBackward1"]
     clamped.sum().backward()
     assert x.grad.tolist() == [0, 1]
+
+
+def test_device_0_is_no_missing_device() -> None:
+    """It raises without an accelerator, as in ``zeros``, which does not have a device by default."""
+
+    def place(make):  # type: ignore[no-untyped-def]
+        try:
+            return str(make().device)
+        except RuntimeError as error:
+            return type(error).__name__
+
+    x, expected = nb.ones(2), place(lambda: nb.zeros(2, device=0))
+    assert place(lambda: x.new_zeros((2,), device=0)) == expected
+    assert place(lambda: x.new_empty_strided((2,), (1,), device=0)) == expected

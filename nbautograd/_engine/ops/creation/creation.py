@@ -272,7 +272,8 @@ full_like = _like(
 
 def _new(name: str, make: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        return make(*args, dtype=self.dtype if dtype is None else dtype, device=device or self.device, **options)
+        place = self.device if device is None else device
+        return make(*args, dtype=self.dtype if dtype is None else dtype, device=place, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"""Call ``torch.{name}(...)`` with this tensor's dtype and device by default.
@@ -343,8 +344,8 @@ def empty_permuted(
     shape, order = new_shape((size,), "empty_permuted"), tuple(physical_layout)
     if len(shape) != len(order):
         raise RuntimeError(
-            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
-            f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
+            "Number of dimensions in size does not match the length of the physical_layout; "
+            f"len(size) = {len(shape)}, len(physical_layout) = {len(order)}"
         )
     if not all(0 <= d < len(shape) for d in order):
         raise RuntimeError(
@@ -354,20 +355,16 @@ def empty_permuted(
     if len(set(places)) != len(places):
         raise RuntimeError(f"empty_permuted(): Duplicate dim not allowed in physical_layout, got {order}")
     strides = dict(zip(places, stride_tools.contiguous(tuple(shape[d] for d in places)), strict=True))
-    return empty_strided(
-        shape,
-        tuple(strides[d] for d in range(len(shape))),
-        dtype=dtype,
-        device=device,
-        requires_grad=requires_grad,
-    )
+    steps = tuple(strides[d] for d in range(len(shape)))
+    return empty_strided(shape, steps, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def _new_empty_strided(
     self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **rest: Any
 ) -> Tensor:
     """Return an uninitialized tensor with the given strides, by default of this tensor's dtype and device."""
-    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **rest)
+    place = self.device if device is None else device
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=place, **rest)
 
 
 _new_empty_strided.__name__ = _new_empty_strided.__qualname__ = "new_empty_strided"
@@ -422,10 +419,9 @@ def eye(
             [0., 1., 0.]])
     """
     dtype = check_options("eye", dtype, layout, pin_memory)
-    for label, value in (("n", n), ("m", n if m is None else m)):
-        if as_int(value, f"eye(): argument '{label}'") < 0:
-            raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
-    shape = (n, n if m is None else m)
+    shape = (as_int(n, "eye(): argument 'n'"), as_int(n if m is None else m, "eye(): argument 'm'"))
+    if min(shape) < 0:
+        raise RuntimeError(f"n and m must be greater or equal to 0, got {shape}")
 
     def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
         return xp.eye(shape[0], shape[1], 0, kind)

@@ -24,13 +24,15 @@ __all__ = ["float_power", "pow", "square"]
     node="PowBackward0",
     symbol="xⁿ",
     kind=POINTWISE,
-    accepts="ifc",
+    accepts="bifc",
     method=False,
     inplace_method=False,
     input="g * conj(exponent * input ** (exponent - 1)) if exponent != 0 else zeros_of(g)",
 )
 def pow_number(input: Tensor, exponent: Number) -> Tensor:
     """Compute ``input ** exponent`` for a number ``exponent``."""
+    if input.dtype.kind == "b":
+        return input | (not exponent)
     if input.dtype.kind not in "fc" or exponent in BY_OPERATOR:
         return input**exponent
     return precise.power(input, input.dtype.type(exponent))

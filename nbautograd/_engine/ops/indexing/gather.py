@@ -62,16 +62,16 @@ def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, .
     ranks = f"{name}(): Index tensor must have the same number of dimensions as"
     if max(index.ndim, 1) != max(a.ndim, 1):
         raise RuntimeError(f"{ranks} input tensor: {index.ndim} and {a.ndim}")
-    if src_shape is not None and max(index.ndim, 1) != max(len(src_shape), 1):
-        raise RuntimeError(f"{ranks} src tensor: {index.ndim} and {len(src_shape)}")
     shape = a.shape or (1,)
     for i, n in enumerate(index.shape):
-        if i != d and n > shape[i] or src_shape is not None and n > (src_shape or (1,))[i]:
+        if i != d and n > shape[i] or src_shape is not None and n > src_shape[dimension(i, len(src_shape))]:
             limits = f"self {list(a.shape)}" + ("" if src_shape is None else f" and src {list(src_shape)}")
             raise RuntimeError(
                 f"{name}(): Size does not match at dimension {i}: Expected index {list(index.shape)} to be no larger "
                 f"than {limits} apart from dimension {d}"
             )
+    if src_shape is not None and max(index.ndim, 1) != len(src_shape):
+        raise RuntimeError(f"{ranks} src tensor: {index.ndim} and {len(src_shape)}")
     if index.min() < 0 or index.max() >= shape[d]:
         bad = int(index.min() if index.min() < 0 else index.max())
         raise RuntimeError(f"{name}(): index {bad} is out of bounds for dimension {d} with size {shape[d]}")

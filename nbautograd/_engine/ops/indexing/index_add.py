@@ -225,5 +225,7 @@ def index_reduce(
             raise RuntimeError(
                 "index_reduce does not support automatic differentiation for outputs with complex dtype."
             )
+        if not include_self:
+            raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
     places = spread_index(index, source._a.shape, d)
     return INDEX_REDUCTIONS[reduce](input, d, places, source, include_self)

@@ -39,7 +39,7 @@ Key = Sequence[Any]  # the rest of an index after views are taken: slices, and a
 
 
 def _items(x: Tensor, key: Any) -> list[Any]:
-    """Return the items of an index, one per dimension (and None for new ones), the ellipsis expanded to slices."""
+    """Return the items of an index, one per dimension (or None), the ellipsis expanded to slices."""
     items = list(key) if isinstance(key, tuple) else [key]
     used = sum(_width(item) for item in items)
     n = x._a.ndim
@@ -95,7 +95,7 @@ def _index_array(item: Any, like: Tensor) -> Any:
         if result.dtype.kind not in "iub":
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {result.dtype}")
         if result.dtype.char == "B":
-            warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+            warn("indexing with dtype torch.uint8 is now deprecated, use torch.bool.")
             result = result.astype(np.bool_)
         if result.dtype.kind == "b" and not result.ndim:
             result = result.reshape((1,))
@@ -139,21 +139,21 @@ def _get(x: Tensor, key: Any) -> Tensor:
         return _select(x, 0, key)
     if key.__class__ is list:
         key = _as_tuple(key)
-    part, chosen = (x, None) if key is Ellipsis else _resolve(x, _items(x, key))
+    part, chosen = (x, None) if key is Ellipsis else _resolve(x, key)
     if chosen is not None:
         return index(part, chosen)
     return view_alias(x) if part is x else part
 
 
-def _resolve(x: Tensor, items: list[Any]) -> tuple[Tensor, Any]:
-    """Apply the basic items of an index as views; return the view and the arrays of advanced indexing, if any."""
+def _resolve(x: Tensor, index: Any) -> tuple[Tensor, Any]:
+    """Apply the basic items as views; return the view and the arrays of advanced indexing, if any."""
     dim, key, chooses = 0, [], False
-    for item in items:
+    for item in _items(x, index):
         if item is None:
             x = unsqueeze(x, dim)
         elif isinstance(item, slice):
             bounds = _bounds(item, x._a.shape[dim])
-            if bounds != (0, x._a.shape[dim], 1) or item.start or len(items) == 1:
+            if bounds != (0, x._a.shape[dim], 1) or item.start or index is item:
                 x = slice_(x, dim, *bounds)
         elif _is_integer(item):
             x = _select(x, dim, operator.index(item))
@@ -302,7 +302,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if key is False:
         return
     key = None if key is True else key  # a view with a new dimension, too
-    part, chosen = (x, None) if _is_whole(key, x) else _resolve(x, _items(x, key))
+    part, chosen = (x, None) if _is_whole(key, x) else _resolve(x, key)
     if chosen is None:
         check_writable(part, "index assignment")
         if value._a.size == part._a.size:  # not repeated by broadcasting

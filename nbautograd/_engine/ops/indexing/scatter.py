@@ -408,9 +408,8 @@ def scatter_reduce(
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if reduce == "mean" and input.dtype is dtypes.bool_:
         raise NotImplementedError("\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'")
-    if index._a.size and max(index.ndim, 1) != max(src.ndim, 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    if index.ndim != src.ndim:  # one of them is 0-d
+    _check_rank(index._a, src._a)
+    if index.ndim + src.ndim == 1:
         index, src = index.reshape(-1), src.reshape(-1)
     if input.is_complex() and reduce in ("amax", "amin"):
         raise NotImplementedError(f"scatter_reduce(): {reduce} is not implemented for complex tensors")

@@ -145,9 +145,15 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
 
 
 def one_dtype(*tensors: Tensor) -> list[Tensor]:
-    """Return the tensors cast to their result type."""
-    kind = dtypes.result_dtype([(x.dtype, 2 if x._a.ndim else 1) for x in tensors])
+    """Return the tensors cast to their result type, whatever their dimensions."""
+    kind = dtypes.result_dtype([(x.dtype, 2) for x in tensors])
     return [x if x.dtype is kind else x.to(kind) for x in tensors]
+
+
+def _check_batches(batch1: Any, batch2: Any) -> None:
+    if batch1.ndim < 2 or batch2.ndim < 3:
+        raise IndexError(f"Dimension out of range: batches of matrices have 3, not {batch1.ndim} and {batch2.ndim}")
+    check_bmm(batch1, batch2)
 
 
 @op(
@@ -167,7 +173,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
     tensor([[6.]])
     """
-    check_bmm(batch1, batch2)
+    _check_batches(batch1, batch2)
     rows = batch1.swapaxes(0, 1).reshape((batch1.shape[1], batch1.shape[0] * batch1.shape[2]))
     columns = batch2.reshape((batch2.shape[0] * batch2.shape[1], batch2.shape[2]))
     return _plus("addbmm", input, product(rows, columns), beta, alpha)
@@ -190,5 +196,5 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
     >>> torch.baddbmm(torch.ones(1), torch.ones(3, 1, 2), torch.ones(3, 2, 1)).shape
     torch.Size([3, 1, 1])
     """
-    check_bmm(batch1, batch2)
+    _check_batches(batch1, batch2)
     return _plus("baddbmm", input, np.matmul(batch1, batch2), beta, alpha)

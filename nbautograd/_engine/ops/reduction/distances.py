@@ -87,7 +87,10 @@ def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared:
 def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
     """Compute the p-norm over ``dim``, for other p."""
     a = upcast_half(precise.absolute(input))
-    return (pairwise_sum(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)).astype(input.real.dtype)
+    result = pairwise_sum(a, axes(dim, input.ndim), keepdim)
+    if a.size and result.size != a.size:  # that of one element is its absolute value, also where the power overflows
+        result = pairwise_sum(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)
+    return result.astype(input.real.dtype)
 
 
 @op(method=False, node="PowBackward0", symbol="xⁿ", input="g * exponent * power_or_zero(input, exponent - 1)")

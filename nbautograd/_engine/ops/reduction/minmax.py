@@ -33,6 +33,7 @@ def check(name: str, a: Any, dim: Any = ANY) -> None:
     :raises IndexError: ``dim`` has size 0.
     """
     if a.dtype.kind == "c":
+        dimensions(None if dim is ANY or name.startswith("arg") else dim, a.ndim)
         dtype = dtypes.of(a.dtype).name.title().replace("64", "Float").replace("128", "Double")
         raise NotImplementedError(
             f"{name}(): does not support complex input, which has no order; it is not implemented for '{dtype}'"

@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.size import Int, dimension
 from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.return_types import return_type
@@ -30,7 +31,7 @@ __all__ = ["kthvalue", "median", "mode", "nanmedian", "nanquantile", "quantile"]
 
 def _one(a: Any, d: int, index: Any, keepdim: bool) -> tuple[Any, Any]:
     """Return the element at one index along a dimension, which has size 1 in ``index``."""
-    values, index = picked(a, d, index)
+    values, index = map(row_major, picked(a, d, index))
     if keepdim or not a.ndim:
         return values, index
     shape = a.shape[:d] + a.shape[d + 1 :]
@@ -68,11 +69,12 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 
 def _median_all(a: Any, skip_nan: bool) -> Any:
     """Return the lower median of all elements; nan propagates, or is skipped."""
+    if not a.size:
+        kind = a.dtype.kind
+        return np.full_like(a, np.nan if kind in "fc" else kind == "b" or np.iinfo(a.dtype).min, shape=())
     check("median", a)
     if a.dtype.kind == "b":
         raise NotImplementedError("median(): not implemented for 'Bool'")
-    if not a.size:
-        return np.full_like(a, np.nan if a.dtype.kind == "f" else np.iinfo(a.dtype).min, shape=())
     flat = np.sort(a.reshape((-1,)))
     nans = (flat != flat).sum()
     k = (flat.shape[0] - 1 - (nans if skip_nan else 0)) // 2
@@ -93,7 +95,7 @@ def _median_over(a: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
         k = np.maximum((a.shape[d] - 1 - (count if skip_nan else 0 * count)) // 2, 0)
         index = np.take_along_axis(index, k, d)
         if not skip_nan:
-            index = row_major(np.where(count > 0, nan.argmax(d).reshape(count.shape), index))
+            index = np.where(count > 0, nan.argmax(d).reshape(count.shape), index)
     return _one(a, d, index, keepdim)
 
 
@@ -184,10 +186,12 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _quantile(
-    name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
-) -> Tensor:
-    """Compute quantiles by sorting, interpolating between the elements on both sides of the rank q (n - 1)."""
+def _checked(name: str, input: Tensor, q: Any, interpolation: str) -> Tensor:
+    """Check the arguments of quantiles, and return q as a tensor."""
+    if not isinstance(q, Tensor):
+        check_option(name, "q", q, "float")
+    elif interpolation != "linear":  # the others choose elements by it
+        q = q.detach()
     if input._a.dtype not in (np.float32, np.float64):
         raise DtypeError(f"{name}() input tensor must be either float or double dtype, not {input.dtype!r}")
     if not input._a.size:
@@ -207,6 +211,14 @@ def _quantile(
     outside = (elements(q) < 0) | (elements(q) > 1)
     if bool(outside.any()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    return q
+
+
+def _quantile(
+    name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
+) -> Tensor:
+    """Compute quantiles by sorting, interpolating between the elements on both sides of the rank q (n - 1)."""
+    q = _checked(name, input, q, interpolation)
     ndim = input._a.ndim
     d = 0 if dim is None else dimension(dim, ndim)
     x = input.reshape(-1) if dim is None or not ndim else input.movedim(d, -1)

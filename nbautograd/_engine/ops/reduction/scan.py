@@ -202,11 +202,10 @@ def log_ratio(result: Any, dim: int) -> Any:
 )
 def logcumsumexp_over(input: Tensor, dim: int) -> Tensor:
     """Return the cumulative log-sum-exp; its derivative is a recurrence with factors of at most 1: no overflow."""
-    d = dimension(dim, input.ndim)
     if not input.ndim:
         return input.copy()
     wide = row_major(input).astype(WIDE.get(input.dtype.char, input.dtype))
-    return running(_complex_logaddexp if input.dtype.kind == "c" else np.logaddexp, wide, d).astype(input.dtype)
+    return running(_complex_logaddexp if input.dtype.kind == "c" else np.logaddexp, wide, dim).astype(input.dtype)
 
 
 def _complex_logaddexp(a: Any, b: Any) -> Any:
@@ -225,6 +224,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     >>> torch.logcumsumexp(torch.tensor([1000., 1000.]), dim=0)
     tensor([1000.0000, 1000.6932])
     """
+    dim = dimension(dim, input._a.ndim)
     if input._a.dtype.kind not in dtypes.INEXACT:
         raise NotImplementedError(
             f"logcumsumexp(): not implemented for '{dtypes.scalar_type(input.dtype)}', only for floating dtypes"

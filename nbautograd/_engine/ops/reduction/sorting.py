@@ -36,8 +36,8 @@ def picked(a: Any, d: int, index: Any) -> tuple[Any, Any]:
 @op(node="SortBackward0", symbol="sort", many=True, method=False, input=FROM_THERE)
 def sort_over(input: Tensor, dim: int, descending: bool) -> Any:
     """Return the elements sorted along a dimension, and their indices."""
-    check("sort", input)
     d = dimension(dim, input.ndim)
+    check("sort", input)
     values, index = picked(input, d, order(input, d, descending))
     return laid_as(values, input), laid_as(index, input)
 
@@ -64,8 +64,9 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     >>> torch.argsort(torch.tensor([3., 1., 2.]), descending=True)
     tensor([0, 2, 1])
     """
+    d = dimension(dim, input.ndim)
     check("argsort", input)
-    return laid_as(order(input, dimension(dim, input.ndim), descending), input)
+    return laid_as(order(input, d, descending), input)
 
 
 @composite(out=True)
@@ -98,10 +99,10 @@ def _few(a: Any, k: int, d: int, largest: bool) -> Any:
 @op(node="TopkBackward0", symbol="top k", many=True, method=False, input=FROM_THERE)
 def topk_over(input: Tensor, k: int, dim: int, largest: bool) -> Any:
     """Return the k largest or smallest elements along a dimension, sorted, and their indices."""
+    d = dimension(dim, input.ndim)
     check("topk", input)
     if input.dtype.kind == "b":
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    d = dimension(dim, input.ndim)
     n = input.shape[d] if input.ndim else 1
     if not 0 <= k <= n:
         raise RuntimeError(f"topk(): selected index k out of range: k is {k}, but there are {n} elements")

@@ -341,7 +341,7 @@ def cov(
     n = x._a.shape[1]
     often = _weights(fweights, "fweights", "iu", "integral", n)
     much = _weights(aweights, "aweights", "f", "floating point", n)
-    if x._a.dtype.kind not in dtypes.INEXACT:
+    if x._a.dtype.kind not in dtypes.INEXACT and much is None:
         x = x.to(dtypes.get_default_dtype())
     w = often if much is None else much if often is None else often * much
     total: Any = n if w is None else w.sum()

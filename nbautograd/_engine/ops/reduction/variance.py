@@ -47,7 +47,7 @@ def squared_difference(a: Any, b: Any) -> Any:
 
 def divisor(n: int, correction: float) -> float:
     """Return the divisor of the sum of squares, ``n - correction``; 0 if there are too few elements."""
-    return n - correction if n > correction else 0.0
+    return n - correction if n and n > correction else 0.0
 
 
 VAR = (

@@ -110,6 +110,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """Return the shape to which tensors of the given shapes broadcast.
 
     :raises RuntimeError: they do not broadcast.
+    :raises ValueError: a size is negative.
 
     >>> import nbautograd as torch
     >>> torch.broadcast_shapes((2,), (3, 1), 1)
@@ -117,20 +118,20 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """
     results: list[int] = []  # from the last dimension
     for argument in shapes:
-        if not isinstance(argument, (int, tuple, list)):
+        if not isinstance(argument, (int, tuple, list, str, type(None))):
             raise RuntimeError(
                 f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {argument}"
             )
-        shape = (argument,) if isinstance(argument, int) else tuple(argument)
+        shape = (argument,) if isinstance(argument, int) else tuple(argument or ())
         results += [1] * (len(shape) - len(results))
         for i, n in enumerate(reversed(shape)):
-            if n < 0:
-                raise RuntimeError(f"Attempting to broadcast a dimension with negative length: {n} in {shape}")
             if n != 1 and results[i] not in (1, n):
                 raise ShapeError(
                     f"broadcast_shapes(): Attempting to broadcast a dimension of length {n} at {-1 - i}, where "
                     f"another shape has {results[i]}: {', '.join(map(str, shapes))}"
                 )
+            if n < 0:
+                raise ValueError(f"Attempting to broadcast a dimension with negative length: {n} in {shape}")
             results[i] = n if results[i] == 1 else results[i]
     return Size(reversed(results))
 

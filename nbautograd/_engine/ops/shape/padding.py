@@ -167,6 +167,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     tensor([[3, 2, 1, 2, 3]])
     """
     check_tensors("pad", input=input)
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise NotImplementedError(
+            f"Unrecognised padding mode {mode}: expected 'constant', 'reflect', 'replicate' or 'circular'"
+        )
     numbers = _padding_numbers(pad)
     count, ndim = len(numbers) // 2, input._a.ndim
     if count > ndim:
@@ -189,10 +193,6 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
             value = number_in(value if isinstance(value, complex) or value > 0 else float(value), input.dtype, "pad")
         return constant_pad(input, pads, value or 0)
-    if mode not in ("reflect", "replicate", "circular"):
-        raise NotImplementedError(
-            f"Unrecognised padding mode {mode}: expected 'constant', 'reflect', 'replicate' or 'circular'"
-        )
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument, got {value}')
     if not 1 <= count <= 3 or ndim not in (count + 1, count + 2):
