@@ -20,7 +20,16 @@ from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.overrides import offer, overloaded, subclasses
 from nbautograd._engine.core.sparse import SparseTensor, wrapped
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap_known  # noqa: F401 - a formula names array_of
-from nbautograd._engine.ops.creation.from_data import Device, check_options, filler, finish, item, number_in, tensor
+from nbautograd._engine.ops.creation.from_data import (
+    Device,
+    check_options,
+    creation,
+    filler,
+    finish,
+    item,
+    number_in,
+    tensor,
+)
 from nbautograd._engine.ops.creation.ranges import written
 from nbautograd._engine.ops.queries import Number
 from nbautograd._names.docstrings import described
@@ -85,7 +94,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return described(make)
+    return creation(make)
 
 
 def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
@@ -150,7 +159,7 @@ empty = _filled(
 )
 
 
-@described
+@creation
 def full(
     size: Any,
     fill_value: Number,
@@ -224,7 +233,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return described(make)
+    return creation(make)
 
 
 zeros_like = _like(
@@ -293,7 +302,7 @@ for _name, _make in {"zeros": zeros, "ones": ones, "empty": empty, "full": full,
     _new(_name, _make)
 
 
-@described
+@creation
 def empty_strided(
     size: Any,
     stride: Any,
@@ -400,7 +409,7 @@ def scalar_tensor(
     return full((), s, dtype=kind, layout=layout, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
-@described
+@creation
 def eye(
     n: int,
     m: int | None = None,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,11 +19,12 @@ from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._names.docstrings import described
-from nbautograd.errors import AutogradError, kind_of, warn
+from nbautograd.errors import AutogradError, kind_of, name_operation, warn
 
 __all__ = ["as_tensor", "from_numpy", "tensor"]
 
 Device = device | str | int | None
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> Any:
@@ -102,6 +104,23 @@ def filler(value: Any, a: Any) -> Any:
     if getattr(value, "ndim", 0):
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return value if hasattr(value, "dtype") else number_in(value, dtypes.of(a.dtype), one=a.size == 1)
+
+
+def creation(function: F) -> F:
+    """Return a function that makes a tensor, with its docstring filled; its errors of too large arrays name it.
+
+    :raises OutOfMemoryError: by the function, for an array that does not fit into memory.
+    """
+
+    @functools.wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (MemoryError, ValueError) as error:
+            name_operation(error, function.__name__)
+            raise
+
+    return described(public)
 
 
 def finish(array: Any, requires_grad: bool = False) -> Tensor:
