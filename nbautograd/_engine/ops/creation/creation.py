@@ -484,17 +484,17 @@ def zero(input: Tensor) -> Tensor:
     node="CopyBackwards",
     symbol="copy",
     input="zeros_of(g)",
-    src="cast_back(sum_to(g, src.shape), src.dtype)",
+    other="cast_back(sum_to(g, other.shape), other.dtype)",
     inplace_method=True,
-    into="input[...] = src",
+    into="input[...] = other",
     method=False,
 )
-def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Return ``src`` broadcast to the shape of ``input`` and cast to its dtype."""
-    joint = broadcast_shapes(input.shape, src.shape)
+def copy(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
+    """Return ``other`` broadcast to the shape of ``input`` and cast to its dtype."""
+    joint = broadcast_shapes(input.shape, other.shape)
     if joint != input.shape:
         raise ShapeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(joint)}")
-    value = src.real if src.dtype.kind == "c" and input.dtype.kind not in "bc" else src
+    value = other.real if other.dtype.kind == "c" and input.dtype.kind not in "bc" else other
     return np.broadcast_to(value, input.shape).astype(input.dtype)
 
 

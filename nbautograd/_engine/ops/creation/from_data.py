@@ -107,10 +107,7 @@ def filler(value: Any, a: Any) -> Any:
 
 
 def creation(function: F) -> F:
-    """Return a function that makes a tensor, with its docstring filled; its errors of too large arrays name it.
-
-    :raises OutOfMemoryError: by the function, for an array that does not fit into memory.
-    """
+    """Return a function that makes a tensor, with its docstring filled; its errors of too large arrays name it."""
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
