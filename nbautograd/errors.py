@@ -180,7 +180,7 @@ INPUT_ERRORS = (RuntimeError, IndexError, ShapeError, DtypeError)
 """The exact types of errors about inputs that an operation does not support."""
 CAUGHT = (*INPUT_ERRORS, MemoryError, ValueError)
 """The types for which ``name_operation`` is called."""
-_TOO_LARGE = "^array is too big|^Maximum allowed (dimension|size) exceeded|^broadcast dimensions too large"
+_TOO_LARGE = "^array is too big|^Maximum allowed|^broadcast dimensions"
 _NAMED = r"[a-z_\d.]+(\(\)|\(\):|:) "
 """The pattern of a message that begins with an operation's name: ``gather(): ...``, ``linalg.inv: ...``."""
 
@@ -194,7 +194,7 @@ class CudaUnavailableError(DeviceError, AssertionError):
 
 
 class OutOfMemoryError(DeviceError, MemoryError):
-    """The memory of the computer or of a CUDA device is full; tensors and graphs are unchanged.
+    """The memory of a device is full; tensors and graphs are unchanged.
 
     :param args, kwargs: the message, as for Python's exceptions.
     :returns: an error, which is a ``RuntimeError`` and a ``MemoryError``.

@@ -170,7 +170,7 @@ class _Fixed(_Mode):
         return self if function is None else self(function)
 
 
-_Fixed.__new__.__qualname__ = "grad_mode.__new__"  # which Python names in errors of arguments
+_Fixed.__new__.__qualname__ = "grad_mode.__new__"
 
 
 class no_grad(_Fixed):  # noqa: N801 - PyTorch's name

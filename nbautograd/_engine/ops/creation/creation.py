@@ -183,15 +183,15 @@ def full(
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
     shape = new_shape((size,), "full")
+
+    def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
+        with backend.quiet():
+            return xp.full(shape, number_in(value, dtypes.of(kind), "full", math.prod(shape) == 1), kind)
+
     if out is not None:
-        filled = _fill_out("full", out, shape, lambda xp, s, d: xp.full(s, value, d), dtype)
-        return filled.requires_grad_(requires_grad)
-    kind = dtype or dtypes.of_number(value)
-    with backend.quiet():
-        filled = backend.module(as_device(device)).full(
-            shape, number_in(value, kind, "full", math.prod(shape) == 1), kind.numpy
-        )
-    return finish(filled, requires_grad)
+        return _fill_out("full", out, shape, fill, dtype).requires_grad_(requires_grad)
+    kind = (dtype or dtypes.of_number(value)).numpy
+    return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
 
 
 def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
@@ -431,14 +431,11 @@ def eye(
             [0., 1., 0.]])
     """
     dtype = check_options("eye", dtype, layout, pin_memory)
-    for label, value in (("n", n), ("m", n if m is None else m)):
+    shape = (n, n if m is None else m)
+    for label, value in zip("nm", shape, strict=True):
         if as_int(value, f"eye(): argument '{label}'") < 0:
             raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
-    shape = (n, n if m is None else m)
-
-    def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
-        return xp.eye(shape[0], shape[1], 0, kind)
-
+    fill: Callable[..., Any] = lambda xp, shape, kind: xp.eye(*shape, 0, kind)  # noqa: E731
     if out is not None:
         return written(_fill_out("eye", out, shape, fill, dtype), requires_grad)
     kind = (dtype or dtypes.get_default_dtype()).numpy
