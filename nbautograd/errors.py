@@ -158,8 +158,14 @@ def name_operation(error: Exception, name: str) -> None:
 
     If one operation calls another, each does this in turn, and the name of the outermost remains. Only for errors of
     the input, ``INPUT_ERRORS``; others, such as those of autograd, name their subject themselves.
+
+    :raises OutOfMemoryError: it is NumPy's error of an array that is too large.
     """
     if type(error) not in INPUT_ERRORS:
+        if isinstance(error, MemoryError) and not isinstance(error, NbautogradError):
+            raise OutOfMemoryError(f"{name}(): DefaultCPUAllocator: can't allocate memory: {error}") from None
+        if isinstance(error, ValueError) and re.search(_TOO_LARGE, str(error)):
+            raise OutOfMemoryError(f"{name}(): Storage size calculation overflowed: {error}") from None
         return
     message, name, named = str(error), name.lstrip("_"), getattr(error, "operation", None)
     if named is not None:
@@ -172,6 +178,9 @@ def name_operation(error: Exception, name: str) -> None:
 
 INPUT_ERRORS = (RuntimeError, IndexError, ShapeError, DtypeError)
 """The exact types of errors about inputs that an operation does not support."""
+CAUGHT = (*INPUT_ERRORS, MemoryError, ValueError)
+"""The types for which ``name_operation`` is called."""
+_TOO_LARGE = "^array is too big|^Maximum allowed|^broadcast dimensions"
 _NAMED = r"[a-z_\d.]+(\(\)|\(\):|:) "
 """The pattern of a message that begins with an operation's name: ``gather(): ...``, ``linalg.inv: ...``."""
 
@@ -185,7 +194,7 @@ class CudaUnavailableError(DeviceError, AssertionError):
 
 
 class OutOfMemoryError(DeviceError, MemoryError):
-    """The memory of a CUDA device is full; tensors and graphs are unchanged.
+    """The memory of a device is full; tensors and graphs are unchanged.
 
     :param args, kwargs: the message, as for Python's exceptions.
     :returns: an error, which is a ``RuntimeError`` and a ``MemoryError``.

@@ -17,7 +17,7 @@ import numpy as np
 
 from nbautograd import errors
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.compiler.schema import POINTWISE, OpSchema
+from nbautograd._engine.compiler.schema import OpSchema
 from nbautograd._engine.core.overrides import UNHANDLED, offer, overloaded, subclasses
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import is_pytorchs, kind_of
@@ -32,7 +32,6 @@ __all__ = [
     "not_implemented_or_raise",
     "options_of",
     "public_name",
-    "raise_bad_argument",
     "refuse_complex",
     "refuse_dtype",
     "refuse_or_offer",
@@ -83,7 +82,7 @@ _NAMES = """
 """
 OPERATIONS = frozenset(_NAMES.split())
 """The functions of networks that are operations in PyTorch, not functions in Python."""
-CALL_ERRORS = (AttributeError, TypeError, ValueError, *errors.INPUT_ERRORS)
+CALL_ERRORS = (AttributeError, TypeError, *errors.CAUGHT)
 
 
 def answer_error(error: Exception, public: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -237,18 +236,11 @@ def check_option(
             number = value if value.ndim else value.item()
             if kind != "float" or not isinstance(number, complex):
                 return number
-    _check_real(function, value, number)
+    from nbautograd._engine.compiler.argument_kinds import check_real  # after an error only
+
+    check_real(function, value, number)
     place = "" if position is None else f" (position {position + 1})"
     raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
-
-
-def _check_real(function: str, value: Any, number: Any) -> None:
-    if isinstance(number, complex) and (number is not value or function.rstrip("_") in OF_SCALARS):
-        raise RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
-
-
-OF_SCALARS = ("celu", "dist", "elu", "hardshrink", "histc", "leaky_relu", "linalg_vector_norm", "renorm", "softplus")
-"""Functions whose numbers PyTorch takes as complex ones first."""
 
 
 # -- of operations ---------------------------------------------------------------------------------------------------
@@ -261,11 +253,17 @@ def refuse_or_offer(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...]
     if op.name in OF_TWO_NUMBERS and all(isinstance(value, (int, float, complex, np.number)) for value in values):
         first = np.array(values[0], dtypes.of_number(values[0]).numpy)
         return op.function(wrap(first), *args[1:], **kwargs)
-    return raise_bad_argument(op, values)
+    return _bad_argument(op, values)
 
 
 OF_TWO_NUMBERS = ("add", "divide_rounded", "floor_divide", "mul", "sub", "true_divide")
 """Operations that PyTorch computes of two numbers; all others need a tensor."""
+
+
+def _bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
+    from nbautograd._engine.compiler.argument_kinds import raise_bad_argument  # after an error only
+
+    raise_bad_argument(op, values, public_name(op))
 
 
 def _offered(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -276,28 +274,7 @@ def _offered(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...], kwarg
     usual = op.body.__kwdefaults__ or {}
     given = {name: value for name, value in kwargs.items() if value is not usual.get(name)}
     answer = offer(op.function, args, given)
-    return raise_bad_argument(op, values) if answer is UNHANDLED else answer
-
-
-def raise_bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
-    """Raise a TypeError for the argument that is not a tensor; if all are tensors, re-raise the current error."""
-    for name, value in zip(op.tensors, values, strict=True):
-        items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
-        accepted: tuple[type, ...] = (Tensor, int, float, complex) if name in op.numbers else (Tensor,)
-        if value is None and name in op.optional:
-            continue
-        for item in items:
-            if not isinstance(item, accepted):
-                expected = "tuple of Tensors" if name in op.lists else "Tensor"
-                raise TypeError(
-                    f"{public_name(op)}(): argument '{name}' (position {op.tensors.index(name) + 1}) must be "
-                    f"{expected}, not {kind_of(item)}"
-                ) from None
-    if not any(isinstance(value, Tensor) for value in values) and op.kind == POINTWISE:
-        raise TypeError(
-            f"{public_name(op)}(): argument '{op.tensors[0]}' (position 1) must be Tensor, not {kind_of(values[0])}"
-        ) from None
-    raise
+    return _bad_argument(op, values) if answer is UNHANDLED else answer
 
 
 def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...], args: Any = (), kwargs: Any = None) -> Any:
@@ -309,7 +286,7 @@ def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...], args: Any = 
     if overloaded(values) and not any(is_pytorchs(value) for value in values):
         return _offered(op, values, args, kwargs or {})
     if any(is_pytorchs(value) for value in values):
-        raise_bad_argument(op, values)
+        _bad_argument(op, values)
     if all(isinstance(value, (Tensor, int, float, complex)) for value in values):
         raise
     if op.name == "eq" and isinstance(values[1], np.ndarray) and values[1].dtype.kind in "biufc":  # no other operator

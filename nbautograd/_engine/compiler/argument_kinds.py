@@ -5,15 +5,16 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.compiler.schema import POINTWISE, OpSchema
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import kind_of
 
-__all__ = ["check_arguments"]
+__all__ = ["check_arguments", "check_real", "raise_bad_argument"]
 
 INTS = (int, np.integer, Tensor)
 NUMBERS = (int, float, complex, np.number, np.bool_, Tensor)
@@ -77,3 +78,37 @@ def _fits(value: Any, annotation: str) -> bool:
     if isinstance(value, Tensor):
         return "Tensor" in annotation or not value.ndim
     return not (isinstance(value, (tuple, list)) and "Ints" in annotation) or all(isinstance(n, INTS) for n in value)
+
+
+def check_real(function: str, value: Any, number: Any) -> None:
+    """Raise for a complex number in place of a real one, where PyTorch reads it first.
+
+    :raises RuntimeError: it is complex.
+    """
+    if isinstance(number, complex) and (number is not value or function.rstrip("_") in OF_SCALARS):
+        raise RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
+
+
+OF_SCALARS = ("celu", "dist", "elu", "hardshrink", "histc", "leaky_relu", "linalg_vector_norm", "renorm", "softplus")
+"""Functions whose numbers PyTorch takes as complex ones first."""
+
+
+def raise_bad_argument(op: OpSchema, values: tuple[Any, ...], public: str) -> NoReturn:
+    """Raise a TypeError for the argument that is not a tensor; if all are tensors, re-raise the current error."""
+    for name, value in zip(op.tensors, values, strict=True):
+        items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
+        accepted: tuple[type, ...] = (Tensor, int, float, complex) if name in op.numbers else (Tensor,)
+        if value is None and name in op.optional:
+            continue
+        for item in items:
+            if not isinstance(item, accepted):
+                expected = "tuple of Tensors" if name in op.lists else "Tensor"
+                raise TypeError(
+                    f"{public}(): argument '{name}' (position {op.tensors.index(name) + 1}) must be "
+                    f"{expected}, not {kind_of(item)}"
+                ) from None
+    if not any(isinstance(value, Tensor) for value in values) and op.kind == POINTWISE:
+        raise TypeError(
+            f"{public}(): argument '{op.tensors[0]}' (position 1) must be Tensor, not {kind_of(values[0])}"
+        ) from None
+    raise

@@ -23,7 +23,7 @@ OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 """Function variants: for special methods such as ``__add__``; for views that are used once, inside a formula."""
 FORMER = ("former_1", "former_2")
 """Parameters used only by calls in a former order: see ``compiler/former_signatures.py``."""
-NAME_OPERATION = "except INPUT_ERRORS as error: name_operation(OP, error); raise"
+NAME_OPERATION = "except CAUGHT as error: name_operation(OP, error); raise"
 """The end of a ``try`` that checks shapes and dtypes."""
 
 

@@ -40,7 +40,7 @@ from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.node import LEAF, OutputEdge
 from nbautograd._engine.core.tensor import Tensor, new
 from nbautograd._engine.fusion import tiling
-from nbautograd.errors import INPUT_ERRORS
+from nbautograd.errors import CAUGHT
 
 __all__ = ["FORWARD", "INPLACE"]
 
@@ -73,14 +73,18 @@ def _compute_tiled(op: OpSchema, expression: str | None, *arrays: Any) -> Any:
     if kernel is None:
         names = [array_name(name) for name in op.tensors]
         kernel = op.kernels[expression] = compile_kernel(expression, names, {**op.body.__globals__, "np": np})
-    return tiling.compute(kernel, arrays)
+    try:
+        return tiling.compute(kernel, arrays)
+    except MemoryError as error:
+        name_operation(op, error)
+        raise
 
 
 _BOTH = {
     "F32": F32,
     "F64": F64,
     "SILENT": backend.SILENT,
-    "INPUT_ERRORS": INPUT_ERRORS,
+    "CAUGHT": CAUGHT,
     "Tensor": Tensor,
     "float32": np.float32,
     "float64": np.float64,

@@ -308,7 +308,7 @@ class TensorMethods:
         """In-place version of ``conj_physical``: writes the result into this tensor and returns it."""
     def contiguous(self, memory_format: Any = ...) -> Tensor:
         """Return the tensor itself if it is contiguous in memory (row-major), otherwise a contiguous copy."""
-    def copy_(self, src: Tensor, non_blocking: _bool = False) -> Tensor:
+    def copy_(self, other: Tensor, non_blocking: _bool = False) -> Tensor:
         """In-place version of ``copy``: writes the result into this tensor and returns it."""
     def copysign(self, other: Tensor | Number) -> Tensor:
         """Return the absolute value of ``input`` with the sign of ``other``."""

@@ -170,6 +170,9 @@ class _Fixed(_Mode):
         return self if function is None else self(function)
 
 
+_Fixed.__new__.__qualname__ = "grad_mode.__new__"
+
+
 class no_grad(_Fixed):  # noqa: N801 - PyTorch's name
     """A mode that does not record operations: results have no ``grad_fn`` and do not require grad.
 

@@ -23,7 +23,7 @@ from nbautograd._engine.core.overlap import check_operands, check_overlap, write
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.core.views import check_history_follows, rebase_history, record_unrecorded_write
 from nbautograd.errors import (
-    INPUT_ERRORS,
+    CAUGHT,
     DeviceError,
     DtypeError,
     InplaceError,
@@ -132,7 +132,7 @@ def apply_inplace(
             with no_grad():
                 return copy_into(t, result)
         return copy_into(t, result)
-    except INPUT_ERRORS as error:
+    except CAUGHT as error:
         name_operation(error, name)
         raise
 
@@ -289,8 +289,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     Several results require as many output tensors.
     """
     if isinstance(result, tuple):
-        if not isinstance(out, (tuple, list)) or len(out) != len(result):
-            raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors, not {out!r:.50}")
+        out_rules().check_count(name, out, len(result))
         if name in out_rules().OF_ONE_OR_SEVERAL:
             for o, r in zip(out, result, strict=True):
                 if o.dtype is not r.dtype:

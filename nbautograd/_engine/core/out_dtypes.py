@@ -18,6 +18,7 @@ __all__ = [
     "JOINING",
     "RESIZED_SILENTLY",
     "UNRECORDED",
+    "check_count",
     "check_dtype",
     "check_out",
     "computed",
@@ -113,8 +114,23 @@ def check_out(name: str, out: Any, operands: Iterable[Any]) -> None:
             f"{name.lstrip('_')}(): argument 'out' must be {'tuple of Tensors' if several else 'Tensor'}, not "
             f"{kind_of(out)}"
         )
-    for tensor in out if isinstance(out, (tuple, list)) else (out,):
+    for i, tensor in enumerate(out if isinstance(out, (tuple, list)) else (out,)):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{name.lstrip('_')}(): expected Tensor as element {i} of 'out', but got {kind_of(tensor)}")
         check_operands(tensor, operands, name)
+
+
+def check_count(name: str, out: Any, count: int) -> None:
+    """Check that ``out=`` of several results is as many tensors.
+
+    :raises TypeError: it is not.
+    :raises RuntimeError: it is another number of tensors, for an operation that returns any number of parts.
+    """
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not {kind_of(out)}")
+    if len(out) != count:
+        kind = ShapeError if name in OF_PARTS else TypeError
+        raise kind(f"{name}(): expected an 'out' of {count} elements, but got {len(out)}")
 
 
 def of_result(name: str, dtype: Any, out: Any) -> Any:

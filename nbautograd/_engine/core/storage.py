@@ -12,6 +12,7 @@ from nbautograd._engine.arrays import backend, dtypes, strides, version_counter
 from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.mapped_file import map_file, mapped_file
 from nbautograd._engine.arrays.reference_count import getrefcount
+from nbautograd.errors import name_operation
 
 __all__ = ["STORAGE_TYPES", "TypedStorage", "UntypedStorage", "storage_type"]
 
@@ -386,7 +387,11 @@ def _new_memory(data: Any, kind: np.dtype[Any], place: Any) -> Any:
         return data
     module = backend.module(as_device(place) if place is not None else device("cpu"))
     if isinstance(data, int):
-        return module.zeros(data, kind)
+        try:
+            return module.zeros(data, kind)
+        except (MemoryError, ValueError) as error:
+            name_operation(error, "UntypedStorage")
+            raise RuntimeError(f"UntypedStorage(): negative number of elements: {data}") from None
     return module.asarray(np.array(list(data), kind))
 
 
@@ -401,6 +406,8 @@ class _StorageType(type):
     def __call__(cls, data: Any = 0, *, wrap_storage: UntypedStorage | None = None) -> TypedStorage:
         """Create a storage of this number of elements, all 0, or of these values."""
         return TypedStorage(data, wrap_storage=wrap_storage, dtype=cls.dtype)
+
+    __call__.__qualname__ = "TypedStorage.__new__"
 
     def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, size: int = 0) -> TypedStorage:
         """Map the first ``size`` elements of a file into memory; see :meth:`UntypedStorage.from_file`."""

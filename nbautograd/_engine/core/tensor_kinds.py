@@ -106,7 +106,9 @@ class TensorKinds:
 
     @property
     def grad_dtype(self: Any) -> dtypes.dtype:
-        """The dtype of the gradient, which is that of the tensor."""
+        """The dtype of the gradient of a leaf, which is that of the tensor."""
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
         return self.dtype  # type: ignore[no-any-return]
 
     def is_distributed(self: Any) -> bool:

@@ -15,13 +15,7 @@ from nbautograd._engine.ops.creation.creation import zeros
 from nbautograd.autograd.function import Function
 from nbautograd.errors import warn
 
-__all__ = [
-    "Calls",
-    "register_module_forward_hook",
-    "register_module_forward_pre_hook",
-    "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook",
-]
+__all__ = ["Calls", "registered"]
 
 Hook = Callable[..., Any]
 
@@ -58,6 +52,7 @@ class _Registry(OrderedDict[int, Hook]):
 
 KINDS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 EVERYWHERE = {kind: _Registry() for kind in KINDS}  # the hooks of all modules
+REGISTRATIONS = {kind: _Registry() for kind in ("parameter", "buffer", "module")}  # the hooks of registrations
 
 
 class BackwardHookFunction(Function):
@@ -333,7 +328,7 @@ class Calls:
         :param prepend: run it before the existing hooks.
         :returns: a handle whose ``remove()`` removes the hook.
         """
-        return self._add_backward_hook(hook, prepend, at_last_node=False)
+        return _add_backward_hook(self._backward_hooks, hook, prepend, False)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when a backward pass reaches the module; a result replaces it.
@@ -352,19 +347,32 @@ class Calls:
         :returns: a handle whose ``remove()`` removes the hook.
         :raises RuntimeError: the module has a full backward hook.
         """
-        return self._add_backward_hook(hook, False, at_last_node=True)
+        return _add_backward_hook(self._backward_hooks, hook, False, True)
 
-    def _add_backward_hook(self, hook: Hook, prepend: bool, at_last_node: bool) -> RemovableHandle:
-        hooks = self._backward_hooks
-        if any((number in hooks.at_last_node) != at_last_node for number in hooks):
-            raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use one "
-                "of them."
-            )
-        handle = hooks.add(hook, prepend)
-        if at_last_node:
-            hooks.at_last_node.add(handle.id)
-        return handle
+
+def registered(kind: str, module: Any, name: str, value: Any) -> Any:
+    """Return what a module registers under a name: hooks of all modules may replace it."""
+    for hook in tuple(REGISTRATIONS[kind].values()):
+        replacement = hook(module, name, value)
+        value = value if replacement is None else replacement
+    return value
+
+
+def _add_backward_hook(
+    hooks: _Registry, hook: Hook, prepend: bool, at_last_node: bool, where: str = "on a single Module"
+) -> RemovableHandle:
+    """Register a backward hook, in PyTorch's deprecated form if ``at_last_node``.
+
+    :raises RuntimeError: there is one of the other form.
+    """
+    if any((number in hooks.at_last_node) != at_last_node for number in hooks):
+        raise RuntimeError(
+            f"Cannot use both regular backward hooks and full backward hooks {where}. Please use only one of them."
+        )
+    handle = hooks.add(hook, prepend)
+    if at_last_node:
+        hooks.at_last_node.add(handle.id)
+    return handle
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
@@ -381,9 +389,29 @@ def register_module_forward_hook(
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     """Call ``hook(module, grad_input, grad_output)`` when a backward pass has gone through any module."""
-    return EVERYWHERE["_backward_hooks"].add(hook)
+    return _add_backward_hook(EVERYWHERE["_backward_hooks"], hook, False, False, "as a global Module hook")
+
+
+def register_module_backward_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, grad_input, grad_output)`` after the last operation of any module."""
+    return _add_backward_hook(EVERYWHERE["_backward_hooks"], hook, False, True, "as a global Module hook")
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
     """Call ``hook(module, grad_output)`` when a backward pass reaches any module."""
     return EVERYWHERE["_backward_pre_hooks"].add(hook)
+
+
+def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, name, parameter)`` when any module gets a parameter."""
+    return REGISTRATIONS["parameter"].add(hook)
+
+
+def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, name, buffer)`` when any module gets a buffer."""
+    return REGISTRATIONS["buffer"].add(hook)
+
+
+def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, name, submodule)`` when any module gets a submodule."""
+    return REGISTRATIONS["module"].add(hook)

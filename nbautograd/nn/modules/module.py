@@ -9,7 +9,20 @@ from typing import Any, Self
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names.docstrings.classes import composed
 from nbautograd.errors import kind_of
-from nbautograd.nn.modules._calls import KINDS, Calls, _Registry
+from nbautograd.nn.modules._calls import (
+    KINDS,
+    Calls,
+    _Registry,
+    register_module_backward_hook as register_module_backward_hook,
+    register_module_buffer_registration_hook as register_module_buffer_registration_hook,
+    register_module_forward_hook as register_module_forward_hook,
+    register_module_forward_pre_hook as register_module_forward_pre_hook,
+    register_module_full_backward_hook as register_module_full_backward_hook,
+    register_module_full_backward_pre_hook as register_module_full_backward_pre_hook,
+    register_module_module_registration_hook as register_module_module_registration_hook,
+    register_module_parameter_registration_hook as register_module_parameter_registration_hook,
+    registered,
+)
 from nbautograd.nn.modules._conversion import Conversion
 from nbautograd.nn.modules._state import State
 from nbautograd.nn.parameter import Buffer, Parameter
@@ -105,11 +118,11 @@ class Module(Calls, State, Conversion):
         elif isinstance(value, Module):
             self._check_made("module")
             self._forget(name, "_modules")
-            modules[name] = value
+            modules[name] = registered("module", self, name, value)
         elif name in modules:
             if value is not None:
                 raise TypeError(self._unassignable(value, "child module", name, "torch.nn.Module or None"))
-            modules[name] = None
+            modules[name] = registered("module", self, name, None)
         elif isinstance(value, Buffer) or name in buffers:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(self._unassignable(value, "buffer", name, "torch.nn.Buffer, torch.Tensor or None"))
@@ -118,7 +131,7 @@ class Module(Calls, State, Conversion):
                 self._forget(name, "_buffers")
                 self.register_buffer(name, value, value.persistent)
             else:
-                buffers[name] = value
+                buffers[name] = registered("buffer", self, name, value)
         else:
             object.__setattr__(self, name, value)
 
@@ -176,7 +189,7 @@ class Module(Calls, State, Conversion):
             raise TypeError(
                 f"cannot assign '{kind_of(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = registered("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -200,7 +213,7 @@ class Module(Calls, State, Conversion):
                 f"Cannot assign non-leaf Tensor to parameter '{name}': a parameter must be a leaf; to have it computed "
                 "from others, compute it in forward()"
             )
-        self._parameters[name] = param
+        self._parameters[name] = None if param is None else registered("parameter", self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule; it is found as the attribute ``name``.
@@ -211,7 +224,7 @@ class Module(Calls, State, Conversion):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{kind_of(module)} is not a Module subclass")
         self._check_name(name, "module", self.__dict__.get("_modules", {}))
-        self._modules[name] = module
+        self._modules[name] = registered("module", self, name, module)
 
     register_module = add_module
 

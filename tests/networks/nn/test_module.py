@@ -171,7 +171,7 @@ def test_backward_hook_without_gradients_of_inputs() -> None:
 def test_hooks_of_all_modules() -> None:
     def program(T: Any) -> Any:
         log: list[Any] = []
-        place = T.nn.modules._calls if T is nbautograd else T.nn.modules.module
+        place = T.nn.modules.module
         handles = [
             place.register_module_forward_pre_hook(lambda m, a: log.append(("pre", type(m).__name__))),
             place.register_module_forward_hook(lambda m, a, o: log.append(("post", type(m).__name__))),

@@ -199,3 +199,12 @@ def test_every_like_takes_a_memory_format(torch: Any) -> Any:
             y = getattr(torch, name)(x, *value, memory_format=order, layout=torch.strided, pin_memory=False)
             results += [y.stride(), 0 if name == "empty_like" else y]
     return results
+
+
+@agrees
+def test_copy_by_name(torch: Any) -> Any:
+    x, y = torch.zeros(2), torch.ones(2, requires_grad=True)
+    x.copy_(other=y, non_blocking=True)
+    with pytest.raises(TypeError):
+        x.copy_(src=y)
+    return x, type(x.grad_fn).__name__

@@ -34,15 +34,6 @@ def test_indices_of_nothing(torch: Any) -> Any:
     return list(torch.zeros(3)[False, torch.tensor([[9]])].shape)
 
 
-@differs(
-    "A tensor that does not fit into memory raises MemoryError",
-    pytorch=Raised(RuntimeError),
-    here=Raised(MemoryError),
-)
-def test_memory(torch: Any) -> Any:
-    return torch.zeros(2**58).shape
-
-
 @differs("Converting a tensor that requires grad to a number gives no warning", pytorch=1, here=0)
 def test_numbers_of_tensors_that_require_grad(torch: Any) -> Any:
     torch.set_warn_always(True)

@@ -116,10 +116,10 @@ def clone(call: BatchedCall) -> Any:
 def copy(call: BatchedCall) -> Any:
     """Batch ``copy_``: the source broadcasts to the shape of the target."""
     only_tensors(call)
-    source = call.values["src"]
-    if call.batched.get("src"):
-        source = call.full("src", max(call.ndim("input"), call.ndim("src")))
-    return call.run(input=call.full("input"), src=source)
+    source = call.values["other"]
+    if call.batched.get("other"):
+        source = call.full("other", max(call.ndim("input"), call.ndim("other")))
+    return call.run(input=call.full("input"), other=source)
 
 
 @rule("masked_fill", "broadcasting")

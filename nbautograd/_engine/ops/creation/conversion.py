@@ -70,16 +70,16 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return ordered if ordered is input or ordered._fn is None else move(ordered, kind.numpy, target, target)
 
 
-def copied_from_anywhere(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Return ``src``, a tensor on any device or a number, in the dtype and shape of ``input``."""
-    if isinstance(src, (int, float, complex, np.generic)):
-        src = tensor(src, device=input.device)
-    check_tensors("copy_", other=src)
-    if src.device != input.device:
-        src = to(src, input.device)
+def copied_from_anywhere(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
+    """Return ``other``, a tensor on any device or a number, in the dtype and shape of ``input``."""
+    if isinstance(other, (int, float, complex, np.generic)):
+        other = tensor(other, device=input.device)
+    check_tensors("copy_", other=other)
+    if other.device != input.device:
+        other = to(other, input.device)
     if input._a.dtype.kind in "iub":
-        src = src.detach()  # integers have no gradient, as in PyTorch
-    return copy_here(input, src, non_blocking)
+        other = other.detach()  # integers have no gradient, as in PyTorch
+    return copy_here(input, other, non_blocking)
 
 
 Tensor.copy_ = make_inplace_method("copy_", copied_from_anywhere, OPS["copy"])

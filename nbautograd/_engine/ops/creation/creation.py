@@ -20,7 +20,16 @@ from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.overrides import offer, overloaded, subclasses
 from nbautograd._engine.core.sparse import SparseTensor, wrapped
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap_known  # noqa: F401 - a formula names array_of
-from nbautograd._engine.ops.creation.from_data import Device, check_options, filler, finish, item, number_in, tensor
+from nbautograd._engine.ops.creation.from_data import (
+    Device,
+    check_options,
+    creation,
+    filler,
+    finish,
+    item,
+    number_in,
+    tensor,
+)
 from nbautograd._engine.ops.creation.ranges import written
 from nbautograd._engine.ops.queries import Number
 from nbautograd._names.docstrings import described
@@ -85,7 +94,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return described(make)
+    return creation(make)
 
 
 def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
@@ -150,7 +159,7 @@ empty = _filled(
 )
 
 
-@described
+@creation
 def full(
     size: Any,
     fill_value: Number,
@@ -174,15 +183,15 @@ def full(
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
     shape = new_shape((size,), "full")
+
+    def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
+        with backend.quiet():
+            return xp.full(shape, number_in(value, dtypes.of(kind), "full", math.prod(shape) == 1), kind)
+
     if out is not None:
-        filled = _fill_out("full", out, shape, lambda xp, s, d: xp.full(s, value, d), dtype)
-        return filled.requires_grad_(requires_grad)
-    kind = dtype or dtypes.of_number(value)
-    with backend.quiet():
-        filled = backend.module(as_device(device)).full(
-            shape, number_in(value, kind, "full", math.prod(shape) == 1), kind.numpy
-        )
-    return finish(filled, requires_grad)
+        return _fill_out("full", out, shape, fill, dtype).requires_grad_(requires_grad)
+    kind = (dtype or dtypes.of_number(value)).numpy
+    return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
 
 
 def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
@@ -224,7 +233,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
-    return described(make)
+    return creation(make)
 
 
 zeros_like = _like(
@@ -272,8 +281,7 @@ full_like = _like(
 
 def _new(name: str, make: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        place = self.device if device is None else device
-        return make(*args, dtype=self.dtype if dtype is None else dtype, device=place, **options)
+        return make(*args, dtype=self.dtype if dtype is None else dtype, device=device or self.device, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"""Call ``torch.{name}(...)`` with this tensor's dtype and device by default.
@@ -294,7 +302,7 @@ for _name, _make in {"zeros": zeros, "ones": ones, "empty": empty, "full": full,
     _new(_name, _make)
 
 
-@described
+@creation
 def empty_strided(
     size: Any,
     stride: Any,
@@ -344,8 +352,8 @@ def empty_permuted(
     shape, order = new_shape((size,), "empty_permuted"), tuple(physical_layout)
     if len(shape) != len(order):
         raise RuntimeError(
-            "Number of dimensions in size does not match the length of the physical_layout; "
-            f"len(size) = {len(shape)}, len(physical_layout) = {len(order)}"
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
         )
     if not all(0 <= d < len(shape) for d in order):
         raise RuntimeError(
@@ -355,16 +363,20 @@ def empty_permuted(
     if len(set(places)) != len(places):
         raise RuntimeError(f"empty_permuted(): Duplicate dim not allowed in physical_layout, got {order}")
     strides = dict(zip(places, stride_tools.contiguous(tuple(shape[d] for d in places)), strict=True))
-    steps = tuple(strides[d] for d in range(len(shape)))
-    return empty_strided(shape, steps, dtype=dtype, device=device, requires_grad=requires_grad)
+    return empty_strided(
+        shape,
+        tuple(strides[d] for d in range(len(shape))),
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
+    )
 
 
 def _new_empty_strided(
     self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **rest: Any
 ) -> Tensor:
     """Return an uninitialized tensor with the given strides, by default of this tensor's dtype and device."""
-    place = self.device if device is None else device
-    return empty_strided(size, stride, dtype=dtype or self.dtype, device=place, **rest)
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **rest)
 
 
 _new_empty_strided.__name__ = _new_empty_strided.__qualname__ = "new_empty_strided"
@@ -397,7 +409,7 @@ def scalar_tensor(
     return full((), s, dtype=kind, layout=layout, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
-@described
+@creation
 def eye(
     n: int,
     m: int | None = None,
@@ -420,11 +432,12 @@ def eye(
     """
     dtype = check_options("eye", dtype, layout, pin_memory)
     shape = (as_int(n, "eye(): argument 'n'"), as_int(n if m is None else m, "eye(): argument 'm'"))
-    if min(shape) < 0:
-        raise RuntimeError(f"n and m must be greater or equal to 0, got {shape}")
+    for label, value in zip("nm", shape, strict=True):
+        if value < 0:
+            raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
 
     def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
-        return xp.eye(shape[0], shape[1], 0, kind)
+        return xp.eye(*shape, 0, kind)
 
     if out is not None:
         return written(_fill_out("eye", out, shape, fill, dtype), requires_grad)
@@ -471,17 +484,17 @@ def zero(input: Tensor) -> Tensor:
     node="CopyBackwards",
     symbol="copy",
     input="zeros_of(g)",
-    src="cast_back(sum_to(g, src.shape), src.dtype)",
+    other="cast_back(sum_to(g, other.shape), other.dtype)",
     inplace_method=True,
-    into="input[...] = src",
+    into="input[...] = other",
     method=False,
 )
-def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Return ``src`` broadcast to the shape of ``input`` and cast to its dtype."""
-    joint = broadcast_shapes(input.shape, src.shape)
+def copy(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
+    """Return ``other`` broadcast to the shape of ``input`` and cast to its dtype."""
+    joint = broadcast_shapes(input.shape, other.shape)
     if joint != input.shape:
         raise ShapeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(joint)}")
-    value = src.real if src.dtype.kind == "c" and input.dtype.kind not in "bc" else src
+    value = other.real if other.dtype.kind == "c" and input.dtype.kind not in "bc" else other
     return np.broadcast_to(value, input.shape).astype(input.dtype)
 
 

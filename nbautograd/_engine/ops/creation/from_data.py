@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,11 +19,12 @@ from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._names.docstrings import described
-from nbautograd.errors import AutogradError, kind_of, warn
+from nbautograd.errors import AutogradError, kind_of, name_operation, warn
 
 __all__ = ["as_tensor", "from_numpy", "tensor"]
 
 Device = device | str | int | None
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> Any:
@@ -58,8 +60,10 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = Fa
     :raises OverflowError: it is an integer of more than 64 bits.
     :raises RuntimeError: it is complex where the dtype is not, or out of range.
     """
+    if value.__class__ is float and kind.rank == 2 and -65504 <= value <= 65504:
+        return value
     prefix = f"{function}(): " if function else ""
-    if value is None or isinstance(value, (str, bytes, tuple, list)):
+    if isinstance(value, (str, bytes, tuple, list, type(None))):
         raise TypeError(f"{prefix}argument 'fill_value' must be Number, not {kind_of(value)}")
     if value.__class__ is int and not -(2**63) <= value < 2**64:
         raise OverflowError(f"{prefix}int too big to convert: {value}")
@@ -79,7 +83,7 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = Fa
             raise _overflow(prefix, value, kind)
         return int(whole) % (limits.max + 1) if whole < limits.min else whole
     largest = max(abs(value.real), abs(value.imag))
-    if 65504 < largest < math.inf and not (one and kind.itemsize == 2) and largest > dtypes.finfo(kind).max:
+    if 65504 < largest < math.inf and kind.itemsize != 2 * one and largest > dtypes.finfo(kind).max:
         raise _overflow(prefix, value, kind)
     return value
 
@@ -102,6 +106,20 @@ def filler(value: Any, a: Any) -> Any:
     if getattr(value, "ndim", 0):
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return value if hasattr(value, "dtype") else number_in(value, dtypes.of(a.dtype), one=a.size == 1)
+
+
+def creation(function: F) -> F:
+    """Return a function that makes a tensor; its errors of too large arrays name it."""
+
+    @functools.wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (MemoryError, ValueError) as error:
+            name_operation(error, function.__name__)
+            raise
+
+    return described(public)
 
 
 def finish(array: Any, requires_grad: bool = False) -> Tensor:

@@ -21,7 +21,7 @@ from nbautograd._engine.core.batched import elements, random_function
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.inplace import copy_into, out_rules
 from nbautograd._engine.core.tensor import Tensor, wrap_known
-from nbautograd._engine.ops.creation.from_data import check_options, finish
+from nbautograd._engine.ops.creation.from_data import check_options, creation, finish
 from nbautograd._engine.ops.creation.random_inplace import (
     Draw,
     check_dtype,
@@ -106,7 +106,7 @@ def resized_out(out: Tensor, shape: tuple[int, ...], name: str, operand: Tensor 
 # -- new tensors -----------------------------------------------------------------------------------------------------
 
 
-@described
+@creation
 def rand(
     *arguments: Any,
     size: Any = None,
@@ -133,7 +133,7 @@ def rand(
     return _new("rand", shape, dtype, uniform_numbers("rand", generator), device, requires_grad, out)
 
 
-@described
+@creation
 def randn(
     *arguments: Any,
     size: Any = None,
@@ -160,7 +160,7 @@ def randn(
     return _new("randn", shape, dtype, normal_numbers("randn", generator), device, requires_grad, out)
 
 
-@described
+@creation
 def randint(
     *arguments: Any,
     low: int | None = None,
@@ -216,7 +216,7 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
 
 
 @random_function("permutation")
-@described
+@creation
 def randperm(
     n: int,
     *,
@@ -272,7 +272,7 @@ def _like(name: str, input: Tensor, dtype: Any, place: Device, requires_grad: bo
     return finish(target, requires_grad)
 
 
-@described
+@creation
 def rand_like(
     input: Tensor,
     *,
@@ -296,7 +296,7 @@ def rand_like(
     return _like("rand_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
-@described
+@creation
 def randn_like(
     input: Tensor,
     *,
@@ -324,7 +324,7 @@ def randn_like(
     return _like("randn_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
-@described
+@creation
 def randint_like(
     input: Tensor,
     *arguments: Any,

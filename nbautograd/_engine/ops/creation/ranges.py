@@ -13,9 +13,8 @@ from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.creation.from_data import Device, check_options, finish, number_in
+from nbautograd._engine.ops.creation.from_data import Device, check_options, creation, finish, number_in
 from nbautograd._engine.ops.queries import check_tensors
-from nbautograd._names.docstrings import described
 from nbautograd.errors import warn
 
 __all__ = ["arange", "linspace", "logspace", "range"]
@@ -47,7 +46,7 @@ def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
         )
 
 
-@described
+@creation
 def arange(
     start: Any = ...,
     end: Any = ...,
@@ -167,7 +166,7 @@ def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> An
     return xp.where(xp.arange(n) < n // 2, low, high).astype(kind)
 
 
-@described
+@creation
 def linspace(
     start: Any,
     end: Any,
@@ -195,7 +194,7 @@ def linspace(
     return ranged("linspace", values, out, requires_grad)
 
 
-@described
+@creation
 def logspace(
     start: Any,
     end: Any,
@@ -227,6 +226,7 @@ def logspace(
     return ranged("logspace", values, out, requires_grad)
 
 
+@creation
 def range(
     start: Any,
     end: Any = None,

@@ -69,12 +69,12 @@ def times(alpha: Number, array: Any) -> Any:
     """
     factor = number_like(alpha, array.__class__, array)
     if factor is not None:  # a plain number for a usual floating dtype
+        if not -65504 <= alpha <= 65504:
+            number_in(alpha, dtypes.of(array.dtype))
         try:
             return backend.quietly.run(operator.mul, array, factor)
         except RuntimeError:
             return backend.run_quietly(operator.mul, array, factor)
-    if alpha.__class__ is float and array.dtype.kind == "f":
-        return array * alpha  # NumPy casts it to the array's dtype
     category = dtypes.of(array.dtype).rank
     if isinstance(alpha, bool) and category:
         raise DtypeError(f"Boolean alpha only supported for Boolean results, and these are {dtypes.of(array.dtype)!r}")

@@ -309,7 +309,8 @@ def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None)
     check_tensors("clamp_min", input=input)
     if isinstance(min, Tensor):
         return _clamp_min_tensor(input, min, out=out)
-    return _clamp_min(as_category(input, min), min, out=out)
+    input = as_category(input, min)
+    return _clamp_min(input, number_in(min, input.dtype), out=out)
 
 
 @composite(inplace_method=True)
@@ -323,7 +324,8 @@ def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None)
     check_tensors("clamp_max", input=input)
     if isinstance(max, Tensor):
         return _clamp_max_tensor(input, max, out=out)
-    return _clamp_max(as_category(input, max), max, out=out)
+    input = as_category(input, max)
+    return _clamp_max(input, number_in(max, input.dtype), out=out)
 
 
 def _plain(bound: Any) -> Any:  # numbers of NumPy have a dtype

@@ -192,7 +192,7 @@ def linalg_multi_dot(tensors: Any) -> Tensor:
     return result.view(*([] if row else [n]), *([] if column else [m]))
 
 
-@composite(method=False)
+@composite(method=False, out=True)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """Multiply matrices, in the order with the fewest multiplications; see :func:`linalg.multi_dot`.
 

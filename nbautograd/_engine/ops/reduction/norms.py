@@ -115,6 +115,7 @@ def linalg_matrix_norm(
     if isinstance(A, Tensor) and A._a.ndim < 2:
         raise ShapeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     rows, columns = _two_dims(name, A, dim)
+    check_float(name, A, low=ord not in ("nuc", 2, -2))
     A = _in_dtype(name, A, dtype)
     if ord == "fro":
         result: Tensor = vector_norm(A, 2.0, (rows, columns), keepdim)
@@ -229,15 +230,10 @@ def norm(
     >>> torch.norm(torch.tensor([3., 4.]))
     tensor(5.)
     """
-    if dtype is not None:
-        input = input.to(dtype)
-    if input._a.dtype.kind not in dtypes.INEXACT:
-        raise DtypeError(
-            f"norm(): Expected a floating point or complex tensor as input. Got {dtypes.scalar_type(input.dtype)}"
-        )
-    if p == "nuc":
-        dims = range(input._a.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-        return linalg_matrix_norm(input, "nuc", tuple(dims), keepdim)
+    dims = dim if isinstance(dim, (tuple, list)) else range(input._a.ndim) if dim is None else (dim,)
+    if p == "nuc" or p == "fro" and dim is not None and len(dims) > 2:
+        return linalg_matrix_norm(input, p, tuple(dims), keepdim, dtype=dtype)
     if isinstance(p, complex) or isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm(): p must be a real number, inf, -inf, 'fro' or 'nuc', not {p!r}")
+    input = _in_dtype("linalg.vector_norm", input, dtype)
     return vector_norm(input, 2.0 if p is None or p == "fro" else float(p), dim, keepdim)

@@ -32,7 +32,7 @@ from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - use
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape import shape as shapes, transpose
 from nbautograd._engine.ops.shape.slicing import as_strided_in
-from nbautograd.errors import AutogradError, InplaceError, kind_of
+from nbautograd.errors import AutogradError, InplaceError, kind_of, name_operation
 
 __all__ = [
     "TypedStorage",
@@ -205,7 +205,11 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
     home, have = stride_tools.of(a), stride_tools.length_of(a)
     needed = Geometry(shape, strides, home.offset).end()
     if needed > have:
-        memory = backend.module(self.device).empty((needed,), a.dtype)
+        try:
+            memory = backend.module(self.device).empty((needed,), a.dtype)
+        except (MemoryError, ValueError) as error:
+            name_operation(error, "resize_")
+            raise
         memory[:have] = restride(a, (have,), (1,), -home.offset)
         a = restride(memory, (0,), (1,), home.offset)
     self._a = restride(a, shape, strides)

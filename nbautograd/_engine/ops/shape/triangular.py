@@ -14,7 +14,7 @@ from nbautograd._engine.compiler.argument_errors import with_argument_errors
 from nbautograd._engine.compiler.op import NATIVE, composite, op
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import pairwise_sum
-from nbautograd._engine.ops.creation.from_data import check_options
+from nbautograd._engine.ops.creation.from_data import check_options, creation
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.as_strided import as_strided
 from nbautograd._engine.ops.shape.rearrange import flip
@@ -212,7 +212,7 @@ def _indices(
     return wrap_known(module.asarray(result.astype(kind.numpy)))
 
 
-@described
+@creation
 def tril_indices(
     row: int,
     col: int,
@@ -233,7 +233,7 @@ def tril_indices(
     return _indices("tril_indices", row, col, True, offset, dtype, device, layout, pin_memory)
 
 
-@described
+@creation
 def triu_indices(
     row: int,
     col: int,

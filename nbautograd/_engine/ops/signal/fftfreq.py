@@ -12,11 +12,10 @@ from nbautograd._engine.arrays.device import as_device
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.creation.from_data import Device, check_options
+from nbautograd._engine.ops.creation.from_data import Device, check_options, creation
 from nbautograd._engine.ops.creation.ranges import ranged
 from nbautograd._engine.ops.shape.rearrange import roll
 from nbautograd._engine.ops.signal.fourier import Dims
-from nbautograd._names.docstrings import described
 from nbautograd.errors import DtypeError, kind_of
 
 __all__: list[str] = []
@@ -44,7 +43,7 @@ def _length(name: str, n: Any) -> int:
     return length
 
 
-@described
+@creation
 def fft_fftfreq(
     n: int,
     d: float = 1.0,
@@ -69,7 +68,7 @@ def fft_fftfreq(
     return ranged("fft_fftfreq", np.roll(values, -(length // 2)), out, requires_grad)
 
 
-@described
+@creation
 def fft_rfftfreq(
     n: int,
     d: float = 1.0,

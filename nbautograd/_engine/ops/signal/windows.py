@@ -16,8 +16,7 @@ from nbautograd._engine.arrays import backend, dtypes, precise
 from nbautograd._engine.arrays.device import as_device
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.creation.from_data import Device, check_options, finish
-from nbautograd._names.docstrings import described
+from nbautograd._engine.ops.creation.from_data import Device, check_options, creation, finish
 from nbautograd.errors import DtypeError
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
@@ -90,7 +89,7 @@ def window_tensor(values: Any, n: int, kind: dtypes.dtype, requires_grad: bool) 
     return finish((values * 0 + 1 if n == 1 else values).astype(kind.numpy), requires_grad)
 
 
-@described
+@creation
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
@@ -114,7 +113,7 @@ def bartlett_window(
     return window_tensor(triangle(k, span(n, periodic)), n, kind, requires_grad)
 
 
-@described
+@creation
 def blackman_window(
     window_length: int,
     periodic: bool = True,
@@ -137,7 +136,7 @@ def blackman_window(
     return window_tensor(cosine_sum(k, span(n, periodic), BLACKMAN), n, kind, requires_grad)
 
 
-@described
+@creation
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -162,7 +161,7 @@ def hamming_window(
     return window_tensor(cosine_sum(k, span(n, periodic), (alpha, beta)), n, kind, requires_grad)
 
 
-@described
+@creation
 def hann_window(
     window_length: int,
     periodic: bool = True,
@@ -185,7 +184,7 @@ def hann_window(
     return window_tensor(cosine_sum(k, span(n, periodic), HANN), n, kind, requires_grad)
 
 
-@described
+@creation
 def kaiser_window(
     window_length: int,
     periodic: bool = True,
