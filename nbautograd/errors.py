@@ -178,8 +178,7 @@ def name_operation(error: Exception, name: str) -> None:
 
 INPUT_ERRORS = (RuntimeError, IndexError, ShapeError, DtypeError)
 """The exact types of errors about inputs that an operation does not support."""
-CAUGHT = (*INPUT_ERRORS, MemoryError, ValueError)
-"""The types for which ``name_operation`` is called."""
+CAUGHT = (*INPUT_ERRORS, MemoryError, ValueError)  # for name_operation
 _TOO_LARGE = "^array is too big|^Maximum allowed|^broadcast dimensions"
 _NAMED = r"[a-z_\d.]+(\(\)|\(\):|:) "
 """The pattern of a message that begins with an operation's name: ``gather(): ...``, ``linalg.inv: ...``."""

@@ -432,9 +432,8 @@ def eye(
     """
     dtype = check_options("eye", dtype, layout, pin_memory)
     shape = (as_int(n, "eye(): argument 'n'"), as_int(n if m is None else m, "eye(): argument 'm'"))
-    for label, value in zip("nm", shape, strict=True):
-        if value < 0:
-            raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
+    if min(shape) < 0:
+        raise RuntimeError(f"n and m must be greater or equal to 0, got {shape}")
 
     def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
         return xp.eye(*shape, 0, kind)

@@ -63,7 +63,7 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = Fa
     if value.__class__ is float and kind.rank == 2 and -65504 <= value <= 65504:
         return value
     prefix = f"{function}(): " if function else ""
-    if isinstance(value, (str, bytes, tuple, list, type(None))):
+    if isinstance(value, str | bytes | tuple | list | None):
         raise TypeError(f"{prefix}argument 'fill_value' must be Number, not {kind_of(value)}")
     if value.__class__ is int and not -(2**63) <= value < 2**64:
         raise OverflowError(f"{prefix}int too big to convert: {value}")
@@ -83,7 +83,7 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = Fa
             raise _overflow(prefix, value, kind)
         return int(whole) % (limits.max + 1) if whole < limits.min else whole
     largest = max(abs(value.real), abs(value.imag))
-    if 65504 < largest < math.inf and kind.itemsize != 2 * one and largest > dtypes.finfo(kind).max:
+    if 65504 < largest < math.inf and not (one and kind.itemsize == 2) and largest > dtypes.finfo(kind).max:
         raise _overflow(prefix, value, kind)
     return value
 
@@ -109,7 +109,7 @@ def filler(value: Any, a: Any) -> Any:
 
 
 def creation(function: F) -> F:
-    """Return a function that makes a tensor; its errors of too large arrays name it."""
+    """Name a function that makes tensors in its errors of too large arrays."""
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
