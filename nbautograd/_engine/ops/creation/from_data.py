@@ -60,7 +60,7 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = Fa
     :raises OverflowError: it is an integer of more than 64 bits.
     :raises RuntimeError: it is complex where the dtype is not, or out of range.
     """
-    if value.__class__ is float and kind.rank == 2 and -65504 <= value <= 65504:
+    if kind.rank == 2 and value.__class__ in (int, float) and -65504 <= value <= 65504:
         return value
     prefix = f"{function}(): " if function else ""
     if isinstance(value, str | bytes | tuple | list | None):

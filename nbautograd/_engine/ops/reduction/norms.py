@@ -230,8 +230,8 @@ def norm(
     >>> torch.norm(torch.tensor([3., 4.]))
     tensor(5.)
     """
-    dims = dim if isinstance(dim, (tuple, list)) else range(input._a.ndim) if dim is None else (dim,)
-    if p == "nuc" or p == "fro" and dim is not None and len(dims) > 2:
+    if p == "nuc" or p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
+        dims = dim if isinstance(dim, (tuple, list)) else range(input._a.ndim) if dim is None else (dim,)
         return linalg_matrix_norm(input, p, tuple(dims), keepdim, dtype=dtype)
     if isinstance(p, complex) or isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm(): p must be a real number, inf, -inf, 'fro' or 'nuc', not {p!r}")
