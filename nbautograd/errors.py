@@ -156,8 +156,8 @@ class UnsupportedDtypeError(DtypeError, NotImplementedError):
 def name_operation(error: Exception, name: str) -> None:
     """Put the operation's name before the message, as in ``mm(): mat1 and mat2 shapes cannot ...``, if it has none.
 
-    If one operation calls another, each does this in turn, and the name of the outermost remains. Only for errors of
-    the input, ``INPUT_ERRORS``; others, such as those of autograd, name their subject themselves.
+    If one operation calls another, each does this in turn, and the name of the outermost remains. Errors that are none
+    of ``INPUT_ERRORS``, such as those of autograd, name their subject themselves.
 
     :raises OutOfMemoryError: it is NumPy's error of an array that is too large.
     """
@@ -178,7 +178,7 @@ def name_operation(error: Exception, name: str) -> None:
 
 INPUT_ERRORS = (RuntimeError, IndexError, ShapeError, DtypeError)
 """The exact types of errors about inputs that an operation does not support."""
-CAUGHT = (*INPUT_ERRORS, MemoryError, ValueError)  # for name_operation
+CAUGHT = (*INPUT_ERRORS, MemoryError, ValueError)  # and given to name_operation
 _TOO_LARGE = "^array is too big|^Maximum allowed|^broadcast dimensions"
 _NAMED = r"[a-z_\d.]+(\(\)|\(\):|:) "
 """The pattern of a message that begins with an operation's name: ``gather(): ...``, ``linalg.inv: ...``."""

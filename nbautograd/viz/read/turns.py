@@ -68,17 +68,22 @@ def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
         own: dict[int, Turn] = {}
         for _, part in groupby(places, outer.__getitem__):
             group = list(part)
-            turns = _numbered([points[place] for place in group], len(values))
-            known = bool(values) and (turns[-1] + 1) % len(values) == 0
-            for place, turn in zip(group, turns, strict=True):
-                outer[place] += (turn,)
-                number = values[turn % len(values)] if known else turn
-                named = known and variable.strip("_")
-                own[place] = Turn(variable if named else "", number)
+            numbers = _numbered([points[place] for place in group], len(values))
+            for place, number, turn in zip(group, numbers, _named(numbers, variable, values), strict=True):
+                outer[place] += (number,)
+                own[place] = turn
         if len({*own.values()}) > 1:  # the graph of a training step has only one turn of its loop
             for place, each in own.items():
                 told[place][loop.col_offset, loop.lineno] = each
     return told
+
+
+def _named(numbers: Sequence[int], variable: str, values: Sequence[int]) -> list[Turn]:
+    """The turns with these numbers: named by the loop's variable if it has had all of its values."""
+    if not values or (numbers[-1] + 1) % len(values):
+        return [Turn("", number) for number in numbers]
+    name = variable if variable.strip("_") else ""
+    return [Turn(name, values[number % len(values)]) for number in numbers]
 
 
 def name_of(turns: Turns) -> str:

@@ -20,7 +20,7 @@ LEFT = {
     "name of the operation's own parameter": """
         function alpha_dropout, function cholesky_inverse, function det, function inverse, function matrix_exp,
         function orgqr, method orgqr, function ormqr, method ormqr, function as_strided_, function result_type,
-        function split_copy, function tensor_split, method tensor_split, method copy_,
+        function split_copy, function tensor_split, method tensor_split,
         function smm, method smm""",
     "argument of PyTorch's own": "function group_norm, function layer_norm, method expand, method to_sparse",
     "axis of a view, or of a query": """

@@ -281,7 +281,8 @@ full_like = _like(
 
 def _new(name: str, make: Callable[..., Tensor]) -> None:
     def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        return make(*args, dtype=self.dtype if dtype is None else dtype, device=device or self.device, **options)
+        place = self.device if device is None else device
+        return make(*args, dtype=self.dtype if dtype is None else dtype, device=place, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     method.__doc__ = f"""Call ``torch.{name}(...)`` with this tensor's dtype and device by default.
@@ -352,8 +353,8 @@ def empty_permuted(
     shape, order = new_shape((size,), "empty_permuted"), tuple(physical_layout)
     if len(shape) != len(order):
         raise RuntimeError(
-            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
-            f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
+            "Number of dimensions in size does not match the length of the physical_layout; "
+            f"len(size) = {len(shape)}, len(physical_layout) = {len(order)}"
         )
     if not all(0 <= d < len(shape) for d in order):
         raise RuntimeError(
@@ -363,20 +364,16 @@ def empty_permuted(
     if len(set(places)) != len(places):
         raise RuntimeError(f"empty_permuted(): Duplicate dim not allowed in physical_layout, got {order}")
     strides = dict(zip(places, stride_tools.contiguous(tuple(shape[d] for d in places)), strict=True))
-    return empty_strided(
-        shape,
-        tuple(strides[d] for d in range(len(shape))),
-        dtype=dtype,
-        device=device,
-        requires_grad=requires_grad,
-    )
+    steps = tuple(strides[d] for d in range(len(shape)))
+    return empty_strided(shape, steps, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def _new_empty_strided(
     self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **rest: Any
 ) -> Tensor:
     """Return an uninitialized tensor with the given strides, by default of this tensor's dtype and device."""
-    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **rest)
+    place = self.device if device is None else device
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=place, **rest)
 
 
 _new_empty_strided.__name__ = _new_empty_strided.__qualname__ = "new_empty_strided"

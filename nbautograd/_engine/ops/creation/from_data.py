@@ -52,10 +52,18 @@ def _overflow(prefix: str, value: Any, kind: Any) -> RuntimeError:
     return RuntimeError(f"{prefix}value cannot be converted to type {name} without overflow: {value}")
 
 
+def _integer_in(prefix: str, value: Any, kind: Any) -> Any:
+    limits = np.iinfo(kind.numpy)
+    is_whole = not isinstance(value, (float, np.floating))
+    if not (-limits.max - 1 if is_whole else limits.min) <= value <= limits.max:
+        raise _overflow(prefix, value, kind)
+    return int(value) % (limits.max + 1) if value < limits.min else value if is_whole else int(value)
+
+
 def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = False) -> Any:
     """Return a number that fits into a dtype; floats are truncated for integers.
 
-    :param function: the prefix of messages; by default the operation adds its name.
+    :param function: named in messages; else the operation is.
     :param one: a single element may be infinity in half precision.
     :raises OverflowError: it is an integer of more than 64 bits.
     :raises RuntimeError: it is complex where the dtype is not, or out of range.
@@ -74,14 +82,7 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = Fa
             raise _overflow(prefix, value, kind)
         value = value.real
     if kind.rank == 1:
-        limits = np.iinfo(kind.numpy)
-        if isinstance(value, (float, np.floating)):
-            whole = int(value) if limits.min <= value <= limits.max else limits.max + 1
-        else:
-            whole = value
-        if not limits.min - (limits.max + 1) * (limits.min == 0) <= whole <= limits.max:
-            raise _overflow(prefix, value, kind)
-        return int(whole) % (limits.max + 1) if whole < limits.min else whole
+        return _integer_in(prefix, value, kind)
     largest = max(abs(value.real), abs(value.imag))
     if 65504 < largest < math.inf and not (one and kind.itemsize == 2) and largest > dtypes.finfo(kind).max:
         raise _overflow(prefix, value, kind)
