@@ -116,17 +116,17 @@ class GraphWalk:
                         ready.append(to)
         return order[::-1]
 
+    def steps_back(self, node: Any, source: Any) -> int:
+        """How many operations before a node its input ran: -1 without one, 0 far back or for what turns share."""
+        if source is None:
+            return -1
+        steps = self.rank[node] - self.rank[source] if source in self.rank and source not in self.shared else 0
+        return steps if steps <= NEAR else 0
+
     def signature(self, node: Any) -> Any:
         """A key that is equal for operations that are the same step of a loop."""
-        trace, rank, own = self.traces[node], self.rank, self.rank[node]
-        inputs = tuple(
-            -1
-            if to is None
-            else own - rank[to]
-            if to in rank and own - rank[to] <= NEAR and to not in self.shared
-            else 0
-            for to, _ in self.next[node]
-        )
+        trace = self.traces[node]
+        inputs = tuple(self.steps_back(node, to) for to, _ in self.next[node])
         return self.names[node], inputs, (trace.filename, trace.lineno) if trace is not None else None
 
     def scopes(self) -> list[tuple[Any, ...]]:
