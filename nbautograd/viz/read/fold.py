@@ -248,9 +248,9 @@ def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphMod
     parameters = _parameters(model, stands)
     stands |= parameters
     stands |= _pile(model, stands, max(24, budget // 4))
-    leaves = _leaves_of(model)
+    leaves, results = _leaves_of(model), _results_of(model)
     held = Counter(parameters.values())
-    drawn = {segment.id: _group_node(model, segment, leaves) for segment in closed}
+    drawn = {segment.id: _group_node(model, segment, leaves, results) for segment in closed}
     about = {key: replace(node, parameters=held[key]) for key, node in drawn.items()}
     piles = Counter(key for node, key in stands.items() if model.by_id[node].kind == "leaf" and key not in about)
     nodes = _drawn_nodes(model, hidden, stands, about, piles)
@@ -428,13 +428,25 @@ def _within(modules: Iterable[str]) -> str:
     return ".".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], both))
 
 
-def _named(own: Sequence[Node]) -> str:
+def _results_of(model: GraphModel) -> dict[str, list[str]]:
+    """The variables that hold the results of each operation."""
+    names = {node.id: [node.label] for node in model.nodes if node.kind == "op" and node.named and node.label}
+    for edge in model.edges:
+        result = model.by_id[edge.dst]
+        if edge.kind == "result" and result.named and result.name not in names.setdefault(edge.src, []):
+            names[edge.src].append(result.name)
+    return names
+
+
+def _named(own: Sequence[Node], results: dict[str, list[str]]) -> str:
     """The variables that hold the results of a line; nothing without any."""
-    names = [node.label for node in own if node.named and node.label]
+    names = [name for node in own for name in results.get(node.id, ())]
     return ", ".join(names if len(names) <= NAMES else [names[0], "…", *names[2 - NAMES :]])
 
 
-def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]]) -> Node:
+def _group_node(
+    model: GraphModel, segment: Segment, leaves: dict[str, list[str]], results: dict[str, list[str]]
+) -> Node:
     own = [model.by_id[key] for key in model.order[segment.start : segment.stop]]
     step = own[-(len(own) // segment.times) :] if segment.times else own
     names = [formulas.called(node.name) for node in step]
@@ -450,7 +462,7 @@ def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]
     places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
     many = say("op_count", n=len(own))
     times = f"×{segment.times:,}"
-    symbol = {"loop": times, "turns": times, "line": _named(own), "stretch": _named(own)}.get(
+    symbol = {"loop": times, "turns": times, "line": _named(own, results), "stretch": _named(own, results)}.get(
         segment.kind, segment.label
     ) or many
     line = segment.kind == "line" and len(places) == 1

@@ -128,7 +128,7 @@ def test_the_magic(run: Any) -> None:
     assert "<table>" in result._repr_mimebundle_()["text/html"]
     run("y = (x @ w).sum()")
     assert "forward: no times" in run("%cost y").result.text
-    assert "that is a module: write %cost net(x)" in str(run("%cost net").error_in_exec)
+    assert "net is a module: write %cost net(x)" in str(run("%cost net").error_in_exec)
     assert "needs a tensor" in str(run("%cost").error_in_exec) and run("%cost y;").result is None
     run("%autograd --language zh")
     assert "个参数，前向" in run("%cost y").result.label

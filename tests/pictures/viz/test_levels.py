@@ -96,14 +96,14 @@ def test_a_graph_without_modules_has_no_layers() -> None:
 
 
 def test_a_title_says_that_it_leaves_variables_out() -> None:
-    ns: dict[str, Any] = {"x": nb.ones(3, requires_grad=True), "__name__": "a_cell"}
+    ns: dict[str, Any] = {"x": nb.ones(4, requires_grad=True), "__name__": "a_cell"}
     code = "a, b, c, d = x + 1, x * 2, x - 3, x.exp()\ne, f, g, h, i = a + b, a * c, a - d, b + c, b * c\n"
-    code += "y = (e + f + g + h + i).sum()\n"
+    code += "j, k = (e + f + g + h + i).chunk(2)\nz, m = (k * k).max(0)\ny = z.exp() * j.sum()\n"
     linecache.cache["<titles>"] = len(code), None, code.splitlines(True), "<titles>"
     with viz.traced():
         exec(compile(code, "<titles>", "exec"), ns)
     titles = [node.symbol for node in levels.view(build(ns["y"], ns), 2).nodes if node.kind == "group"]
-    assert titles == ["y", "e, …, h, i", "a, b, c, d"]
+    assert titles == ["y", "z", "j, k", "e, …, h, i", "a, b, c, d"]
 
 
 def test_a_long_name_keeps_its_end() -> None:
