@@ -41,5 +41,6 @@ MODULES = """
 __all__ = ["RelaxedBernoulli", "RelaxedOneHotCategorical", "biject_to", "transform_to"]
 __all__ += [name for each in MODULES.split() for name in import_module(f"{__name__}.{each}").__all__]
 __all__.sort()
+del MODULES, import_module
 
 __getattr__, __dir__ = lazy.attributes(__name__, {})

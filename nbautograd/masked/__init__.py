@@ -17,6 +17,7 @@ from nbautograd.masked.reductions import *
 
 MODULES = ("masked_tensor", "normalizations", "reductions")
 __all__ = sorted(name for each in MODULES for name in import_module(f"{__name__}.{each}").__all__)
+del MODULES, import_module
 
 docstrings.describe_all([globals()[name] for name in __all__], *packages.MASKED)
 absent.answer(__name__)

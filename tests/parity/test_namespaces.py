@@ -155,6 +155,12 @@ def test_dir_lists_pytorchs_names_and_a_few_of_our_own() -> None:
     assert "tensor" in scope and not {"pieces", "annotations", "TYPE_CHECKING"} & {*scope}
 
 
+@pytest.mark.parametrize("path", ["nn", "nn.functional", "optim", "distributions", "masked"])
+def test_a_completed_namespace_lists_no_tools(path: str) -> None:
+    listed = dir(import_module(f"nbautograd.{path}"))
+    assert len(listed) > 20 and not {"Any", "Callable", "FAMILIES", "MODULES", "import_module"} & {*listed}
+
+
 def test_every_name_of_the_table_is_found() -> None:
     with nbautograd.standing_in():
         for path, names in namespaces.MODULES.items():

@@ -35,6 +35,7 @@ MODULES = """
     activation adaptive_pooling attention classification convolution ctc dropout embedding fractional grid
     likelihood_loss linear loss margin_loss normalization pooling sampling smooth_activation softmax unpooling"""
 __all__ = sorted(["pad", *(name for each in MODULES.split() for name in import_module(f"{__name__}.{each}").__all__)])
+del MODULES, import_module
 
 STRICT = ["adaptive_pooling", "convolution", "normalization", "unpooling"]
 """Modules of functions whose options PyTorch's own code takes, which looks at their types first; and further ones."""

@@ -43,9 +43,9 @@ LATER = {
 }
 """The names in modules that few programs use: these modules are imported on first use."""
 
-MODULES = """
+_MODULES = """
     activation container conv dropout linear loss module normalization padding pooling rnn shaping sparse transformer"""
-__all__ = [name for each in MODULES.split() for name in import_module(f"{__name__}.{each}").__all__]
+__all__ = [name for each in _MODULES.split() for name in import_module(f"{__name__}.{each}").__all__]
 __all__ += " ".join(LATER.values()).split()
 
 

@@ -117,7 +117,7 @@ class GraphWalk:
         return order[::-1]
 
     def steps_back(self, node: Any, source: Any) -> int:
-        """How many operations before a node its input ran: -1 without one, 0 far back or for what turns share."""
+        """Count the operations back to a node's input: -1 without one, 0 if it is far back or shared by turns."""
         if source is None:
             return -1
         steps = self.rank[node] - self.rank[source] if source in self.rank and source not in self.shared else 0
