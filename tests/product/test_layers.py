@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import io
 import re
 import subprocess
 import sys
 import tokenize
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from nbautograd._engine.compiler.op import COMPOSITES, OPS, CompiledOp
+from nbautograd._engine.compiler.registry import HELPERS
 from tests.house import WINGS
 from tests.package_sources import (
     GENERATED,
@@ -216,6 +220,46 @@ def test_every_name_in_a_formula_is_known() -> None:
         assert missing == set(), name
         if declaration.formulas:
             look_into_formulas(name, declaration, functions)
+
+
+@functools.cache
+def loaded_with(module: str) -> frozenset[str]:
+    """The modules that are loaded when one is."""
+    found: set[str] = set()
+    waiting = {module}
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        outer = {name.rpartition(".")[0]} & {*SOURCES}
+        waiting |= (imports(name, inside_functions=False, types=False) | outer) - found
+    return frozenset(found)
+
+
+def named_in_derivatives() -> Iterator[tuple[str, str, str]]:
+    """The names in each operation's formulas and in each helper of formulas, with the module and the subject."""
+    for name, declaration in OPS.items():
+        texts = [text for text in (declaration.formulas or {}).values() if isinstance(text, str)]
+        for node in (node for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)):
+            yield declaration.body.__module__, name, node.id
+    for helper in HELPERS.values():
+        for name in global_names(helper.__code__):
+            yield helper.__module__, helper.__name__, name
+
+
+@pytest.mark.sweep
+def test_derivatives_load_the_operations_that_they_name() -> None:
+    """An operation of a module that is loaded late is not there yet, unless the formula's module imports it."""
+    for name in SOURCES:
+        if name.startswith(("nbautograd._engine.ops.", "nbautograd.nn.functional.")):
+            import_module(name)
+    homes = {helper.__name__: helper.__module__ for helper in HELPERS.values()}
+    homes |= {name: declaration.body.__module__ for name, declaration in OPS.items()}
+    found = [*named_in_derivatives()]
+    assert len(found) > 1000
+    late = {each for each in found if each[2] in homes} - {
+        each for each in found if homes.get(each[2]) in loaded_with("nbautograd") | loaded_with(each[0])
+    }
+    assert late == set()
 
 
 def look_into_formulas(name: str, declaration: CompiledOp, functions: set[int]) -> None:

@@ -273,5 +273,16 @@ def test_nodes_of_whole_slices(torch: Any) -> Any:
 
 
 @agrees
+def test_second_derivatives_of_scattered_products(torch: Any) -> Any:
+    """The factors of 0 take another way, which names an operation that is loaded late."""
+    zeros = itertools.product((0.0, 3.0), (0.0, 5.0), (True, False))
+    made = "x = T.tensor([{}, 2.0], dtype=T.float64, requires_grad=True); s = T.tensor([{}, 6.0], dtype=T.float64)"
+    ran = "y = x.scatter_reduce(0, T.tensor([0, 1]), s.requires_grad_(), 'prod', include_self={}).sum()"
+    first = "g, h = T.autograd.grad(y, (x, s), create_graph=True)"
+    second = "r = T.autograd.grad((g * g + h * 2).sum(), (x, s), allow_unused=True)"
+    return outcomes(torch, (f"{made.format(a, b)}; {ran.format(self)}; {first}; {second}" for a, b, self in zeros))
+
+
+@agrees
 def test_further_calls_found_at_random(torch: Any) -> Any:
     return outcomes(torch, (f"t = T.arange(6.0).reshape(2, 3); r = {call}" for call in OTHERS_FOUND))

@@ -17,6 +17,7 @@ from nbautograd._engine.ops.creation.from_data import number_as, number_in
 from nbautograd._engine.ops.indexing.gather import along, check_along
 from nbautograd._engine.ops.indexing.indexing import own
 from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.reduction.products import products_before
 from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd.errors import kind_of
@@ -325,7 +326,7 @@ def beside_zeros(
     which = wrap(chosen)
     ones = wrap(np.ones_like(factors._a, shape=len(first) * width))
     matrix = ones.index_copy(0, place, factors.index_select(0, which)).reshape(-1, width)
-    others = products_before(matrix, 1) * products_before(matrix, 1, True)  # type: ignore[name-defined]  # noqa: F821
+    others = products_before(matrix, 1) * products_before(matrix, 1, True)
     flat = cat([g.reshape(-1), gather(g, dim, index).reshape(-1)]).index_select(0, which)  # type: ignore[name-defined]  # noqa: F821
     gradients = flat * conj(others.reshape(-1).index_select(0, place))  # type: ignore[name-defined]  # noqa: F821
     both = cat([for_input.reshape(-1), for_src.reshape(-1)]).index_copy(0, which, gradients)
