@@ -40,7 +40,10 @@ def is_tensor(value: Any) -> bool:
 
 def is_module(value: Any) -> bool:
     """Return whether it looks like a module of networks; asks the class."""
-    return callable(attribute(type(value), "named_parameters"))
+    try:
+        return callable(getattr(type(value), "named_parameters", None))
+    except Exception:
+        return False
 
 
 def parameters_of(value: Any) -> Iterable[Any] | None:

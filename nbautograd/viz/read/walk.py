@@ -116,18 +116,13 @@ class GraphWalk:
                         ready.append(to)
         return order[::-1]
 
-    def steps_back(self, node: Any, source: Any) -> int:
-        """Count the operations back to a node's input: -1 without one, 0 if it is far back or shared by turns."""
-        if source is None:
-            return -1
-        steps = self.rank[node] - self.rank[source] if source in self.rank and source not in self.shared else 0
-        return steps if steps <= NEAR else 0
-
     def signature(self, node: Any) -> Any:
         """A key that is equal for operations that are the same step of a loop."""
-        trace = self.traces[node]
-        inputs = tuple(self.steps_back(node, to) for to, _ in self.next[node])
-        return self.names[node], inputs, (trace.filename, trace.lineno) if trace is not None else None
+        trace, rank, inputs = self.traces[node], self.rank, []
+        for to, _ in self.next[node]:  # how far back each ran: 0 for what is far, or shared by turns
+            steps = rank[node] - rank[to] if to in rank and to not in self.shared else 0
+            inputs.append(-1 if to is None else steps if steps <= NEAR else 0)
+        return self.names[node], tuple(inputs), (trace.filename, trace.lineno) if trace is not None else None
 
     def scopes(self) -> list[tuple[Any, ...]]:
         """The named blocks of each operation, if its trace has them."""
