@@ -119,7 +119,7 @@ class GraphWalk:
     def signature(self, node: Any) -> Any:
         """A key that is equal for operations that are the same step of a loop."""
         trace, rank, inputs = self.traces[node], self.rank, []
-        for to, _ in self.next[node]:  # how far back each ran: 0 for what is far, or shared by turns
+        for to, _ in self.next[node]:  # the steps back: 0 to far results, and to shared ones
             steps = rank[node] - rank[to] if to in rank and to not in self.shared else 0
             inputs.append(-1 if to is None else steps if steps <= NEAR else 0)
         return self.names[node], tuple(inputs), (trace.filename, trace.lineno) if trace is not None else None
