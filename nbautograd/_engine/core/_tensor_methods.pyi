@@ -872,7 +872,7 @@ class TensorMethods:
     @overload
     def new_empty(self, size: Sequence[_int], *, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor: ...
     def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor:
-        """Return an uninitialized tensor with the given strides, by default of this tensor's dtype and device."""
+        """Call ``torch.empty_strided(...)`` with this tensor's dtype and device by default."""
     def new_full(self, size: Sequence[_int], fill_value: Number, *, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor:
         """Call ``torch.full(...)`` with this tensor's dtype and device by default."""
     @overload

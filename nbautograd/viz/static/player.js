@@ -185,7 +185,7 @@ class Player {
   /** Show a step; `rests`: nothing has been played yet. */
   go(index, move = false, rests = false) {
     const from = this.position(this.index), { first } = this.forwardPass;
-    const begins = this.stepped || (this.rests && !rests);
+    const starts = this.rests && !rests;
     this.rests = rests;
     const wanted = this.predict.limit(Math.min(Math.max(Math.round(index) || 0, first), this.last));
     this.goesBack = wanted < this.index;
@@ -194,7 +194,7 @@ class Player {
     this.playback.halt();
     const state = this.state(), moving = move && !this.reduced.matches;
     this.load(this.groups.drawnFor(state.scene));
-    if (begins) this.shrink();
+    if (starts || this.stepped) this.shrink();
     this.stage.still();
     this.stage.last = null; // a click after a step counts as the first
     this.card.hide();
@@ -203,6 +203,7 @@ class Player {
     this.tell(state);
     this.lookAt(state, moving);
     this.root.classList.toggle("nb-rests", rests);
+    if (starts) this.root.scrollIntoView({ block: "nearest" }); // the strip has become higher
     const still = !state.frame || ["start", "created", "forward"].includes(state.frame.kind);
     const here = this.position(this.index);
     if (moving && !still && here === from + 1) this.playback.animate(state, this.at(this.stops[here - 1] ?? 0));

@@ -70,3 +70,19 @@ def test_it_is_measured_again_where_it_is_narrower(open_page: Any) -> None:
     page.wait_for_function("(high) => document.querySelector('.nb-equation-bar').offsetHeight !== high", arg=wide)
     assert page.evaluate(CUT) == []
     assert page.locator(".nb-bar-room").count() == 0
+
+
+def test_the_strip_stays_in_view_where_playing_makes_it_higher(open_page: Any) -> None:
+    page = open_page(looked_up(), viewport={"width": 1280, "height": 650})
+    # The end of the player lies at the end of the window, as after a cell that was just run.
+    page.evaluate("""() => {
+        const { height } = document.querySelector(".nb-player").getBoundingClientRect();
+        document.body.style.padding = `${innerHeight - height}px 0 600px`;
+        scrollTo(0, document.querySelector(".nb-player").getBoundingClientRect().top + scrollY + height - innerHeight);
+    }""")
+    bottom = "() => Math.round(document.querySelector('.nb-player').getBoundingClientRect().bottom - innerHeight)"
+    height = "() => document.querySelector('.nb-player').offsetHeight"
+    rests, below = page.evaluate(height), page.evaluate(bottom)
+    page.press(".nb-player", "ArrowRight")
+    assert abs(below) <= 1 and page.evaluate(height) > rests  # else nothing is tested
+    assert page.evaluate(bottom) <= 0

@@ -285,6 +285,7 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
         return make(*args, dtype=self.dtype if dtype is None else dtype, device=place, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
+    more = {"full": ", 7", "empty_strided": ", [1]"}.get(name, "")
     method.__doc__ = f"""Call ``torch.{name}(...)`` with this tensor's dtype and device by default.
 
     :param args, options: the arguments of ``torch.{name}``.
@@ -293,14 +294,10 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
     :raises TypeError: an argument is not supported.
 
     >>> import nbautograd as torch
-    >>> torch.ones(1, dtype=torch.float64).new_{name}([2]{", 7" * (name == "full")}).dtype
+    >>> torch.ones(1, dtype=torch.float64).new_{name}([2]{more}).dtype
     torch.float64
     """
     setattr(Tensor, f"new_{name}", method)
-
-
-for _name, _make in {"zeros": zeros, "ones": ones, "empty": empty, "full": full, "tensor": tensor}.items():
-    _new(_name, _make)
 
 
 @creation
@@ -368,16 +365,10 @@ def empty_permuted(
     return empty_strided(shape, steps, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def _new_empty_strided(
-    self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **rest: Any
-) -> Tensor:
-    """Return an uninitialized tensor with the given strides, by default of this tensor's dtype and device."""
-    place = self.device if device is None else device
-    return empty_strided(size, stride, dtype=dtype or self.dtype, device=place, **rest)
-
-
-_new_empty_strided.__name__ = _new_empty_strided.__qualname__ = "new_empty_strided"
-Tensor.new_empty_strided = _new_empty_strided
+for _name, _make in {
+    "zeros": zeros, "ones": ones, "empty": empty, "full": full, "tensor": tensor, "empty_strided": empty_strided,
+}.items():  # fmt: skip
+    _new(_name, _make)
 
 
 @described
@@ -429,8 +420,9 @@ def eye(
     """
     dtype = check_options("eye", dtype, layout, pin_memory)
     shape = (as_int(n, "eye(): argument 'n'"), as_int(n if m is None else m, "eye(): argument 'm'"))
-    if min(shape) < 0:
-        raise RuntimeError(f"n and m must be greater or equal to 0, got {shape}")
+    for name, size in zip("nm", shape, strict=True):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
 
     def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
         return xp.eye(*shape, 0, kind)

@@ -14,7 +14,7 @@ from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.tensor import Tensor, wrap_known
-from nbautograd._engine.ops._internal import axes, pairwise_sum, ratio, summed, upcast_half  # noqa: F401 - formulas name ratio
+from nbautograd._engine.ops._internal import axes, count, pairwise_sum, ratio, summed, upcast_half  # noqa: F401 - formulas name ratio
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd.errors import DtypeError
@@ -86,10 +86,9 @@ def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared:
 )
 def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
     """Compute the p-norm over ``dim``, for other p."""
-    a = upcast_half(precise.absolute(input))
-    result = pairwise_sum(a, axes(dim, input.ndim), keepdim)
-    if a.size and result.size != a.size:  # that of one element is its absolute value, also where the power overflows
-        result = pairwise_sum(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)
+    a, over = upcast_half(precise.absolute(input)), axes(dim, input.ndim)
+    is_one = count(a.shape, over) == 1  # then the norm is the absolute value, also where the power overflows
+    result = pairwise_sum(a, over, keepdim) if is_one else pairwise_sum(a**p, over, keepdim) ** (1 / p)
     return result.astype(input.real.dtype)
 
 
