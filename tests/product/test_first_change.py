@@ -44,38 +44,45 @@ def put(path: Path, place: str, code: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.sweep
-@pytest.mark.parametrize("page", PAGES)
-def test_following_the_page(page: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the project, in which the pages are followed one after the other."""
     for package in ("ruff", "IPython"):
         needs.package(package)
+    folder = tmp_path_factory.mktemp("project")
     # Bytecode goes along, but for pytest's, which names the files that it was made from: to compile takes the longest.
     ignored = shutil.ignore_patterns("*-pytest-*.pyc", "*.ipynb_checkpoints", "screenshots", "api", "course")
     for name in ("nbautograd", "tests", "docs", "benchmarks"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     for path in [ROOT / "pyproject.toml", *ROOT.glob("*.py")]:
-        shutil.copy(path, tmp_path)
-    (tmp_path / "notebooks").mkdir()
-    shutil.copy(ROOT / "notebooks" / "sanitize.cfg", tmp_path / "notebooks")
+        shutil.copy(path, folder)
+    (folder / "notebooks").mkdir()
+    shutil.copy(ROOT / "notebooks" / "sanitize.cfg", folder / "notebooks")
+    return folder
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("page", PAGES)
+def test_following_the_page(page: str, project: Path) -> None:
     steps = STEP.findall((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
     assert [kind for kind, *_ in steps] == PAGES[page]
     python = shlex.quote(sys.executable)
     programs = ""
     for name, module in (("python", ""), ("pytest", "-m pytest"), ("ruff", "-m ruff")):
         programs += f'{name}() {{ {python} {module} "$@"; }}\n'
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    environment = {**os.environ, "PYTHONPATH": str(project)}
     said = []
     for kind, path, place, code in steps:
         if kind == "put":
-            put(tmp_path / path, place, code)
+            put(project / path, place, code)
             continue
         done = subprocess.run(
-            ["bash", "-ec", programs + code], cwd=tmp_path, env=environment, capture_output=True, text=True,
+            ["bash", "-ec", programs + code], cwd=project, env=environment, capture_output=True, text=True,
             encoding="utf-8", check=False,
         )  # fmt: skip
         assert done.returncode == 0, code + done.stdout + done.stderr
         said.append(done.stdout)
-    CHECKS[page](tmp_path, said)
+    CHECKS[page](project, said)
 
 
 def adds_an_operation(folder: Path, said: list[str]) -> None:
