@@ -37,6 +37,7 @@ from nbautograd.viz.draw.boxes import (
 from nbautograd.viz.draw.cells import Grid, PictureTiles, scale_key
 from nbautograd.viz.draw.layout import Box, Layout, layout
 from nbautograd.viz.draw.lines import number as _n, path
+from nbautograd.viz.draw.states import attributes, look
 from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP, SANS_MARKUP, SMALLEST
 from nbautograd.viz.escape import escape, escape_long, width
 from nbautograd.viz.language import say
@@ -50,6 +51,14 @@ KEY = 260.0  # width of the color legend
 NBSP = "\u00a0"
 HIDDEN = ' visibility="hidden"'
 MARK = 13.0  # radius of the mark of the box with the largest share
+PREFIX = "\0"  # a placeholder for a digest of the whole; texts from outside cannot contain it
+_HEADS = [
+    f'<marker id="{PREFIX}-{name}" viewBox="0 0 8 8" refX="7.2" refY="4" markerWidth="{size}" '
+    f'markerHeight="{size}" markerUnits="userSpaceOnUse" orient="auto">'
+    f'<path class="nb-head nb-head-{name}" d="M0 0.6L8 4L0 7.4z"{attributes(f"head-{name}")}/></marker>'
+    for name, size in (("wire", 7), ("done", 8), ("active", 9))
+]
+"""The heads of arrows."""
 
 
 def draw(
@@ -92,7 +101,6 @@ class _Picture:
         self.title, self.description = title, description
         self.texts = texts_of(model)
         self.tiles, self.painted, self.kind = tiles, tiles.painted, "nb-svg"
-        self.prefix = "\0"  # a placeholder for a digest of the whole; texts from outside cannot contain it
         self.out: list[str] = []
 
     def text(self) -> str:
@@ -104,7 +112,7 @@ class _Picture:
         longest = max((width(note, 11) + 32 for note in notes), default=0.0)
         wide = max(self.places.width, longest, KEY * keyed)
         w, h = _n(wide), _n(high)
-        p = self.prefix
+        p = PREFIX
         head = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" viewBox="0 0 {w} {h}" width="{w}" '
             f'height="{h}" role="img" aria-labelledby="{p}-title {p}-desc" '
@@ -112,9 +120,7 @@ class _Picture:
             f'<title id="{p}-title">{escape(self.title)}</title>',
             f'<desc id="{p}-desc">{escape_long(self.description or self.model.label, 20_000)}</desc>',
             "<defs>",
-            self.marker("wire", LIGHT["wire"], 7),
-            self.marker("done", LIGHT["done"], 8),
-            self.marker("active", LIGHT["grad"], 9),
+            *_HEADS,
             "</defs>",
             f'<rect class="nb-card" x="0.5" y="0.5" width="{_n(wide - 1)}" '
             f'height="{_n(high - 1)}" rx="8" fill="{LIGHT["bg"]}" stroke="{LIGHT["line"]}"/>',
@@ -130,34 +136,24 @@ class _Picture:
         """Lines, boxes and labels."""
         for line in self.places.trunks:
             d = path(line, self.places.direction)
-            self.out.append(
-                f'<path class="nb-edge nb-trunk" d="{d}" fill="none" stroke="{LIGHT["wire"]}" stroke-width="1.3"/>'
-            )
+            self.out.append(f'<path class="nb-edge nb-trunk" d="{d}" fill="none"{attributes("edge")}/>')
         self.edges()
         self.loop()
         for node in self.model.nodes:
             self.node(node)
         self.labels()
 
-    def marker(self, name: str, color: str, size: int) -> str:
-        return (
-            f'<marker id="{self.prefix}-{name}" viewBox="0 0 8 8" refX="7.2" refY="4" markerWidth="{size}" '
-            f'markerHeight="{size}" markerUnits="userSpaceOnUse" orient="auto">'
-            f'<path class="nb-head nb-head-{name}" d="M0 0.6L8 4L0 7.4z" fill="{color}"/></marker>'
-        )
-
     def edges(self) -> None:
         """Draw each line once in the direction of the computation, and once against it if it carried a gradient."""
         flows = []
         moving = self.state.active | self.state.done
         for edge in self.model.edges:
-            used = edge.id in moving
             constant = edge.kind == "constant"
-            dash = ' stroke-dasharray="3 3"' if constant else ""
+            states = " constant" * constant + " used" * (edge.id in moving)
             self.out.append(
-                f'<path class="nb-edge{" nb-constant" * constant}{" nb-used" * used}" data-edge="{edge.id}" '
-                f'd="{self.places.paths[edge.id]}" fill="none" stroke="{LIGHT["wire"]}" '
-                f'stroke-width="1.3"{dash} marker-end="url(#{self.prefix}-wire)"/>'
+                f'<path class="nb-edge{states.replace(" ", " nb-")}" data-edge="{edge.id}" '
+                f'd="{self.places.paths[edge.id]}" fill="none"{attributes("edge", states)} '
+                f'marker-end="url(#{PREFIX}-wire)"/>'
             )
             if not constant:
                 flows.append(self.flow(edge.id))
@@ -166,14 +162,12 @@ class _Picture:
     def flow(self, key: str) -> str:
         """The line of a gradient, drawn from the user of a value to its maker."""
         active, done = key in self.state.active, key in self.state.done
-        color = LIGHT["bad"] if key in self.state.bad else LIGHT["grad"] if active else LIGHT["done"]
-        state = " nb-active" * active + " nb-done" * (done and not active) + " nb-bad" * (key in self.state.bad)
+        states = " active" * active + " done" * (done and not active) + " bad" * (key in self.state.bad)
         hidden = "" if active or done else ' visibility="hidden"'
         kind = "active" if active else "done"
         return (
-            f'<path class="nb-flow{state}" data-flow="{key}" d="{self.places.flows[key]}" '
-            f'fill="none" stroke="{color}" stroke-width="{"3" if active else "2.2"}" '
-            f'marker-end="url(#{self.prefix}-{kind})"{hidden}/>'
+            f'<path class="nb-flow{states.replace(" ", " nb-")}" data-flow="{key}" d="{self.places.flows[key]}" '
+            f'fill="none"{attributes("flow", states)} marker-end="url(#{PREFIX}-{kind})"{hidden}/>'
         )
 
     def loop(self) -> None:
@@ -206,18 +200,16 @@ class _Picture:
             spot = self.places.labels.get(edge.id)
             if spot is None:
                 continue
-            active, shown = edge.id in self.state.active, self.state.labels.get(edge.id, "")
-            bad = edge.id in self.state.bad
+            shown = self.state.labels.get(edge.id, "")
             tile = self.tiles.of_edge.get(edge.id)
             if tile:
                 shown = ""
             lines = markup_lines(shown)
             inside = _lines(lines, spot[0], 0, middle=True) if lines[1:] else lines[0]
-            weight = ' font-weight="700"' if active else ""
-            state = " nb-active" * active + " nb-bad" * bad
+            states = " active" * (edge.id in self.state.active) + " bad" * (edge.id in self.state.bad)
             self.out.append(
-                f'<text class="nb-label{state}" data-label="{edge.id}" x="{_n(spot[0])}" y="{_n(spot[1] + 4)}" '
-                f'fill="{LIGHT["bad" if bad else "grad"]}"{weight}>{inside}</text>'
+                f'<text class="nb-label{states.replace(" ", " nb-")}" data-label="{edge.id}" x="{_n(spot[0])}" '
+                f'y="{_n(spot[1] + 4)}"{attributes("label", states)}>{inside}</text>'
             )
             if edge.id in self.state.sums:
                 grid = self.tiles.grids.get(edge.id)
@@ -247,20 +239,20 @@ class _Picture:
         """A box or a pill."""
         box, now = self.places.boxes[node.id], self.state
         key = node.id
-        classes = " nb-active" * (key in now.active) + " nb-done" * (key in now.done)
-        classes += " nb-bad" * (key in now.bad) + " nb-freed" * (key in now.freed)
-        kind = {"group": "op nb-group", "pile": "leaf nb-group"}.get(node.kind, node.kind)
-        self.out.append(f'<g class="nb-node nb-{kind}{classes}" data-node="{node.id}">')
+        states = {"group": "op group", "pile": "leaf group"}.get(node.kind, node.kind)
+        states += " active" * (key in now.active) + " done" * (key in now.done)
+        states += " bad" * (key in now.bad) + " freed" * (key in now.freed)
+        self.out.append(f'<g class="nb-node nb-{states.replace(" ", " nb-")}" data-node="{node.id}">')
         self.out.append(f"<title>{escape(self.texts[node.id].tip)}</title>")
         if node.kind == "op":
-            self.pill(node, box)
+            self.pill(node, box, states)
         elif node.kind in ("group", "pile"):
-            self.group(node, box)
+            self.group(node, box, states)
         elif node.kind == "constant" and not node.shape and not node.value:
             x, y = box.center
-            self.put(x, y + 4, node.name, "nb-value", LIGHT["muted"], 12, mono=True, anchor="middle")
+            self.put(x, y + 4, node.name, "nb-value", look("value", states)["fill"], 12, mono=True, anchor="middle")
         else:
-            self.box(node, box)
+            self.box(node, box, states)
         if node.share > 0.002:
             x, y, r = box.x + box.width - 2 * PILE * (node.kind == "group"), box.y + 1, MARK * node.share**0.5
             self.out.append(
@@ -269,75 +261,52 @@ class _Picture:
             )
         self.out.append("</g>")
 
-    def pill(self, node: Node, box: Box) -> None:
-        active, bad = node.id in self.state.active, node.id in self.state.bad or bool(node.failed)
-        done = node.id in self.state.done
-        stroke = "bad" if bad else "grad" if active else "done" if done else "wire"
-        fill, ink = ("bad-bg", "bad") if bad else ("grad-bg", "grad") if active else ("op-bg", "op")
-        self.out.append(
-            f'<rect class="nb-shape" x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.width)}" height="{_n(box.height)}" '
-            f'rx="{_n(min(16.0, box.height / 2))}" fill="{LIGHT[fill]}" stroke="{LIGHT[stroke]}" '
-            f'stroke-width="{"2.4" if active else "1.5"}"/>'
-        )
+    def pill(self, node: Node, box: Box, states: str) -> None:
+        states += " bad" * bool(node.failed)
+        self.shape(box.x, box.y, box.width, box.height, min(16.0, box.height / 2), states)
         x, y = box.center[0], box.y
-        self.put(x, y + 21, node.symbol, "nb-symbol", LIGHT[ink], 16, anchor="middle")
+        self.put(x, y + 21, node.symbol, "nb-symbol", look("symbol", states)["fill"], 16, anchor="middle")
         grid = self.tiles.grids.get(f"{node.id}:value")
         if grid is not None:
             self.out += self.tiles.drawn(f"{node.id}:value", node.tile, x - grid.size[0] / 2, y + 29)
         elif node.value:
-            self.put(x, y + 37, cut(node.value, 24), "nb-value", LIGHT["fg"], 11, mono=True, anchor="middle")
+            color = look("value", states)["fill"]
+            self.put(x, y + 37, cut(node.value, 24), "nb-value", color, 11, mono=True, anchor="middle")
         self.saved(node, box)
         if node.id in self.state.leaves:
             self.bead(node, box.x + box.width - 28, box.y + box.height, self.state.leaves[node.id])
 
     def saved(self, node: Node, box: Box) -> None:
         """A dot for each saved tensor; hollow when it has been freed."""
-        gone = node.freed or node.id in self.state.freed
+        paint = attributes("saved", "freed" * (node.freed or node.id in self.state.freed))
         count = min(len(node.saved or ()) or int(node.freed), 3)
         for i in range(count):
             x = box.center[0] + 7 * (i - (count - 1) / 2)
-            fill = LIGHT["bg"] if gone else LIGHT["op"]
-            self.out.append(
-                f'<circle class="nb-saved" cx="{_n(x)}" cy="{_n(box.y + box.height)}" r="2.6" fill="{fill}" '
-                f'stroke="{LIGHT["op"]}" stroke-width="1"/>'
-            )
+            self.out.append(f'<circle class="nb-saved" cx="{_n(x)}" cy="{_n(box.y + box.height)}" r="2.6"{paint}/>')
 
-    def group(self, node: Node, box: Box) -> None:
+    def shape(self, x: float, y: float, wide: float, high: float, radius: float, states: str) -> None:
+        """The rectangle of a box, a pill or a card."""
+        self.out.append(
+            f'<rect class="nb-shape" x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(high)}" '
+            f'rx="{_n(radius)}"{attributes("shape", states)}/>'
+        )
+
+    def group(self, node: Node, box: Box, states: str) -> None:
         """A pile of cards."""
-        leaves, active, bad = node.kind == "pile", node.id in self.state.active, node.id in self.state.bad
-        done = node.id in self.state.done
-        fill, stroke, ink = ("leaf-bg", "leaf", "leaf") if leaves else ("op-bg", "wire", "op")
-        stroke = "bad" if bad else "grad" if active else "done" if done else stroke
         w, h = box.width - 2 * PILE, box.height - 2 * PILE
         for i in (2, 1, 0):
-            self.out.append(
-                f'<rect class="nb-shape" x="{_n(box.x + PILE * i)}" y="{_n(box.y + PILE * i)}" width="{_n(w)}" '
-                f'height="{_n(h)}" rx="9" fill="{LIGHT[fill]}" stroke="{LIGHT[stroke]}" '
-                f'stroke-width="{"2.4" if active and not i else "1.2"}"/>'
-            )
+            self.shape(box.x + PILE * i, box.y + PILE * i, w, h, 9, states)
         y = box.y + 9.0
         for text, size, cls, mono in group_lines(node):
-            color = LIGHT[ink] if cls == "nb-symbol" else LIGHT["fg" if mono else "muted"]
+            color = look(cls.removeprefix("nb-"), states)["fill"]
             self.put(box.x + w / 2, y + 11, text, cls, color, size, mono=mono, anchor="middle")
             y += 17
 
-    def box(self, node: Node, box: Box) -> None:
-        paint = {"leaf": ("leaf-bg", "leaf", "leaf"), "output": ("out-bg", "out", "out")}
-        fill, stroke, ink = paint.get(node.kind, ("bg", "wire", "fg"))
-        if node.kind == "constant":
-            fill, stroke, ink = "op-bg", "line", "muted"
-        active = node.id in self.state.active
-        if active:
-            stroke = "grad"
-        self.out.append(
-            f'<rect class="nb-shape" x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.width)}" height="{_n(box.height)}" '
-            f'rx="8" fill="{LIGHT[fill]}" stroke="{LIGHT[stroke]}" stroke-width="{"2.4" if active else "1.5"}"'
-            + (' stroke-dasharray="4 3"' if node.kind == "constant" else "")
-            + "/>"
-        )
+    def box(self, node: Node, box: Box, states: str) -> None:
+        self.shape(box.x, box.y, box.width, box.height, 8, states)
         strong = node.kind in ("leaf", "output")
         size = 14 if strong else 13
-        color = LIGHT[ink] if node.named else LIGHT["muted"]
+        color, ink = look("name", states)["fill"] if node.named else LIGHT["muted"], look("value", states)["fill"]
         name, own = self.texts[node.id].name, node.named
         self.put(box.x + PAD, box.y + 20, name, "nb-name", color, size, bold=own, italic=not own)
         at, grid, right = box.y + 40, self.tiles.grids.get(f"{node.id}:value"), box.x + box.width - PAD
@@ -354,11 +323,11 @@ class _Picture:
         text = "" if beside else value_text(node if state is None else replace(node, grad=state.grad), grid)
         if beside and grid is None:
             x = box.x + PAD + name_width(name) + 8
-            self.put(x, box.y + 20, node.value, "nb-value", LIGHT["fg"], 12, mono=True)
+            self.put(x, box.y + 20, node.value, "nb-value", ink, 12, mono=True)
         lines = cut_lines(text).split("\n") if text else []
         for i, line in enumerate(lines):
             slot = f"{node.id}:grad" if node.retains and i == len(lines) - 1 else ""
-            self.put(box.x + PAD, at, line, "nb-value", LIGHT["fg"], 12, mono=True, slot=slot, indent=6 * bool(slot))
+            self.put(box.x + PAD, at, line, "nb-value", ink, 12, mono=True, slot=slot, indent=6 * bool(slot))
             at += LINE
         if node.kind == "leaf":
             self.leaf_row(node, box)

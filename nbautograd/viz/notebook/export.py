@@ -15,7 +15,7 @@ from typing import Any
 
 from nbautograd._engine.base.atomic_file import replacing
 from nbautograd.viz import language
-from nbautograd.viz.draw import theme
+from nbautograd.viz.draw import states, theme
 from nbautograd.viz.escape import escape
 
 __all__ = [
@@ -100,7 +100,7 @@ def _page_js() -> str:
 @cache
 def player_css() -> str:
     """Return the player's style sheet with the colors, preceded by the rules for still pictures."""
-    return "\n".join([theme.css(), theme.FOLLOWS, *(static(f"{name}.css") for name in STYLES)])
+    return "\n".join([theme.css(), theme.FOLLOWS, states.css(), *(static(f"{name}.css") for name in STYLES)])
 
 
 def static(name: str) -> str:

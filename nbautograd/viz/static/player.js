@@ -205,9 +205,9 @@ class Player {
     this.root.classList.toggle("nb-rests", rests);
     if (starts) this.root.scrollIntoView({ block: "nearest" }); // the strip has become higher
     const still = !state.frame || ["start", "created", "forward"].includes(state.frame.kind);
-    const here = this.position(this.index);
-    if (moving && !still && here === from + 1) this.playback.animate(state, this.at(this.stops[here - 1] ?? 0));
-    else if (moving && this.index < 0 && state.frame.node && here === from + 1) this.forwardPass.animate(state);
+    const here = this.position(this.index), flows = moving && here === from + 1;
+    if (flows && !still) this.playback.animate(state, this.at(this.stops[here - 1] ?? 0));
+    else if (flows && this.index < 0 && state.frame.node) this.forwardPass.animate(state);
     else this.stage.settle(state);
     this.predict.arrive();
     this.hooks.onindex?.(Math.max(this.index, 0));

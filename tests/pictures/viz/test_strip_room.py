@@ -74,7 +74,7 @@ def test_it_is_measured_again_where_it_is_narrower(open_page: Any) -> None:
 
 def test_the_strip_stays_in_view_where_playing_makes_it_higher(open_page: Any) -> None:
     page = open_page(looked_up(), viewport={"width": 1280, "height": 650})
-    # The end of the player lies at the end of the window, as after a cell that was just run.
+    # The player ends where the window ends, as after a cell that was just run.
     page.evaluate("""() => {
         const { height } = document.querySelector(".nb-player").getBoundingClientRect();
         document.body.style.padding = `${innerHeight - height}px 0 600px`;
