@@ -174,17 +174,13 @@ def grad(
     result: list[Any] = []
     for index, (target, key) in enumerate(zip(wanted, keys, strict=True)):
         g = gradients.get(key)
-        if g is None and not allow_unused and not materialize_grads:
+        if g is None and materialize_grads:
+            g = _materialized(target, create_graph)
+        elif g is None and not allow_unused:
             raise AutogradError(
                 f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
-        if g is None and materialize_grads:
-            if not isinstance(target, Tensor):
-                raise AutogradError(
-                    "materialize_grads cannot be used when the given input is a GradientEdge, whose shape is not known"
-                )
-            g = target.detach().new_zeros(target.shape).requires_grad_(create_graph)
         if g is not None and not isinstance(g, Tensor):
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))
@@ -193,6 +189,14 @@ def grad(
             g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
         result.append(g)
     return tuple(result)
+
+
+def _materialized(target: Any, create_graph: bool) -> Tensor:
+    if not isinstance(target, Tensor):
+        raise AutogradError(
+            "materialize_grads cannot be used when the given input is a GradientEdge, whose shape is not known"
+        )
+    return target.detach().new_zeros(target.shape).requires_grad_(create_graph)
 
 
 def _capture_batch(

@@ -73,22 +73,26 @@ def _raise(op: Any, args: Any, kwargs: Any, result: Tensor, array: Any, found: t
     infinite = text != "nan"
     if is_written((value for _, value in given), text):
         return
-    arrays = ((key, _values(value)) for key, value in given if isinstance(value, Tensor))
-    outside = next((key for key, inner in arrays if inner is not None and first_bad(inner, infinite) is not None), "")
+    tensors = [(key, value) for key, value in given if isinstance(value, Tensor)]
+    outside = next((key for key, value in tensors if _is_bad(_values(value), infinite)), "")
     if outside and (infinite or result._fn is None):
         return
     frame = user_frame()
     place = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
     shown = [(_named(key, value), _values(value) if isinstance(value, Tensor) else value) for key, value in given]
-    tensors = [value for key, value in given if isinstance(value, Tensor) and outside in ("", key)]
+    sources = [value for key, value in tensors if outside in ("", key)]
     cure = "outside" if outside else cure_of(name, text, [a for _, a in shown if hasattr(a, "size")])
     called = next((_named(key, value) for key, value in given if key == outside), "")
     bad = BadNumber(
         name, text, index, count, array.size, tuple(values_at(index, array.shape, shown)), place,
-        way_to((_node(t) for t in (tensors[::-1] if cure == "divide" else tensors)), _place, _name),
+        way_to((_node(t) for t in (sources[::-1] if cure == "divide" else sources)), _place, _name),
         cure, str(array.dtype), called,
     )  # fmt: skip
-    raise BadNumberError(bad, operands=tuple(value for _, value in given if isinstance(value, Tensor)))
+    raise BadNumberError(bad, operands=tuple(value for _, value in tensors))
+
+
+def _is_bad(array: Any, infinite: bool) -> bool:
+    return array is not None and first_bad(array, infinite) is not None
 
 
 def _given(op: Any, args: Any, kwargs: Any) -> Iterator[tuple[str, Any]]:

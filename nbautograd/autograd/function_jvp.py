@@ -33,22 +33,10 @@ def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Leve
         versions = [None if t is None else version_counter.version_of(t._a) for t in in_tangents]
         answer = node._function.jvp(ForwardContext(node), *in_tangents)
     returned = list(answer) if isinstance(answer, tuple) else [answer]
-    if len(returned) != len(outputs):
-        raise AutogradError(
-            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
-            f"{len(returned)})"
-        )
-    fixed, dirty = {id(t) for t in node._non_differentiable}, {id(t) for t in node._dirty}
-    for index, (out, tangent) in enumerate(zip(outputs, returned, strict=True)):
-        if tangent is not None and not isinstance(tangent, Tensor):
-            raise AutogradError(f"expected Variable or None (got {kind_of(tangent)}) for grad output {index}.")
-        if not isinstance(out, Tensor) or id(out) in fixed or out._a.dtype.kind not in dtypes.INEXACT:
-            if tangent is not None:
-                raise AutogradError(
-                    f"Function's jvp returned a gradient at position {index}, but the corresponding forward output is "
-                    "not a differentiable Tensor. You should return None at that position instead."
-                )
-        elif id(out) in dirty:
+    differentiable = _check_returned(node, outputs, returned)
+    dirty = {id(t) for t in node._dirty}
+    for out, tangent in ((outputs[i], returned[i]) for i in differentiable):
+        if id(out) in dirty:
             position = next(i for i, a in enumerate(args) if a is out)
             _check_written(tangent, own[position], versions[position])
             if own[position] is None and tangent is not None:
@@ -61,6 +49,27 @@ def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Leve
                 tangents.set_tangent(out, tangent, level)
         elif tangent is not None:
             tangents.set_tangent(out, tangent, level)
+
+
+def _check_returned(node: Any, outputs: list[Any], returned: list[Any]) -> list[int]:
+    """Check what ``jvp`` has returned, and return the positions of the differentiable outputs."""
+    if len(returned) != len(outputs):
+        raise AutogradError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
+            f"{len(returned)})"
+        )
+    fixed, differentiable = {id(t) for t in node._non_differentiable}, []
+    for index, (out, tangent) in enumerate(zip(outputs, returned, strict=True)):
+        if tangent is not None and not isinstance(tangent, Tensor):
+            raise AutogradError(f"expected Variable or None (got {kind_of(tangent)}) for grad output {index}.")
+        if isinstance(out, Tensor) and id(out) not in fixed and out._a.dtype.kind in dtypes.INEXACT:
+            differentiable.append(index)
+        elif tangent is not None:
+            raise AutogradError(
+                f"Function's jvp returned a gradient at position {index}, but the corresponding forward output is "
+                "not a differentiable Tensor. You should return None at that position instead."
+            )
+    return differentiable
 
 
 def _zeros(value: Any) -> Tensor | None:

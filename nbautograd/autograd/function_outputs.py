@@ -113,23 +113,11 @@ def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool
             continue
         is_input, is_dirty = id(out) in inputs, id(out) in dirty
         if not recorded or id(out) in fixed or out._a.dtype.kind not in dtypes.INEXACT:
-            if is_input and out.requires_grad:
-                outputs[index] = out.detach()
-            elif is_input and not is_dirty:
-                outputs[index] = _view_of_itself(out)
-            elif out._view is None:
-                out._fn = None
+            outputs[index] = _without_history(out, is_input, is_dirty)
         else:
             differentiable += 1
             fn = node if len(outputs) == 1 else OutputEdge(node, index)
-            if is_input and is_dirty:
-                out._grad = None  # that of the former value
-                rebase_history(out, fn)
-            elif is_input:
-                outputs[index] = _view_of_itself(out)
-                outputs[index]._fn = fn
-            else:
-                out._fn = fn
+            outputs[index] = _with_history(out, fn, is_input, is_dirty)
         how = outputs[index]._view
         if how is not None and not (is_input and is_dirty):
             how = outputs[index]._view = DualView(how, None)
@@ -138,6 +126,28 @@ def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool
         for out in outputs:
             if isinstance(out, Tensor) and out._view is not None:
                 out._view.obstacle = SEVERAL
+
+
+def _without_history(out: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
+    """Return an output to which no gradient comes."""
+    if is_input and out.requires_grad:
+        return out.detach()
+    if is_input and not is_dirty:
+        return _view_of_itself(out)
+    if out._view is None:
+        out._fn = None
+    return out
+
+
+def _with_history(out: Tensor, fn: Any, is_input: bool, is_dirty: bool) -> Tensor:
+    """Return an output whose gradient goes to a node, or an edge of one."""
+    if is_input and is_dirty:
+        out._grad = None  # that of the former value
+        rebase_history(out, fn)
+        return out
+    result = _view_of_itself(out) if is_input else out
+    result._fn = fn
+    return result
 
 
 def _view_of_itself(t: Tensor) -> Tensor:

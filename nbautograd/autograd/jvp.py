@@ -186,7 +186,8 @@ def _unseen() -> Iterator[None]:
 def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
     """Compute the Jacobian-vector product: the tangents of the outputs, by differentiating the node's vjp."""
     units = [wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None for out in outputs]
-    if not any(u is not None for u in units):
+    wanted = [u for u in units if u is not None]
+    if not wanted:
         return units
     with enable_grad():
         many = node.outputs() > 1 or outputs[0]._fn.__class__ is OutputEdge
@@ -195,7 +196,6 @@ def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: 
     parts: Any = d1 if isinstance(d1, list) else [d, d1]
     both = zip(parts, tangents, strict=False)
     pairs = [(p, t) for p, t in both if p is not None and t is not None and p._fn is not None]
-    wanted = [u for u in units if u is not None]
     derived: Any = [None] * len(wanted)
     if pairs:
         gradients = [t for _, t in pairs]

@@ -67,8 +67,8 @@ def table(
         texts.append(_line([value(row) for _, _, value in columns], columns, (places or [""])[0], stacks))
         texts += [_line([""] * len(columns), columns, place, stacks) for place in [*places[1:], *[""] * bool(stacks)]]
     texts += [line, f"Self CPU time total: {format_time(sum(row.self_cpu_time_total for row in rows), unit)}"]
-    if any(row.self_device_time_total > 0 for row in rows):
-        total = sum(row.self_device_time_total for row in rows)
+    total = sum(row.self_device_time_total for row in rows)
+    if total > 0:
         texts.append(f"Self {_device(rows)} time total: {format_time(total, unit)}")
     return "\n".join(texts) + "\n"
 

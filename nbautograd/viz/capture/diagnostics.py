@@ -110,21 +110,22 @@ def reset(was: str, grad: Any) -> str:
         return "changed"
 
 
+def _is_quiet(model: GraphModel, leaves: list[Any]) -> bool:
+    """Return whether a graph is small, and runs no code of the user's backward."""
+    nodes = [node for node in model.handles.ops if not hasattr(node, "variable")]
+    declared = all(isinstance(getattr(type(n), "formulas", None), Mapping) and n.hooks is None for n in nodes)
+    hooked = any(getattr(leaf, "_hooks", None) is not None for leaf in leaves)
+    return 0 < len(nodes) <= OPS and 0 < len(leaves) <= 4 and declared and not hooked
+
+
 def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ...]:
     """For each leaf of a small graph vᵀJ with its numbers; nothing where that is large or might have side effects.
 
     The rows of J are separate passes, so they must not trigger users' code: hooks, custom functions.
     """
-    model = model.entire
-    nodes = [node for node in model.handles.ops if not hasattr(node, "variable")]
+    model, count = model.entire, math.prod(tensor.shape)
     leaves = [leaf for leaf in model.handles.kept if getattr(leaf, "requires_grad", False)]
-    if not 0 < len(nodes) <= OPS or not 0 < len(leaves) <= 4:
-        return ()
-    quiet = all(isinstance(getattr(type(n), "formulas", None), Mapping) and n.hooks is None for n in nodes)
-    if not quiet or any(getattr(leaf, "_hooks", None) is not None for leaf in leaves):
-        return ()
-    count = math.prod(tensor.shape)
-    if count < 2 or any(math.prod(leaf.shape) * count > MATRIX for leaf in leaves):
+    if count < 2 or any(math.prod(leaf.shape) * count > MATRIX for leaf in leaves) or not _is_quiet(model, leaves):
         return ()
     token = protocol.observers.set(())
     try:

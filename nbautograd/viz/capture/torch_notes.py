@@ -173,6 +173,15 @@ def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
     inputs = tuple(attribute(declared(node, node_name(node)), "inputs") or ())
     if len(inputs) == edges and not any("[" in operand.name for operand in operands):
         return [o._replace(slot=inputs.index(o.name) if o.name in inputs else None) for o in operands]
+    slots = {i: slot for slot, i in enumerate(_tensors(operands, inputs, edges)[:edges])}
+    for i, operand in enumerate(operands):  # a number in the place of a tensor
+        if operand.shape is None and operand.name in inputs and inputs.index(operand.name) >= edges:
+            slots[i] = inputs.index(operand.name)
+    return [operand._replace(slot=slots.get(i)) for i, operand in enumerate(operands)]
+
+
+def _tensors(operands: list[Operand], inputs: tuple[str, ...], edges: int) -> list[int]:
+    """Return the positions of the tensors; of more than there are edges, those that may have a derivative."""
     tensors = [i for i, operand in enumerate(operands) if operand.shape is not None]
     for narrower in (
         [i for i in tensors if operands[i].name.partition("[")[0] in inputs],
@@ -180,11 +189,7 @@ def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
     ):
         if len(tensors) != edges and len(narrower) >= edges:
             tensors = narrower
-    slots = {i: slot for slot, i in enumerate(tensors[:edges])}
-    for i, operand in enumerate(operands):  # a number in the place of a tensor
-        if operand.shape is None and operand.name in inputs and inputs.index(operand.name) >= edges:
-            slots[i] = inputs.index(operand.name)
-    return [operand._replace(slot=slots.get(i)) for i, operand in enumerate(operands)]
+    return tensors
 
 
 def _read(value: Any, shape: Any, dtype: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from nbautograd._engine.base.bad_numbers import BadNumber, cure_of, first_bad, is_written, number, values_at, way_to
 from nbautograd._engine.base.users_code import user_frame
@@ -49,11 +49,8 @@ def _raise(
     if found is None:
         return
     index, count = found
-    given = [(name, value) for name, value in (*zip(parameters.names, args, strict=False), *kwargs.items())]
-    tensors = [(name, value) for name, value in given if isinstance(value, torch.Tensor)]
-    for name, value in given:
-        if isinstance(value, (list, tuple)):
-            tensors += [(f"{name}[{i}]", one) for i, one in enumerate(value) if isinstance(one, torch.Tensor)]
+    given = [*zip(parameters.names, args, strict=False), *kwargs.items()]
+    tensors = _tensors_in(torch, given)
     text = number(array[index])
     wanted = text != "nan"
     if is_written((value for _, value in given), text):
@@ -66,21 +63,35 @@ def _raise(
     shown = [(_named(name, value), values.host(value)) for name, value in tensors]
     shown += [(name, value) for name, value in given if type(value) in (int, float)]
     told = tuple(values_at(index, array.shape, shown))
-    operation = parameters.name.partition("::")[2].strip("_")
     if node is not None:
-        name = node_name(node)
-        way = way_to([node], line_of, _name)[:-1]
-        cure = cure_of(name, text, [], told[0][1] if told else "")
-        bad = BadNumber(name, text, index, count, array.size, told, line_of(node), way, cure, backward=True)
-        raise BadNumberError(bad._replace(dtype=str(array.dtype)), node=node)
+        _raise_in_backward(node, text, found, array, told)
+    operation = parameters.name.partition("::")[2].strip("_")
     frame = user_frame()
     place = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
     cure = "outside" if outside else cure_of(operation, text, [value for _, value in shown if hasattr(value, "size")])
-    sources = [value for name, value in tensors if outside in ("", name)]
-    way = way_to((_source(v) for v in (sources[::-1] if cure == "divide" else sources)), line_of, _name)
+    sources = [_source(value) for name, value in tensors if outside in ("", name)]
+    way = way_to(iter(sources[::-1] if cure == "divide" else sources), line_of, _name)
     called = next((_named(name, value) for name, value in tensors if name == outside), "")
     bad = BadNumber(operation, text, index, count, array.size, told, place, way, cure, str(array.dtype), called)
     raise BadNumberError(bad, operands=tuple(value for _, value in tensors))
+
+
+def _raise_in_backward(node: Any, text: str, found: tuple[Any, int], array: Any, told: tuple[Any, ...]) -> NoReturn:
+    """Raise the error of a gradient that is not finite."""
+    name, (index, count) = node_name(node), found
+    way = way_to([node], line_of, _name)[:-1]
+    cure = cure_of(name, text, [], told[0][1] if told else "")
+    bad = BadNumber(name, text, index, count, array.size, told, line_of(node), way, cure, backward=True)
+    raise BadNumberError(bad._replace(dtype=str(array.dtype)), node=node)
+
+
+def _tensors_in(torch: Any, given: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the arguments that are tensors, with their names, and then those in lists."""
+    found = [(name, value) for name, value in given if isinstance(value, torch.Tensor)]
+    for name, value in given:
+        if isinstance(value, (list, tuple)):
+            found += [(f"{name}[{i}]", one) for i, one in enumerate(value) if isinstance(one, torch.Tensor)]
+    return found
 
 
 def _running_node(torch: Any) -> Any:

@@ -89,7 +89,12 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
         final = next((v for v in reversed(line) if math.isfinite(v)), None)
         if final is not None:
             ends.append((y(final), one_line(name, 19), ink))
-    floor = -math.inf
+    return out + _names(ends)
+
+
+def _names(ends: list[tuple[float, str, str]]) -> list[str]:
+    """Write the name of each line at its end, where no two overlap."""
+    out, floor = [], -math.inf
     for at, name, ink in sorted(ends):
         floor = max(at, floor + 13)
         if width(name, SMALLEST) > 0:

@@ -153,15 +153,20 @@ def _answered(kind: str, lines: tuple[str, ...], asked: str, place: tuple[int, i
         return None
     wrong = {"value": values[asked]}
     if kind == "passes":
-        first = next(n for n, line in enumerate(lines) if ".backward(" in line)
-        before = _numbers(run(lines[: first + 1]).names[asked].grad)
-        wrong["first"] = before
-        if isinstance(answer, float) and isinstance(before, float):
-            emptied = any(line.startswith(f"{asked}.grad") for line in lines)
-            wrong["kept" if emptied else "last"] = answer + before if emptied else answer - before
+        wrong |= _wrong_of_passes(lines, asked, answer)
     if isinstance(answer, float):
         wrong["sign"] = -answer
     return Question(kind, level, seed, number, lines, asked, answer, {k: v for k, v in wrong.items() if v != answer})
+
+
+def _wrong_of_passes(lines: tuple[str, ...], asked: str, answer: Any) -> dict[str, Any]:
+    """Return the answers of whoever forgets a pass, or that ``.grad`` was emptied between two."""
+    first = next(n for n, line in enumerate(lines) if ".backward(" in line)
+    before = _numbers(run(lines[: first + 1]).names[asked].grad)
+    if not isinstance(answer, float) or not isinstance(before, float):
+        return {"first": before}
+    emptied = any(line.startswith(f"{asked}.grad") for line in lines)
+    return {"first": before, "kept" if emptied else "last": answer + before if emptied else answer - before}
 
 
 def _numbers(tensor: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -120,25 +120,22 @@ def _of_paths(
     flow = flow_of(root, [tensor], walk)
     (gradient,) = flow.gradients
     grad = attribute(tensor, "grad") if tensor.grad_fn is None or attribute(tensor, "retains_grad") else None
-    lines: list[str] = []
+    both = grad is not None and gradient is not None
+    other = _passes(grad, gradient, name, title) if both else []
+    lines = list(other)
     if grad is None:
-        lines += _why_none(tensor, name, root, title, walk, gradient) if gradient is not None or flow.told else []
-        lines += _returned_none(flow, routes, name) if gradient is None and not flow.told else []
-    shown = grad if grad is not None else gradient
-    other = _passes(grad, gradient, name, title) if grad is not None and gradient is not None else []
-    lines += other
+        waits = gradient is not None or flow.told
+        lines = _why_none(tensor, name, root, title, walk, gradient) if waits else _returned_none(flow, routes, name)
     paths = routes.largest(SHOWN, lambda node, edge: abs(flow.sent.get((node, edge), 0.0)))
+    shown = grad if grad is not None else gradient
+    kind = "" if shown is None else _kind(shown)
     blame: Any = None
     told: list[str] = []
-    if shown is not None:
-        kind = _kind(shown)
-        if kind == "nan":
-            blame, told = _first_bad(flow, walk, routes)
-            lines += told
-        elif kind in ("zero", "tiny", "huge") and paths:
-            blame, told = _strongest(paths, flow, kind)
-            lines += told
-    lines += [_path_line(path, flow, name, tensor) for path in paths]
+    if kind == "nan":
+        blame, told = _first_bad(flow, walk, routes)
+    elif kind in ("zero", "tiny", "huge") and paths:
+        blame, told = _strongest(paths, flow, kind)
+    lines += [*told, *(_path_line(path, flow, name, tensor) for path in paths)]
     if routes.count > len(paths):
         lines.append(say("why_more_paths", n=routes.count - len(paths)))
     if flow.told:
@@ -146,7 +143,7 @@ def _of_paths(
         lines.append(say(key, error=flow.told, root=title))
     lines += remarks(walk.ops)
     label = _label(tensor, name, grad)
-    if grad is not None and gradient is not None and _kind(grad) == "number" and not other:
+    if both and kind == "number" and not other:
         label = say("why_number", name=name, value=values.inline(grad), n=routes.count, root=title)
     return Explanation(label, lines, picture_of(root, names, blame, told[0] if told else ""))
 
@@ -332,36 +329,61 @@ def _told(cause: Any) -> Iterator[str]:
 def _of_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanation:
     own = next((key for key, value in names.items() if value is module and key[:1] != "_"), type(module).__name__)
     parameters = dict(module.named_parameters())
-    root = of if of is not None else next(
-        (found for p in parameters.values() if p.requires_grad and (found := _root(p, names)) is not None), None
-    )  # fmt: skip
+    root = of if of is not None else _first_root(parameters.values(), names)
     walk = GraphWalk(root, READ) if root is not None and root.grad_fn is not None else None
-    grads = {key: attribute(p, "grad") for key, p in parameters.items()}
-    flow = None
-    if walk is not None:
-        wanted = {key: p for key, p in parameters.items() if p.requires_grad}
-        flow = flow_of(root, list(wanted.values()), walk)
-        for (key, _), gradient in zip(wanted.items(), flow.gradients, strict=True):
-            grads[key] = grads[key] if grads[key] is not None else gradient
+    grads = _gradients(parameters, root, walk)
     sizes = {key: abs(size_of(g)) if g is not None else None for key, g in grads.items()}
     squares = sum(s * s for s in sizes.values() if s is not None and math.isfinite(s)) or 1.0
-    ranked = sorted(sizes.items(), key=lambda item: -(item[1] if item[1] is not None else -1.0))
-    rows = []
-    for key, size in [*ranked[: ROWS - 4], *ranked[ROWS - 4 :][-4:]] if len(ranked) > ROWS else ranked:
-        norm = "None" if size is None else number_text(size, SUMMARY)
-        share = f"{size * size / squares:.1%}" if size is not None and math.isfinite(size) else "–"
-        rows.append((f"{own}.{key}", norm, share, _state(parameters[key], grads[key], walk)))
-    head = (say("col_leaf"), say("col_norm"), say("memory_share"), say("note"))
-    note = say("memory_more", n=len(ranked) - ROWS) if len(ranked) > ROWS else ""
-    lines = [*_falls(parameters, sizes, own), *(_units(walk) if walk is not None else ())]
+    lines = _falls(parameters, sizes, own)
     if walk is None:
         lines.append(say("why_nothing", name=own))
-    without = {key.rpartition(".")[0]: key for key, size in sizes.items() if size is None and walk is not None}
-    for module_name, key in list(without.items())[:SHOWN]:
+    else:
+        lines += _units(walk) + _modules_without([key for key, g in grads.items() if g is None], own, walk, names)
+    label = say("why_module", name=own, n=len(parameters), norm=number_text(math.sqrt(squares), SUMMARY))
+    states = {key: _state(parameters[key], g, walk) for key, g in grads.items()}
+    return Explanation(label, lines, None, _table(own, sizes, squares, states))
+
+
+def _table(own: str, sizes: dict[str, float | None], squares: float, states: dict[str, str]) -> Table:
+    """Return a row of each parameter by the size of its gradient: the largest and, of many, the smallest."""
+    ranked = sorted(sizes.items(), key=lambda item: -(item[1] if item[1] is not None else -1.0))
+    rows, note = ranked, ""
+    if len(ranked) > ROWS:
+        rows, note = [*ranked[: ROWS - 4], *ranked[-4:]], say("memory_more", n=len(ranked) - ROWS)
+    cells = tuple((f"{own}.{key}", *_norm_and_share(size, squares), states[key]) for key, size in rows)
+    head = (say("col_leaf"), say("col_norm"), say("memory_share"), say("note"))
+    return Table("", head, cells, note)
+
+
+def _first_root(parameters: Iterable[Any], names: Mapping[str, Any]) -> Any:
+    roots = (_root(p, names) for p in parameters if p.requires_grad)
+    return next((root for root in roots if root is not None), None)
+
+
+def _gradients(parameters: Mapping[str, Any], root: Any, walk: GraphWalk | None) -> dict[str, Any]:
+    """Return the ``.grad`` of each parameter; where it is None, the gradient that a pass would bring."""
+    grads = {key: attribute(p, "grad") for key, p in parameters.items()}
+    if walk is not None:
+        wanted = {key: p for key, p in parameters.items() if p.requires_grad}
+        for key, gradient in zip(wanted, flow_of(root, list(wanted.values()), walk).gradients, strict=True):
+            grads[key] = grads[key] if grads[key] is not None else gradient
+    return grads
+
+
+def _norm_and_share(size: float | None, squares: float) -> tuple[str, str]:
+    """Return the size of a gradient, and its share in the sum of squares."""
+    if size is None:
+        return "None", "–"
+    return number_text(size, SUMMARY), f"{size * size / squares:.1%}" if math.isfinite(size) else "–"
+
+
+def _modules_without(keys: list[str], own: str, walk: GraphWalk, names: Mapping[str, Any]) -> list[str]:
+    """Return why no gradient comes to the modules of these parameters."""
+    lines = []
+    for module_name, key in list({key.rpartition(".")[0]: key for key in keys}.items())[:SHOWN]:
         told = _stopped(f"{own}.{key}", walk, names)
         lines += [f"{own}.{module_name}: {line}" for line in told if line != say("why_unused", name=f"{own}.{key}")]
-    label = say("why_module", name=own, n=len(parameters), norm=number_text(math.sqrt(squares), SUMMARY))
-    return Explanation(label, lines, None, Table("", head, tuple(rows), note))
+    return lines
 
 
 def _state(parameter: Any, grad: Any, walk: GraphWalk | None) -> str:

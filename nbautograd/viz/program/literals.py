@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -57,11 +57,7 @@ def array_text(a: Any, load: Callable[[Any], str] | None = None) -> str:
     :param load: stores a large array, and returns the expression that loads it; None: all are written out.
     """
     if isinstance(a, np.generic):
-        text = f"{dtype_text(a.dtype)}({_number(a.item())})"
-        if a.dtype in (np.float16, np.float32) and np.isfinite(a):
-            short = f"{dtype_text(a.dtype)}({float(str(a))!r})"
-            text = short if same(_evaluated(short), a) else text
-        return text if same(_evaluated(text), a) else _by_bits(np.asarray(a)) + "[()]"
+        return _scalar_text(a)
     whole = a.shape
     if any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):  # repeated, not stored
         a = a[tuple(slice(0, 1 if s == 0 else None) for s in a.strides)]
@@ -97,6 +93,14 @@ def _shortest(a: np.ndarray[Any, Any]) -> Any:
     return [_shortest(row) for row in a] if a.ndim > 1 else [float(str(v)) for v in a] if a.ndim else float(str(a[()]))
 
 
+def _scalar_text(a: Any) -> str:
+    text = f"{dtype_text(a.dtype)}({_number(a.item())})"
+    if a.dtype in (np.float16, np.float32) and np.isfinite(a):
+        short = f"{dtype_text(a.dtype)}({float(str(a))!r})"
+        text = short if same(_evaluated(short), a) else text
+    return text if same(_evaluated(text), a) else _by_bits(np.asarray(a)) + "[()]"
+
+
 def _evaluated(text: str) -> Any:
     return evaluated(text, {"np": np, "__builtins__": {"float": float, "complex": complex}}, {})
 
@@ -127,49 +131,55 @@ def literal(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]
     :param refer: how a class or function of this package is called in the program.
     :raises ProgramError: the value has no text.
     """
-
-    def each(values: Any) -> str:
-        return ", ".join(literal(part, array, refer) for part in values)
-
-    if value is None or value is Ellipsis or value.__class__ in (bool, int, str, float, complex):
-        return "..." if value is Ellipsis else _number(value)
+    if value is Ellipsis:
+        return "..."
+    if value.__class__ in (type(None), bool, int, str, float, complex):
+        return _number(value)
     if isinstance(value, (np.ndarray, np.generic)):
         return array(value)
-    if isinstance(value, np.dtype):
-        return f"np.dtype({dtype_text(value)})"
     if isinstance(value, type) and issubclass(value, np.generic):
         return dtype_text(np.dtype(value))
     if isinstance(value, dtypes.dtype):
-        return f"np.dtype({dtype_text(value.numpy)})"
-    if isinstance(value, slice):
-        return f"slice({each((value.start, value.stop, value.step))})"
-    if isinstance(value, range):
-        return repr(value)
-    if value.__class__ in (tuple, Size):
-        return f"({each(value)}{',' if len(value) == 1 else ''})"
-    if value.__class__ is list:
-        return f"[{each(value)}]"
-    if value.__class__ is dict:
-        pairs = (f"{literal(k, array, refer)}: {literal(v, array, refer)}" for k, v in value.items())
-        return f"{{{', '.join(pairs)}}}"
+        value = value.numpy
+    if isinstance(value, np.dtype):
+        return f"np.dtype({dtype_text(value)})"
+    if value.__class__ in _COLLECTIONS:
+        return _collection(value, lambda parts: ", ".join(literal(part, array, refer) for part in parts))
     if isinstance(value, memory_format.memory_format):
         return refer(value)
     if isinstance(value, device):
         if value.type != "cpu":
             raise ProgramError(f"a program cannot be written with a tensor on {value}: it runs with NumPy's arrays")
         return "'cpu'"
-    if value.__class__ in (set, frozenset):
-        return f"{value.__class__.__name__}([{each(sorted(value))}])"
-    own = type(value).__module__.partition(".")[0] == "nbautograd" and not isinstance(value, enum.Enum)
-    fields = getattr(value, "_fields", None) or getattr(value, "__dataclass_fields__", None)
-    if own and fields is not None:
-        arguments = (f"{name}={literal(getattr(value, name), array, refer)}" for name in fields)
-        return f"{refer(type(value))}({', '.join(arguments)})"
-    if own and callable(value) and hasattr(value, "__qualname__"):
-        return refer(value)
+    if type(value).__module__.partition(".")[0] == "nbautograd" and not isinstance(value, enum.Enum):
+        fields = getattr(value, "_fields", None) or getattr(value, "__dataclass_fields__", None)
+        if fields is not None:
+            arguments = (f"{name}={literal(getattr(value, name), array, refer)}" for name in fields)
+            return f"{refer(type(value))}({', '.join(arguments)})"
+        if callable(value) and hasattr(value, "__qualname__"):
+            return refer(value)
     raise ProgramError(f"a program cannot be written with a {type(value).__name__} as an argument")
 
 
 def constant(text: str) -> ast.expr:
     """The expression of a text."""
     return ast.parse(text, mode="eval").body
+
+
+_COLLECTIONS = {slice, range, tuple, Size, list, dict, set, frozenset}
+
+
+def _collection(value: Any, each: Callable[[Iterable[Any]], str]) -> str:
+    """Write a collection, whose parts ``each`` writes."""
+    kind = value.__class__
+    if kind is slice:
+        return f"slice({each((value.start, value.stop, value.step))})"
+    if kind is range:
+        return repr(value)
+    if kind is list:
+        return f"[{each(value)}]"
+    if kind is dict:
+        return f"{{{', '.join(f'{each((key,))}: {each((item,))}' for key, item in value.items())}}}"
+    if kind in (set, frozenset):
+        return f"{kind.__name__}([{each(sorted(value))}])"
+    return f"({each(value)}{',' if len(value) == 1 else ''})"

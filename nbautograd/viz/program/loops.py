@@ -159,12 +159,9 @@ class _Rolling:
         leaves = [len(next(form for form in forms if form).values) for forms in slots]
         series = [[tuple(form.values[i] if form else None for form in forms) for i in range(count)]
                   for forms, count in zip(slots, leaves, strict=True)]  # fmt: skip
-        terms = [[(form.target, form.term.kind) for form in forms if form and form.term] for forms in slots]
-        kinds = [kind_of_all([kind for _, kind in own]) if own else "" for own in terms]
+        kinds, sums = _kinds_and_sums(slots)
         self.find_own(slots, series, ahead)
         self.find_elements(series, ahead)
-        sums = dict.fromkeys(target for own, kind in zip(terms, kinds, strict=True) if kind == EITHER
-                             for target, its in own if its == FIRST)  # fmt: skip
         if len(sums) > len(self.steps):
             raise _Unlike
         trees = [[self.expression(values) for values in leaves] for leaves in series]
@@ -406,6 +403,14 @@ class _Rolling:
         self.roller.element |= elements
         self.index.replace({name: _element(own, ast.Constant(place)) for name, (own, place) in elements.items()})
         self.index.add(self.begun)
+
+
+def _kinds_and_sums(slots: list[Any]) -> tuple[list[str], dict[str, None]]:
+    """Return the kind of each statement's term, and the targets of sums that begin in one step and go on in another."""
+    terms = [[(form.target, form.term.kind) for form in forms if form and form.term] for forms in slots]
+    kinds = [kind_of_all([kind for _, kind in own]) if own else "" for own in terms]
+    both = [own for own, kind in zip(terms, kinds, strict=True) if kind == EITHER]
+    return kinds, dict.fromkeys(target for own in both for target, its in own if its == FIRST)
 
 
 def _families(values: Values) -> Values:

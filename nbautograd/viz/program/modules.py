@@ -133,10 +133,7 @@ class Modules:
             base = name.removeprefix("g_")
             local[name] = names.new(f"g_{local[base]}" if name != base and base in local else _NUMBER.sub("", name))
         taken = [[n for n in _taken(call.backward, self.index) if n not in call.place] for call in calls]
-        outputs = sorted({
-            call.gradients.index(name) for call in calls for name in call.gradients
-            if any(name in s.writes() for s in call.backward) and self.index.outside(name, call.inside)
-        })  # fmt: skip
+        outputs = self.outputs_of_backward(calls)
         unpacked = [local[one.order[i]] for i in needed]
         body = _renamed(one.backward, local)
         _of_all(body, [call.backward for call in reversed(calls)])
@@ -153,6 +150,13 @@ class Modules:
             own = [*arguments, *([call.saved] if has_saved else [])]
             targets_of = [call.gradients[i] for i in outputs]
             call.block.backward = [self.call(name, own, targets_of, call.backward, call.inside)]
+
+    def outputs_of_backward(self, calls: list[_Call]) -> list[int]:
+        """The positions of the gradients that are computed in the calls and used outside of them."""
+        return sorted({
+            call.gradients.index(name) for call in calls for name in call.gradients
+            if any(name in s.writes() for s in call.backward) and self.index.outside(name, call.inside)
+        })  # fmt: skip
 
     def unite(self, calls: list[_Call]) -> None:
         """Write terms in the same way in all calls."""

@@ -6,6 +6,7 @@ import ast
 import functools
 import heapq
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -318,14 +319,7 @@ class NumpyWriter(Variables):
             operands["result"] = Operand(ast.List([r.tree for r in results], ast.Load()), [r.value for r in results])
         else:
             operands["g"], operands["result"] = gs[0], results[0]
-        kinds = [
-            o.value.dtype for o in operands.values() if getattr(getattr(o.value, "dtype", None), "kind", "-") in "fc"
-        ]
-        if op.many:
-            kinds += [g.value.dtype for g in gs if g.value is not None] + [r.value.dtype for r in results]
-        is_complex = next((kind for kind in kinds if kind.kind == "c"), None)
-        dtype = is_complex or (kinds[0] if kinds else None)
-        tree = self.expressions.formula(op.formulas[name], op, operands, style, dtype)
+        tree = self.expressions.formula(op.formulas[name], op, operands, style, _dtype_of(operands, gs, results))
         meta = call.node.input_meta
         if slot is None or meta is None:
             return tree
@@ -418,6 +412,13 @@ class NumpyWriter(Variables):
             origin = ("result", leaf, gradient, held._a)
             self.lines.append(Line(f"{name} = {name} + {gradient}", what, GRADS, name=name, origin=origin))
             self.hold(name, held._a + value)
+
+
+def _dtype_of(operands: Mapping[str, Operand], gs: list[Operand], results: list[Operand]) -> Any:
+    """Return the dtype in which a formula is computed: the first complex one of its numbers, else the first."""
+    values = [o.value for o in (*operands.values(), *gs, *results)]
+    kinds = [value.dtype for value in values if getattr(getattr(value, "dtype", None), "kind", "-") in "fc"]
+    return next((kind for kind in kinds if kind.kind == "c"), kinds[0] if kinds else None)
 
 
 def _narrow(a: Any, dtype: Any) -> Any:

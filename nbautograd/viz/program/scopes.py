@@ -71,32 +71,42 @@ def _find_globals(node: Any, scopes: tuple[set[str], ...], now: bool, found: lis
                 if isinstance(part, ast.AST) and part._fields:  # an operator or a context has no name
                     _find_globals(part, scopes, now, found)
     elif isinstance(node, _FUNCTIONS):
-        for part in (*node.args.defaults, *filter(None, node.args.kw_defaults), *getattr(node, "decorator_list", ())):
-            _find_globals(part, scopes, now, found)
-        if now and not isinstance(node, ast.Lambda):
-            return
+        _find_in_function(node, scopes, now, found)
+    elif isinstance(node, _COMPREHENSIONS):
+        _find_in_comprehension(node, scopes, now, found)
+    else:
+        _find_in_class(node, scopes, now, found)
+
+
+def _find_in_function(node: Any, scopes: tuple[set[str], ...], now: bool, found: list[ast.Name]) -> None:
+    for part in (*node.args.defaults, *filter(None, node.args.kw_defaults), *getattr(node, "decorator_list", ())):
+        _find_globals(part, scopes, now, found)
+    if not now or isinstance(node, ast.Lambda):
         inner = (*scopes, _locals(node))
         for part in node.body if isinstance(node.body, list) else [node.body]:
             _find_globals(part, inner, now, found)
-    elif isinstance(node, _COMPREHENSIONS):
-        targets = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
-        _find_globals(node.generators[0].iter, scopes, now, found)
-        inner = (*scopes, targets)
-        for part in ast.iter_child_nodes(node):
-            if isinstance(part, ast.comprehension):
-                for child in (part.target, *([] if part is node.generators[0] else [part.iter]), *part.ifs):
-                    _find_globals(child, inner, now, found)
-            else:
-                _find_globals(part, inner, now, found)
-    else:
-        for part in (*node.bases, *(k.value for k in node.keywords), *node.decorator_list):
-            _find_globals(part, scopes, now, found)
-        own = {s.name for s in node.body if isinstance(s, ast.FunctionDef)}
-        for statement in node.body:
-            if not isinstance(statement, _FUNCTIONS):
-                own |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        for part in node.body:
-            _find_globals(part, scopes if isinstance(part, _FUNCTIONS) else (*scopes, own), now, found)
+
+
+def _find_in_comprehension(node: Any, scopes: tuple[set[str], ...], now: bool, found: list[ast.Name]) -> None:
+    first, *rest = node.generators
+    targets = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
+    inner = (*scopes, targets)
+    _find_globals(first.iter, scopes, now, found)  # of the scope around
+    results = [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.comprehension)]
+    loops = [first.target, *first.ifs, *(child for part in rest for child in (part.target, part.iter, *part.ifs))]
+    for part in (*results, *loops):
+        _find_globals(part, inner, now, found)
+
+
+def _find_in_class(node: Any, scopes: tuple[set[str], ...], now: bool, found: list[ast.Name]) -> None:
+    for part in (*node.bases, *(k.value for k in node.keywords), *node.decorator_list):
+        _find_globals(part, scopes, now, found)
+    own = {s.name for s in node.body if isinstance(s, ast.FunctionDef)}
+    for statement in node.body:
+        if not isinstance(statement, _FUNCTIONS):
+            own |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for part in node.body:
+        _find_globals(part, scopes if isinstance(part, _FUNCTIONS) else (*scopes, own), now, found)
 
 
 def _locals(function: Any) -> set[str]:
