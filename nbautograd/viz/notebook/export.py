@@ -19,7 +19,7 @@ from nbautograd.viz.draw import states, theme
 from nbautograd.viz.escape import escape
 
 __all__ = [
-    "component_js", "frame", "live_js", "loader_js", "packed", "page", "pass_json", "player_css",
+    "bundle", "component_js", "frame", "live_js", "loader_js", "packed", "page", "pass_json", "player_css",
     "player_js", "player_page", "save", "static", "write",
 ]  # fmt: skip
 
@@ -28,14 +28,10 @@ _TILES = re.compile(r'<g class="nb-cells".*?</g></g>', re.DOTALL)
 _REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
 """Parts of a script for human readers only: indentation, and comments on lines of their own."""
 PACKED = 200_000  # data with more characters is compressed in a page
-PLAYER = (
-    "dom", "formula", "folded_sums", "history", "links", "viewport", "camera", "sizes", "beads", "stage", "playback",
-    "wave", "groups", "search", "ledger", "panel", "tile", "cells", "origins", "tile_layer", "bucket", "pours",
-    "passes", "chain", "equation", "aside", "bar_room", "flights", "answer", "predict", "paths", "sensitivity", "nudge",
-    "handles", "forward", "program", "timeline", "controls", "drawer", "keys", "snapshot", "player", "axes",
-    "ridges", "lens", "widget",
-)  # fmt: skip
-"""The files of ``static/`` of the player's module, in order: base classes first."""
+PLAYER = ("player", "lens", "widget")
+"""The modules of ``static/`` whose exports the player's module has."""
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 SCHEMA, VERSION = "nbautograd.pass", 1
 """The form of a pass in a file; a change that older players cannot show gets a new number."""
 STYLES = ("player", "program", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity",
@@ -47,9 +43,27 @@ STYLES = ("player", "program", "equation", "tiles", "predict", "timeline", "buck
 
 
 @cache
+def bundle(*entries: str) -> str:
+    """Return modules of ``static/`` and all that they import as one module, which has the exports of the former."""
+    texts: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        text = static(f"{name}.js")
+        for imported in _IMPORT.findall(text):
+            if imported not in texts:
+                add(imported)
+        text = _IMPORT.sub("", text)
+        texts[name] = text if name in entries else _EXPORT.sub("", text)
+
+    for entry in entries:
+        add(entry)
+    return "\n".join(texts.values())
+
+
+@cache
 def player_js() -> str:
-    """The player's module, put together from its parts."""
-    return "\n".join(static(f"{name}.js") for name in PLAYER)
+    """The player's module."""
+    return bundle(*PLAYER)
 
 
 @cache
@@ -60,7 +74,7 @@ def loader_js() -> str:
 
 def live_js() -> str:
     """The module of a live view."""
-    return static("live.js").replace("STILL", theme.STILL)
+    return bundle("opening", "live").replace("STILL", theme.STILL)
 
 
 @cache
@@ -71,8 +85,7 @@ def packed(kind: str, tag: str) -> tuple[bytes, str]:
     :param tag: the language of the texts, which is the current one.
     """
     live = kind == "live"
-    script, style = (live_js(), theme.FOLLOWS) if live else (player_js(), player_css())
-    script = "\n".join([static("dress.js"), static("opening.js"), script])
+    script, style = (live_js(), theme.FOLLOWS) if live else (bundle("opening", *PLAYER), player_css())
     parts = {"script": _REMARKS.sub("", script), "style": style, "texts": {} if live else language.player_texts()}
     data = gzip.compress(json.dumps(parts).encode("utf-8"), 9, mtime=0)
     return data, hashlib.sha256(data).hexdigest()[:16]
@@ -81,9 +94,7 @@ def packed(kind: str, tag: str) -> tuple[bytes, str]:
 def component_js() -> str:
     """The module of the element ``<nb-player>`` for any page, with its style sheet; also an anywidget module."""
     style = json.dumps(player_css(), ensure_ascii=True)
-    return f"const STYLE = {style};\n" + _REMARKS.sub(
-        "", "\n".join([player_js(), static("dress.js"), static("element.js")])
-    )
+    return f"const STYLE = {style};\n" + _REMARKS.sub("", bundle(*PLAYER, "element"))
 
 
 def pass_json(data: Mapping[str, Any]) -> str:
@@ -94,7 +105,7 @@ def pass_json(data: Mapping[str, Any]) -> str:
 @cache
 def _page_js() -> str:
     """Return the script of every saved page, without comments."""
-    return _REMARKS.sub("", player_js() + "\n" + static("frame.js"))
+    return _REMARKS.sub("", bundle(*PLAYER, "frame"))
 
 
 @cache

@@ -87,7 +87,7 @@ def write(folder: Path, version: str) -> Path:
         "package.json": json.dumps(about, indent=2) + "\n",
         "install.json": json.dumps(removal, indent=2) + "\n",
         "static/remoteEntry.js": export.static("lab_entry.js"),
-        "static/lab.mjs": "\n".join([export.static("dress.js"), export.loader_js(), export.static("lab.js")]),
+        "static/lab.mjs": export.bundle("lab"),
     }
     before = language.current()
     try:

@@ -14,7 +14,7 @@ const normalized = (text) =>
     .replace(/(\d),(?=\d)/g, "$1.");
 
 /** Arithmetic that was typed, such as `1/3`, `2*3` or `3 cos(3)`: reads and computes it, and runs no code. */
-class Arithmetic {
+export class Arithmetic {
   constructor(text) {
     const source = normalized(text).trim();
     this.tokens = [...source.matchAll(TOKEN)].map(([, token]) => token);
@@ -74,7 +74,7 @@ class Arithmetic {
 }
 
 /** Whether a number is the recorded one, as well as rounded numbers can tell. `scale`: the size of what came. */
-function isRight(number, recorded, scale = 1) {
+export function isRight(number, recorded, scale = 1) {
   const value = Number(String(recorded).replace("inf", "Infinity"));
   if (!Number.isFinite(value)) return Object.is(number, value);
   const rounding = Math.abs(value) >= PRINTED * 10 ? PRINTED / 2 : 0;

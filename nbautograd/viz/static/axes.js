@@ -1,3 +1,4 @@
+import { shortNumber } from "./numbers.js";
 
 const LOG_FROM = 30; // ratio of the largest to the smallest number above which an axis is logarithmic
 const POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -10,7 +11,7 @@ function powerOf(exponent) {
 }
 
 /** Numbers for an axis from `low` to `high`: about `count` round ones. */
-function roundTicks(low, high, count = 4) {
+export function roundTicks(low, high, count = 4) {
   const raw = (high - low) / count, unit = 10 ** Math.floor(Math.log10(raw));
   const step = unit * [1, 2, 5, 10].find((factor) => factor * unit >= raw * 0.999);
   const ticks = [];
@@ -27,7 +28,7 @@ function tidy(value, step) {
 }
 
 /** Powers of ten between two exponents; of few, also 2 and 5 times them; of many, every so many-th. */
-function logTicks(low, high, count = 5) {
+export function logTicks(low, high, count = 5) {
   const ticks = [], every = Math.max(1, Math.ceil((high - low) / count));
   const factors = high - low < 1.3 ? [1, 2, 5] : high - low < 2.2 ? [1, 3] : [1];
   for (let power = Math.floor(low); power <= high; power++) {
@@ -45,7 +46,7 @@ function logTicks(low, high, count = 5) {
 }
 
 /** A vertical axis: linear, or logarithmic where the numbers ask for it. `y(value)` is null for what is no number. */
-class Axis {
+export class Axis {
   constructor(numbers, top, bottom, { log = null, least = [] } = {}) {
     const finite = numbers.filter(Number.isFinite), positive = finite.filter((value) => value > 0);
     const smallest = Math.min(...positive), largest = Math.max(...finite);

@@ -1,11 +1,15 @@
-const BESIDE = 1000; // pixels: in a wider strip the pass's own tensors are beside the equation
-const HEADS = 15, WORDS_HIGH = 18; // pixels of the names above tiles, and of a line of words
+import { h, TELEPHONE } from "./dom.js";
+
+export const LEAST_WORDS = 140; // pixels of the words beside all tiles
+export const MOVES = 32; // pixels of the pass's own tensors below the equation
+export const BESIDE = 1000; // pixels: in a wider strip the pass's own tensors are beside the equation
+export const HEADS = 15, WORDS_HIGH = 18; // pixels of the names above tiles, and of a line of words
 const CUT = 1000; // pixels added for a strip that cuts the names above its tiles
 const NAMED = 6.8, CHINESE = 12; // pixels of a letter of a name above a tile, and of a Chinese one
 const MEASURED = 24; // limit of the measured steps; of more, the longest text of each kind comes first
 
 /** Tell the style sheet the height of the tiles and the least width of the words. */
-function giveRoom({ tall }, { style }) {
+export function giveRoom({ tall }, { style }) {
   style.setProperty("--nb-tile", `${tall}px`);
   style.setProperty("--nb-words", `${LEAST_WORDS}px`);
 }
@@ -20,7 +24,7 @@ function contentsOf(bar, frame) {
 }
 
 /** About how wide a name above a tile is. */
-const lettersWide = (text) => [...text].reduce((sum, letter) => sum + (letter > "\u2e80" ? CHINESE : NAMED), 0);
+export const lettersWide = (text) => [...text].reduce((sum, letter) => sum + (letter > "\u2e80" ? CHINESE : NAMED), 0);
 
 /** About how much a step says. */
 const saidIn = ({ chain = [], caption = "", subtitle = "", title = "" }) => caption.length + subtitle.length
@@ -77,7 +81,7 @@ function heightFor(bar) {
 }
 
 /** Whether the pass's own tensors are below the equation, and the height of both: the lower of the two ways. */
-function lowest(bar, wide) {
+export function lowest(bar, wide) {
   const needs = (below) => {
     bar.place(below);
     return { below, least: heightFor(bar) + (below ? MOVES : 0) };

@@ -1,10 +1,14 @@
+import { shared } from "./camera.js";
+import { dimsOf } from "./chain.js";
+import { s } from "./dom.js";
+
 const BEAD = 8; // radius of a bead on an edge
 const ALONG = [0.5, 0.62, 0.38, 0.74, 0.26]; // fractions of an edge's length for a bead, the best first
 const LONG_LINE = 400, AT_START = [28, 40, 18]; // pixels: a longer edge shares all but its start with others
-const SIGN = "h-6l3.4 3.6l-3.4 3.6h6"; // offset of a Σ from its upper right end
+export const SIGN = "h-6l3.4 3.6l-3.4 3.6h6"; // offset of a Σ from its upper right end
 
 /** The beads of the joints: as much of the ring as terms have come; full when all have. */
-function paintBeads(stage, state) {
+export function paintBeads(stage, state) {
   stage.beads ??= beadsIn(stage.svg); // searching them at each step takes longer than painting
   for (const { bead, ring } of stage.beads.leaves) {
     const id = bead.dataset.bead, leaf = state.leaves.get(id);
@@ -28,7 +32,7 @@ const beadsIn = (svg) => ({
 });
 
 /** A bead on each edge on which broadcasting is undone by a sum. */
-function addSumBeads(player) {
+export function addSumBeads(player) {
   const { history, links, stage, t } = player, scene = history.sceneAt(player.shown);
   for (const { chain } of history.frames.filter((frame) => frame.scene === scene)) {
     for (const step of chain || []) {

@@ -1,5 +1,9 @@
+import { h, s } from "./dom.js";
+import { isForPage } from "./keys.js";
+import { shortNumber } from "./numbers.js";
+import { TileView } from "./tile.js";
 
-const BUCKET = { wide: 120, narrow: 84, high: 18 }; // sizes of the bar of a leaf's .grad
+export const BUCKET = { wide: 120, narrow: 84, high: 18 }; // sizes of the bar of a leaf's .grad
 const FAINT = 34; // per cent of color of the first pass; the last one has 100
 
 /** What a gradient counts for in a stack: a number by its value, a tensor by its norm. */
@@ -21,7 +25,7 @@ function difference(one, other) {
 }
 
 /** `Δ −0.5`, of a tensor `‖Δ‖ 0.12`. */
-function differenceText(one, other) {
+export function differenceText(one, other) {
   const tile = difference(one, other);
   if (!tile) return "";
   const size = amountOf(tile);
@@ -32,7 +36,7 @@ function differenceText(one, other) {
  * Every leaf's .grad as a stack of passes: what each has added, by which paths, and where it was emptied in between.
  * Computed from the steps alone, by the leaf's name: a loop makes a new graph for each pass.
  */
-class Buckets {
+export class Buckets {
   constructor({ frames, scenes, tiles = [] }) {
     Object.assign(this, { frames, scenes, tiles });
     this.extents = new Map();
@@ -113,7 +117,7 @@ class Buckets {
 const marksOf = (i, segment) => ({ "data-segment": i, "data-pass": segment.pass });
 
 /** A stack as a bar: to the right of the line what adds, to its left what takes away; a tick where .grad is now. */
-class BucketView {
+export class BucketView {
   constructor(stack, { name, ends: [low, high], t, ghost, words, show, wide = BUCKET.wide }) {
     const span = high - low || 1, tall = BUCKET.high, room = wide - 8;
     this.stack = stack;
@@ -217,7 +221,7 @@ class BucketView {
 }
 
 /** `pass 2: 3 = 2 (via a) + 1 (via b)`, of a tensor with norms. */
-function segmentText({ pass, amount, tile, parts }, t) {
+export function segmentText({ pass, amount, tile, parts }, t) {
   const norm = tile && tile.cells.length > 1;
   const number = (value) => (norm ? `‖${shortNumber(value, "m")}‖` : shortNumber(value));
   const paths = parts.length > 1 && parts.length <= 4 && !norm
@@ -227,7 +231,7 @@ function segmentText({ pass, amount, tile, parts }, t) {
 }
 
 /** A card beside a bar: the segment that is pointed at, as numbers and as a tile. */
-class BucketCard {
+export class BucketCard {
   constructor(player) {
     this.player = player;
     this.element = h("div", { class: "nb-bucket-card", hidden: "", "aria-hidden": "true" });

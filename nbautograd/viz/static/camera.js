@@ -1,22 +1,24 @@
+import { Viewport } from "./viewport.js";
+
 const MARGIN = 12; // margin around the target, in pixels of the window
 const CLOSE = 0.6; // share of the window for a node and its neighbors
-const LETTER = 7, LINE = 14; // height of a text on an edge, in pixels
+export const LETTER = 7, LINE = 14; // height of a text on an edge, in pixels
 
 const joined = (a, b) => {
   const x = Math.min(a.x, b.x), y = Math.min(a.y, b.y);
   const right = Math.max(a.x + a.width, b.x + b.width), low = Math.max(a.y + a.height, b.y + b.height);
   return { x, y, width: right - x, height: low - y };
 };
-const isIn = ([x, y], box) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
-const middleOf = (box) => [box.x + box.width / 2, box.y + box.height / 2];
-const shared = (a, b) => Math.max(Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x), 0)
+export const isIn = ([x, y], box) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
+export const middleOf = (box) => [box.x + box.width / 2, box.y + box.height / 2];
+export const shared = (a, b) => Math.max(Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x), 0)
   * Math.max(Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y), 0);
-const attribute = (element, name) => Number(element.getAttribute(name));
-const rectangle = (rect) =>
+export const attribute = (element, name) => Number(element.getAttribute(name));
+export const rectangle = (rect) =>
   Object.fromEntries(["x", "y", "width", "height"].map((name) => [name, attribute(rect, name)]));
 
 /** The size of a text of several lines. */
-const extent = (text) => {
+export const extent = (text) => {
   const lines = text.split("\n");
   return { width: Math.max(...lines.map((line) => line.length)) * LETTER, height: lines.length * LINE };
 };
@@ -25,7 +27,7 @@ const extent = (text) => {
  * Where the parts of a drawing are, and how the window gets to them. Places are read from what the drawing says, since
  * it may not be on the page yet, and the page need not be laid out for them.
  */
-class Camera extends Viewport {
+export class Camera extends Viewport {
   /** The box of a node. */
   box(id) {
     if (!this.boxes.has(id)) this.boxes.set(id, this.boxOf(this.part("node", id)));

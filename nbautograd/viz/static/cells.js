@@ -1,6 +1,9 @@
+import { s } from "./dom.js";
+import { shortNumber, textsOf } from "./numbers.js";
+
 const GAP = 1, TIGHT = 5; // gap between two cells in pixels, and the side of cells without a gap
-const LEVELS = 8; // colors on each side of zero that keep numbers readable
-const CELL_CLASSES = { none: "nb-not-finite", plain: "nb-plain" };
+export const LEVELS = 8; // colors on each side of zero that keep numbers readable
+export const CELL_CLASSES = { none: "nb-not-finite", plain: "nb-plain" };
 const FULL = "var(--nb-value-6)"; // a cell of a mask
 const DASH = 0.9; // pixels: the height of the minus sign
 
@@ -12,7 +15,7 @@ function levelOf(value, largest) {
 }
 
 /** The CSS of a color of a scale. */
-function paletteOf(level, kind) {
+export function paletteOf(level, kind) {
   if (!level) return "var(--nb-tile-zero)";
   const name = kind === "values" ? "value" : level < 0 ? "tile-minus" : "tile-plus";
   return `var(--nb-${name}-${Math.abs(level)})`;
@@ -23,17 +26,17 @@ function paletteOf(level, kind) {
  * `scale`: that of all "gradients" or of all "values" of a picture, as `{ kind, largest }`; a "local" derivative has no
  * color: where there is no room for its number, one that is not zero is full.
  */
-function shadeOf(value, form, { kind, largest }, written = false) {
+export function shadeOf(value, form, { kind, largest }, written = false) {
   if (form === "d" || (kind === "local" && written)) return "plain";
   if (form === "b" || kind === "local") return (form === "b" ? value >= 0.5 : value) ? FULL : "plain";
   return paletteOf(levelOf(value, largest), kind);
 }
 
 /** True if a cell has the dash of a negative number, which its color does not show. */
-const hasDash = (value, form, { kind }, written) => value < 0 && !written && kind === "values" && form !== "d";
+export const hasDash = (value, form, { kind }, written) => value < 0 && !written && kind === "values" && form !== "d";
 
 /** A tensor as colored cells inside an SVG element: all cells of one color are one path. */
-class Cells {
+export class Cells {
   /** `grid`: x, y, the width and height of a cell, how many columns, whether numbers are written into the cells. */
   constructor(group, [x, y, wide, high, columns, written], backed = false) {
     Object.assign(this, { group, x, y, wide, high, columns, written: !!written, backed, tile: null });
@@ -114,7 +117,7 @@ class Cells {
 }
 
 /** The grid of a tile that has so much room, in pixels: with numbers if they fit in. */
-function gridIn(tile, { wide, high, line }) {
+export function gridIn(tile, { wide, high, line }) {
   const { cells, columns } = tile, rows = Math.ceil(cells.length / columns);
   const longest = () => Math.max(...textsOf(tile).map(({ length }) => length));
   if (cells.length <= 9 && rows * line <= high && tile.form !== "b") {
@@ -127,7 +130,7 @@ function gridIn(tile, { wide, high, line }) {
 }
 
 /** A tile that stands in a text: an element, and its cells. */
-function inlineTile(tile, scale, room, name = "") {
+export function inlineTile(tile, scale, room, name = "") {
   const grid = gridIn(tile, room), group = s("g", { class: "nb-cells" }), cells = new Cells(group, grid);
   cells.show(tile, scale);
   const [width, height] = cells.size;
@@ -143,7 +146,7 @@ function tileWords(tile, name) {
 }
 
 /** Which element of a tensor a place in the row of all its elements is. */
-function indexOf(place, shape) {
+export function indexOf(place, shape) {
   const index = [];
   for (let d = shape.length - 1; d >= 0; d--) {
     index.unshift(place % shape[d]);
@@ -153,7 +156,7 @@ function indexOf(place, shape) {
 }
 
 /** The place of the largest number. */
-function largestAt(cells) {
+export function largestAt(cells) {
   const sizes = cells.map((value) => (Number.isFinite(value) ? Math.abs(value) : Infinity));
   return sizes.indexOf(Math.max(...sizes));
 }

@@ -1,8 +1,13 @@
-const PRODUCTS = ["diagonal", "matrix", "outer"]; // kinds of steps whose local derivative is one tensor
-const TERMS = { most: 9, wide: 150 }; // limit of the written terms of a sum
+import { indexOf, largestAt } from "./cells.js";
+import { shortNumber } from "./numbers.js";
+
+export const SIGNS = { matrix: "@", outer: "⊗" }; // from the upstream gradient to the local derivative
+export const dimsOf = (step) => step.summed.map(([d]) => d).join(", ");
+export const PRODUCTS = ["diagonal", "matrix", "outer"]; // kinds of steps whose local derivative is one tensor
+export const TERMS = { most: 9, wide: 150 }; // limit of the written terms of a sum
 
 /** Which elements of the upstream gradient and of the local derivative an element that was sent is made of. */
-class Chain {
+export class Chain {
   constructor(step, tiles) {
     this.step = step;
     [this.upstream, this.factor, this.product, this.sent] = ["upstream", "factor", "product", "sent"].map(
@@ -144,10 +149,10 @@ class Chain {
 }
 
 /** The terms of a sum that say something: not those where nothing came; of many, the largest first. */
-function telling(terms, cells) {
+export function telling(terms, cells) {
   const some = terms.filter(([u]) => cells[u] !== 0), size = ([u, , local]) => Math.abs(cells[u] * local) || 0;
   if (!some.length) return terms.slice(0, 1);
   return some.length > TERMS.most ? some.sort((a, b) => size(b) - size(a)) : some;
 }
 
-const inBrackets = (text, brackets) => (brackets ? `(${text})` : text);
+export const inBrackets = (text, brackets) => (brackets ? `(${text})` : text);

@@ -1,9 +1,13 @@
+import { h, icon } from "./dom.js";
+import { bin, operationsOf, SIZED_FROM, sizeLegend } from "./sizes.js";
+import { Track } from "./timeline.js";
+
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
-const CLOSER = 1.25, FURTHER = 0.8; // the zoom factors of buttons and keys
+export const CLOSER = 1.25, FURTHER = 0.8; // the zoom factors of buttons and keys
 const CLASSES = { in: "zoom-in", out: "zoom-out" }; // controls whose name differs from their icon
 
 /** The controls below the picture, which go through the pass; and the tools, which are in the drawer. */
-class Controls {
+export class Controls {
   constructor(player) {
     this.player = player;
     const { t } = player;

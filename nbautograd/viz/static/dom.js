@@ -1,10 +1,13 @@
 // Shows a graph and plays a recorded backward pass. One module for the Jupyter widget (render) and for saved pages
-// (mount), joined from the files of this folder in the order of viz/notebook/export.py. Text only becomes text nodes;
-// the drawing, created by Python, is parsed as XML and filtered. No network, no eval.
+// (mount), which viz/notebook/export.py joins from the modules of this folder. Text only becomes text nodes; the
+// drawing, created by Python, is parsed as XML and filtered. No network, no eval.
 
 const SVG = "http://www.w3.org/2000/svg";
-const DRAWABLE = new Set(["svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text",
+export const DRAWABLE = new Set(["svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text",
   "tspan", "title", "desc", "defs", "marker"]);
+export const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
+export const ROOMY = 1000; // pixels: width of a player with room for wide tables
+export const STACKED = 780; // pixels: a narrower player has its drawer below
 const ICONS = {
   first: "M5 4h3v16H5zM20 4v16L9 12z", back: "M17 4v16L6 12z", play: "M7 4v16l13-8z",
   pause: "M6 4h4v16H6zM14 4h4v16h-4z",
@@ -21,13 +24,13 @@ const ICONS = {
 };
 
 /** Whether a text tells of a number that is not finite. */
-const notFinite = (text) => /(^|[^\p{L}])(nan|inf)(?![\p{L}_])/iu.test(text);
+export const notFinite = (text) => /(^|[^\p{L}])(nan|inf)(?![\p{L}_])/iu.test(text);
 
 /** A text as children of an element: what stands between backticks is code. */
-const coded = (text) => text.split("\x60").map((part, i) => (i % 2 ? h("code", {}, part) : part));
+export const coded = (text) => text.split("\x60").map((part, i) => (i % 2 ? h("code", {}, part) : part));
 
 /** An element with attributes, listeners (onclick: f) and children; false and null children are left out. */
-function h(tag, attributes = {}, ...children) {
+export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name.slice(2), value);
@@ -38,12 +41,12 @@ function h(tag, attributes = {}, ...children) {
 }
 
 /** The text of a key with numbers and names put into its places; for `n: 1`, the text of `key_1` if it exists. */
-function fill(texts, key, places = {}) {
+export function fill(texts, key, places = {}) {
   const text = (places.n === 1 && texts[`${key}_1`]) || (texts[key] ?? key);
   return String(text).replace(/\{(\w+)\}/g, (whole, name) => (name in places ? String(places[name]) : whole));
 }
 
-function s(tag, attributes = {}, ...children) {
+export function s(tag, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.append(...children);
@@ -51,7 +54,7 @@ function s(tag, attributes = {}, ...children) {
 }
 
 /** New content; what had the focus in the old one gives it to its `heir` there, else to the player. */
-function renew(element, children, heir = null) {
+export function renew(element, children, heir = null) {
   const { activeElement } = element.getRootNode();
   const inside = element !== activeElement && element.contains(activeElement);
   element.replaceChildren(...children);
@@ -60,13 +63,13 @@ function renew(element, children, heir = null) {
   next?.focus({ preventScroll: true });
 }
 
-function icon(name) {
+export function icon(name) {
   return s("svg", { viewBox: "0 0 24 24", width: 15, height: 15, "aria-hidden": "true", fill: "currentColor" },
     s("path", { d: ICONS[name] }));
 }
 
 /** The drawing as elements of this page, with ids that no other drawing on the page has. */
-function drawing(text) {
+export function drawing(text) {
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
   const root = document.importNode(parsed.documentElement, true);
   if (root.localName !== "svg") throw new Error("the picture cannot be read");

@@ -1,7 +1,10 @@
+import { h } from "./dom.js";
+import { isForPage } from "./keys.js";
+
 const DRAWER = "nbautograd-drawer"; // the browser's storage key of the open tab
 
 /** Tabs beside the picture, closed at first: the step, the leaves, the program, the graph in words, and the tools. */
-class Drawer {
+export class Drawer {
   /** `parts`: [name, element] of each tab. */
   constructor(player, parts) {
     this.player = player;

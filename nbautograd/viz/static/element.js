@@ -1,3 +1,7 @@
+import { dress } from "./dress.js";
+import { mount } from "./player.js";
+import { followPage } from "./widget.js";
+
 const SCHEMA = "nbautograd.pass", VERSION = 1;
 
 /** A pass as `save("pass.json")` writes it. */

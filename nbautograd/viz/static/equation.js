@@ -1,12 +1,21 @@
+import { besides, edgeTabs } from "./aside.js";
+import { BESIDE, giveRoom, HEADS, LEAST_WORDS, lettersWide, lowest, MOVES, WORDS_HIGH } from "./bar_room.js";
+import { LETTER } from "./camera.js";
+import { indexOf, largestAt } from "./cells.js";
+import { Chain, inBrackets, PRODUCTS, SIGNS, telling, TERMS } from "./chain.js";
+import { h, renew, TELEPHONE } from "./dom.js";
+import { cameAlong, fly } from "./flights.js";
+import { atom, gradientBy, inLine, lastName, math, rootOf, unstretched } from "./formula.js";
+import { drawnText, shortNumber, textsOf } from "./numbers.js";
+import { meaning } from "./sensitivity.js";
+import { cellsIn, histogramOf, isWritten, largestOf, rowHeight, TileView, wideAs } from "./tile.js";
+
 const ROOM = { wide: 230, high: 52, least: 24 }; // of a tile in the bar, in pixels
 const SIGN_WIDE = 34, AROUND_PARTS = 44, AROUND_BAR = 46; // pixels: a sign with its gaps; around all parts; the bar
 const SENTENCES = [300, 220], TABS = 110; // pixels: the words beside them, and the buttons for several edges
 const PART_GAP = 12, CELL_GAP = 10, SIGN_LEAST = 16; // pixels between parts of the strip, of the equation; of a sign
-const LEAST_WORDS = 140, HEAD_WIDE = 150; // pixels of the words beside all tiles; of a name above one
-const STACKED = 780; // pixels: a narrower player has its drawer below
-const MOVES = 32; // pixels of the pass's own tensors below the equation
-const SIGNS = { matrix: "@", outer: "⊗" }; // from the upstream gradient to the local derivative
 const ARRIVED = 0.4, MET = 0.5, SENT = 0.6; // fractions of a step's time at which the parts of the equation appear
+const HEAD_WIDE = 150; // pixels of a name above a tile
 const LONG_NAME = 16; // letters of a role and a name that may be cut
 const PARTS = { upstream: "upstream", factor: "local", sent: "sent" }; // of the chain rule, as the page calls them
 const FLOWS_BY = { CopySlices: "written_over" }; // texts for operations of the engine itself
@@ -17,7 +26,7 @@ const LOCAL = { kind: "local" }; // the scale of a local derivative
  * The equation under the graph: upstream × local = sent, always with numbers. Of tensors it writes out the element
  * that is pointed at in any of the tiles, else the one that was clicked, else the largest.
  */
-class EquationBar {
+export class EquationBar {
   constructor(player) {
     this.player = player;
     this.element = h("div", { class: "nb-equation-bar", role: "group", "aria-label": player.t("equation") });
@@ -245,33 +254,11 @@ class EquationBar {
       : [chain.adds && this.sign("Σ"), ...factors, this.sign("="), ...before, sent].filter(Boolean);
     this.words = h("div", { class: "nb-equation-words" });
     this.explain(null);
-    return [this.tabs(frame), this.parts(parts), this.words].filter(Boolean);
+    return [edgeTabs(this, frame), this.parts(parts), this.words].filter(Boolean);
   }
 
   /** Whether what was sent is a sum of products that can be shown: what only moves has no local derivatives. */
   multiplies({ rows, whole, came }) { return !!rows?.factors.length && whole && came.length === 1; }
-
-  /** A button for each edge along which the node sends. */
-  tabs(frame) {
-    if (frame.chain.length < 2) return null;
-    const names = frame.chain.map((step) => lastName(step.sent_name));
-    const named = (name, i) => {
-      const same = names.flatMap((other, k) => (other === name ? [k] : []));
-      return same.length > 1 ? `${name} (${same.indexOf(i) + 1})` : name; // an input twice
-    };
-    const tab = (name, i) =>
-      h(
-        "button",
-        {
-          type: "button",
-          class: `nb-button nb-edge-tab${i === this.chosen ? " nb-pressed" : ""}`,
-          "aria-pressed": String(i === this.chosen),
-          onclick: () => this.choose(i),
-        },
-        this.player.t("equation_for", { name: named(name, i) }),
-      );
-    return h("div", { class: "nb-edge-tabs" }, ...names.map(tab));
-  }
 
   choose(i) {
     Object.assign(this, { chosen: i, pinned: null });

@@ -1,10 +1,14 @@
 // Moves numbers between the edges of the graph and the equation below it.
 
+import { isIn, middleOf } from "./camera.js";
+import { inlineTile } from "./cells.js";
+import { h } from "./dom.js";
+
 const FLIGHT = 320; // milliseconds
 const GHOST = { wide: 120, high: 48, line: 15 }; // room for a moving tile
 
 /** The edge along which a gradient came; to a value without a box the only one that leads from there. */
-function cameAlong({ player, frame: { node, received = [] } }) {
+export function cameAlong({ player, frame: { node, received = [] } }) {
   const users = player.links.users(node);
   return received[0] ?? (users.length === 1 ? users[0].id : null);
 }
@@ -17,7 +21,7 @@ function middleIn(bar, cell) {
 }
 
 /** A gradient flies between the place of its number on an edge and a cell of the bar, where both can be seen. */
-function fly({ element, player, scale, state }, edge, part, leaves) {
+export function fly({ element, player, scale, state }, edge, part, leaves) {
   const { root, stage, tiles, playback } = player, { labels, tiles: numbers } = state;
   const cell = element.querySelector(`.nb-is-${part} .nb-tile`), text = labels.get(edge);
   const tile = tiles.gradientOn(edge, numbers.get(edge));

@@ -1,3 +1,8 @@
+import { middleOf } from "./camera.js";
+import { fill, s } from "./dom.js";
+import { isEdge, see } from "./links.js";
+import { shortNumber } from "./numbers.js";
+
 const LEAST_SPAN = 0.05; // powers of ten between the sizes that get a curve
 const VANISHED = -99; // the size shown for zeros
 const CURVE = { wide: 40, high: 11, least: 8 }; // limit of the sizes of gradients drawn as one line
@@ -17,7 +22,7 @@ function severalIn(view) {
 }
 
 /** Whether a line stands for gradients of several values, which have no sum. */
-const isMixed = (view, line) => !!view?.mixed?.includes(line);
+export const isMixed = (view, line) => !!view?.mixed?.includes(line);
 
 /** The tile of a sum; null where the tensors cannot be added. */
 function addedTile(one, other) {
@@ -61,7 +66,7 @@ function foldedSums(history, index, view) {
 }
 
 /** Say of a state the sums: in the place of the last gradient that came along a line. */
-function addSums(state, history, index, view) {
+export function addSums(state, history, index, view) {
   state.sums = view?.edges ? foldedSums(history, index, view) : new Map();
   for (const [line, { count, total: sum }] of state.sums) {
     if (count < 2 || sum === undefined || !state.labels.has(line)) continue;
@@ -78,7 +83,7 @@ function addSums(state, history, index, view) {
 }
 
 /** Beside a sum on a line, once it is there: of how many gradients it is, and of many, a curve of their sizes. */
-function paintSums(stage, state, travelling) {
+export function paintSums(stage, state, travelling) {
   for (const element of stage.svg.querySelectorAll(".nb-sum-of")) element.remove();
   for (const [line, { count, sizes }] of state.sums || []) {
     const text = state.labels.get(line), box = text && count > 1 && stage.labelBox(line, text);

@@ -1,9 +1,11 @@
+import { h } from "./dom.js";
+
 const MATH = "http://www.w3.org/1998/Math/MathML";
 const LONG = 14; // a longer formula may be broken anywhere
 const BREAKS = new Set(["=", "+=", "+", "−", "·", "/", "@"]); // characters before which a long formula may break
 
 /** A name as it stands in a formula: in brackets where it is an expression with an operator. */
-function atom(name) {
+export function atom(name) {
   let depth = 0;
   for (const sign of Number.isNaN(Number(name)) ? name : "") {
     depth += "([{".includes(sign) - ")]}".includes(sign);
@@ -13,23 +15,23 @@ function atom(name) {
 }
 
 /** The name `a` of the gradient `∂y/∂a`; of one without a fraction all of it. */
-function lastName(gradient) {
+export function lastName(gradient) {
   const last = gradient.match(/\/∂(\(.*\)|[^∂]*)$/)?.[1] ?? gradient, bare = last.slice(1, -1);
   return atom(bare) === last ? bare : last;
 }
 
 /** The gradient of the same quantity by another name. */
-const gradientBy = (gradient, name) => (gradient.includes("/∂")
+export const gradientBy = (gradient, name) => (gradient.includes("/∂")
   ? gradient.slice(0, -atom(lastName(gradient)).length) : "") + atom(name);
 
 /** The quantity of which `∂y/∂a` or `vᵀ∂y/∂a` is the derivative: `y`, or `vᵀy`. */
-function rootOf(gradient) {
+export function rootOf(gradient) {
   const [, before, root] = gradient.match(/^(.*?)∂(\(.*?\)|.*?)\/∂/) || [];
   return root === undefined ? "" : before + root;
 }
 
 /** Marks (see formulas.py) as MathML. */
-function math(marks) {
+export function math(marks) {
   const m = (tag, ...children) => {
     const element = document.createElementNS(MATH, tag);
     element.append(...children);
@@ -79,7 +81,7 @@ function piecesOf(marks, long) {
  * A formula that may go on on the next line, where it has no room: before an operator that is in no brackets, and, of a
  * long one, also between the arguments of a function and before a method.
  */
-function formula(marks) {
+export function formula(marks) {
   const long = lengthOf(marks) > LONG;
   const written = h("span", {}, ...piecesOf(marks, long).map(math));
   const leading = written.querySelectorAll("math > mrow > mo:first-child");
@@ -89,7 +91,7 @@ function formula(marks) {
 }
 
 /** Marks whose fractions stand in one line, for where there is no room for two. */
-function inLine(marks) {
+export function inLine(marks) {
   const whole = (part) => (part.length > 1 ? [["o", "("], ...inLine(part), ["o", ")"]] : inLine(part));
   return marks.flatMap(([kind, a, b]) => {
     if (kind === "f") return [...whole(a), ["o", "/"], ...whole(b)];
@@ -98,7 +100,7 @@ function inLine(marks) {
 }
 
 /** Brackets as high as letters, but for those that enclose the rows of a matrix. */
-function unstretched(written) {
+export function unstretched(written) {
   const encloses = ({ nextSibling, previousSibling }) =>
     [nextSibling, previousSibling].some((beside) => beside?.localName === "mtable");
   for (const operator of written.querySelectorAll("mo")) {

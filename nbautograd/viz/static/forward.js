@@ -1,3 +1,8 @@
+import { h } from "./dom.js";
+import { isGroup, Links, see } from "./links.js";
+import { heading, pairs, rowIf } from "./panel.js";
+import { smooth } from "./viewport.js";
+
 const INFIX = "+−-×·/÷@"; // signs between two operands
 const TAKEN = 500; // milliseconds for the inputs to reach an operation
 const WIDE_TOKEN = 12; // limit of the characters of a value; a longer one moves as its shape
@@ -6,7 +11,7 @@ const WIDE_TOKEN = 12; // limit of the characters of a value; a longer one moves
  * The forward pass, which comes before step 0: its steps have negative numbers, from `first`, before which nothing has
  * run, to -1, the last operation. Step 0 is the whole graph before the backward pass.
  */
-class ForwardPass {
+export class ForwardPass {
   constructor(player) {
     this.player = player;
     this.known = new Map(); // by view: its steps

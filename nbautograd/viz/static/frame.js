@@ -1,5 +1,7 @@
+import { isForPage } from "./keys.js";
+
 /** In a frame that a page holds as `srcdoc`: as high as what is shown, and light or dark as the page around it. */
-function joinPage() {
+export function joinPage() {
   const frame = window.frameElement; // null without a frame, or if it belongs to another site
   if (!frame) return;
   const own = document.documentElement, page = frame.ownerDocument;
@@ -30,7 +32,7 @@ function joinPage() {
 
 
 /** What was compressed when the page was made. */
-async function unpacked(text) {
+export async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }

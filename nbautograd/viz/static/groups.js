@@ -1,5 +1,9 @@
+import { middleOf } from "./camera.js";
+import { h, icon } from "./dom.js";
+import { see } from "./links.js";
+import { DOUBLE } from "./viewport.js";
+
 const ANSWER = 6000; // milliseconds to wait for a kernel's answer
-const DOUBLE = 500; // milliseconds within which a second click belongs to the first
 const STEPS = 16; // limit of the operations and groups of a folded graph at first sight
 const WHOLE = 1.01; // windows that a whole drawing may fill
 const IS_LEVEL = /^(L\d+|open)$/; // of the keys of a view, the one with the amount folded
@@ -8,7 +12,7 @@ const IS_LEVEL = /^(L\d+|open)$/; // of the keys of a view, the one with the amo
  * Which level of a scene is seen, which groups are open there, and which of the drawn views shows that. Levels nest:
  * each further one opens what the one before has closed.
  */
-class Groups {
+export class Groups {
   constructor(player, views) {
     this.player = player;
     this.views = views; // "scene:level,open groups" -> the number of its drawn scene

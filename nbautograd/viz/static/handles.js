@@ -1,10 +1,15 @@
+import { attribute, extent } from "./camera.js";
+import { s } from "./dom.js";
+import { isForPage } from "./keys.js";
+import { shortNumber } from "./numbers.js";
+
 const PIXELS = 2; // pixels of dragging per step
 const BY_KEY = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }; // steps
 const LEAST_HANDLE = 26; // pixels
 const STOPS = 8; // limit of the numbers reached by the Tab key
 
 /** The numbers in the boxes of leaves: each can be dragged, or moved with the arrow keys, to see what would change. */
-class Handles {
+export class Handles {
   constructor(player) {
     this.player = player;
     this.known = new Map(); // by leaf

@@ -1,19 +1,18 @@
+import { addSums, isMixed } from "./folded_sums.js";
+import { gradientBy } from "./formula.js";
+import { isGroup, Links, see, seen } from "./links.js";
+
 const RECEIVED = 6; // limit of the gradients listed in a group's step
 const OF_A_PASS = ["done", "bad", "labels", "sizes", "tiles", "ran"]; // parts of a state that a new pass resets
 
-/** What a view draws for a node or an edge of the whole graph, or nothing. */
-const see = (view, id) => view?.stands?.[id] ?? id;
-const seen = (view, ids = []) => [...new Set(ids.map((id) => see(view, id)))].filter(Boolean);
-const isGroup = (node) => ["group", "pile"].includes(node?.kind);
 const OF_GROUPS = ["op", "accumulate"]; // kinds of frames that are merged if they happen in one group
-const isEdge = (id) => id.startsWith("e");
 
 /**
  * What has happened after each number of steps; computed from the frames, never from the page. Frames name every
  * operation; a view in which some are folded into groups says for each what stands for it (`stands`), and shows what
  * happens in one group in succession as one step.
  */
-class History {
+export class History {
   constructor(timeline) {
     this.frames = timeline.frames;
     this.scenes = timeline.scenes;

@@ -1,3 +1,5 @@
+import { h } from "./dom.js";
+
 /**
  * Keys and what they do: the text that says it, where there is such a thing to do ("plays": with a pass, "still":
  * without one, "": always), and for each key the action. The player's help, its `aria-keyshortcuts` and what it does
@@ -33,18 +35,18 @@ const KEYS = [
 ];
 const SHOWN = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", "-": "−", E: "⇧E",
   "=": "" };
-const SPOKEN = { " ": "Space", "+": "Plus", E: "Shift+E" }; // key names of ARIA
+export const SPOKEN = { " ": "Space", "+": "Plus", E: "Shift+E" }; // key names of ARIA
 
 const keysOf = ({ plays }) => KEYS.filter(([, where]) => !where || (where === "plays") === plays);
 
 /** What each key does, by its name. */
 const keyActions = (player) => Object.assign({}, ...keysOf(player).map(([, , actions]) => actions));
 
-const keyShortcuts = (player) => Object.keys(keyActions(player))
+export const keyShortcuts = (player) => Object.keys(keyActions(player))
   .map((key) => SPOKEN[key] ?? (key.length > 1 ? key : key.toUpperCase())).join(" ");
 
 /** A list of the keys, each with what it does. */
-function keyList(player) {
+export function keyList(player) {
   const { t } = player, called = (key) => SHOWN[key] ?? (key === " " ? t("key_space") : key.length > 1 ? key
     : key.toUpperCase());
   return h("dl", { class: "nb-keys" }, ...keysOf(player).map(([name, , actions]) => h("div", {},
@@ -69,10 +71,10 @@ function closeLast(player) {
 }
 
 /** Give the focus to what is around an element and takes keys: in a notebook, the cell. */
-function leave(element) { element.parentElement.closest("[tabindex]")?.focus({ preventScroll: true }); }
+export function leave(element) { element.parentElement.closest("[tabindex]")?.focus({ preventScroll: true }); }
 
 /** Whether a key is meant for the page around: one with Ctrl, Cmd or Alt, and what runs a cell. */
-function isForPage({ altKey, ctrlKey, key, metaKey, shiftKey, target }) {
+export function isForPage({ altKey, ctrlKey, key, metaKey, shiftKey, target }) {
   return altKey || ctrlKey || metaKey || (shiftKey && key === "Enter" && target.tagName !== "INPUT");
 }
 
@@ -80,7 +82,7 @@ function isForPage({ altKey, ctrlKey, key, metaKey, shiftKey, target }) {
 const SUPPRESS = "data-lm-suppress-shortcuts";
 
 /** Attributes of an element whose keys `act`; the notebook does not hear them, but for those that are for the page. */
-function keyAttributes(act) {
+export function keyAttributes(act) {
   const own = (event) => {
     const page = isForPage(event);
     event.currentTarget.toggleAttribute(SUPPRESS, !page);
@@ -102,7 +104,7 @@ function isFor(element, key, player) {
 }
 
 /** A key that was pressed in the player. */
-function pressed(player, event) {
+export function pressed(player, event) {
   for (const part of [player.predict, player.search]) {
     if (event.target !== part.field) continue;
     if (part.key(event)) event.preventDefault();

@@ -1,5 +1,9 @@
 // The JupyterLab extension: for an output with a pass it shows the kernel's widget while that exists, and else plays
 // the stored pass. The notebook's file stays as Jupyter writes it.
+
+import { dress } from "./dress.js";
+import { inflated, modules, unpack } from "./loader.js";
+
 const PASS = "application/vnd.nbautograd.pass+json", VIEW = "application/vnd.jupyter.widget-view+json";
 const TARGET = "jupyter.widget", VERSION = 2, RANK = -20; // before the widget's own renderer, whose rank is -10
 

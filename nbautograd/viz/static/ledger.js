@@ -1,3 +1,6 @@
+import { gridIn } from "./cells.js";
+import { h, notFinite, renew, STACKED, TELEPHONE } from "./dom.js";
+
 const ROWS = 200; // limit of the leaves with a line
 const MANY = 14; // a longer sum omits its middle parts
 const TILE = { wide: 150, high: 32, line: 16 }; // room for a tile
@@ -18,7 +21,7 @@ function cutNames(names, most) {
 }
 
 /** The table below the picture: what each leaf receives in a pass, and what its .grad becomes. */
-class Ledger {
+export class Ledger {
   constructor(player) {
     this.player = player;
     this.element = h("div", { class: "nb-ledger" });

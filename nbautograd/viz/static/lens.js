@@ -1,3 +1,8 @@
+import { Axis, roundTicks } from "./axes.js";
+import { fill, h, icon, s, TELEPHONE } from "./dom.js";
+import { keyAttributes, leave, SPOKEN } from "./keys.js";
+import { mount } from "./player.js";
+import { commonPrefix, middleCut, numberOf, RidgeView, usedBins } from "./ridges.js";
 
 const PLOT = { high: 150, top: 26, bottom: 126, left: 64, right: 172 }; // one plot, and room for the names of its lines
 const INKS = ["leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "indigo"];
@@ -405,7 +410,7 @@ export function mountLens(place, data, hooks = {}) {
 }
 
 /** The lens as a widget. */
-function renderLens(model, el, texts, data) {
+export function renderLens(model, el, texts, data) {
   const ask = (step) => {
     try { model.send({ pass: step }); } catch { /* no kernel */ }
   };

@@ -1,5 +1,11 @@
+/** What a view draws for a node or an edge of the whole graph, or nothing. */
+export const see = (view, id) => view?.stands?.[id] ?? id;
+export const seen = (view, ids = []) => [...new Set(ids.map((id) => see(view, id)))].filter(Boolean);
+export const isGroup = (node) => ["group", "pile"].includes(node?.kind);
+export const isEdge = (id) => id.startsWith("e");
+
 /** How the nodes of a scene hang together. */
-class Links {
+export class Links {
   constructor(scene) {
     this.nodes = scene?.nodes || {};
     this.inner = scene?.inner || {}; // for lines that leave a group: the name of the value inside

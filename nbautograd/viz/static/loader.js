@@ -1,14 +1,14 @@
 // The first script of a widget. The script, the style sheet and the texts are in a model of their own, which a kernel
 // creates once for all its widgets; a page unpacks each once. If widgets cannot see other models, each holds them
 // itself.
-const modules = (globalThis[Symbol.for("nbautograd.modules")] ??= new Map());
+export const modules = (globalThis[Symbol.for("nbautograd.modules")] ??= new Map());
 const LARGE = ["packed", "data", "written", "svg"];
 
-function inflated(bytes) {
+export function inflated(bytes) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
-async function unpack(bytes) {
+export async function unpack(bytes) {
   const { script, ...others } = await inflated(bytes);
   const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
   return { ...(await import(url).finally(() => URL.revokeObjectURL(url))), ...others };

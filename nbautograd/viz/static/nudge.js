@@ -1,3 +1,9 @@
+import { extent } from "./camera.js";
+import { indexOf, largestAt } from "./cells.js";
+import { h, s } from "./dom.js";
+import { isGroup } from "./links.js";
+import { shortNumber } from "./numbers.js";
+
 const PATIENCE = 700; // milliseconds to wait for a kernel's answer
 const QUIET = 60; // milliseconds between two questions to the kernel
 const SPAN = 200; // steps of the range
@@ -8,7 +14,7 @@ const VALUES = new Set(["leaf", "op", "output", "tensor"]);
  * What would change if a leaf had another value? Values at once by the recorded local derivatives; by the kernel,
  * where one runs and can compute the graph anew, as they would be. Nothing but the picture changes.
  */
-class Nudge {
+export class Nudge {
   constructor(player) {
     this.player = player;
     this.serial = 0;

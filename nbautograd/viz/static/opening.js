@@ -1,3 +1,5 @@
+import { dress } from "./dress.js";
+
 /** Show a widget in an element, again when the kernel sends other data; what is returned ends that. */
 export async function openWidget(model, el, { render: show, style, texts }, inflated) {
   const place = document.createElement("div"); // Chromium keeps an output's element for a while: nothing is left in it

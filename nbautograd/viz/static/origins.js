@@ -1,3 +1,6 @@
+import { indexOf } from "./cells.js";
+import { Chain } from "./chain.js";
+
 const MOST_ELEMENTS = 1024; // limit of the elements of a convolution's result for tracing a gradient
 const DEEP = 4; // limit of the operations without a tile for tracing an element
 const FLOWS = new Set(["flow", "constant"]);
@@ -8,7 +11,7 @@ const countOf = (shape) => shape.reduce((product, n) => product * n, 1);
  * Which elements of other tiles an element is made of. Tiles are named as in the drawing: `n1:value`, the value of a
  * node; `n1:arriving` and `n1:grad`, the rows of a leaf; `e2`, the gradient on an edge.
  */
-class Origins {
+export class Origins {
   /** `tileOf(key)`: the tile that is shown under a name, or null. */
   constructor(links, frames, tiles, tileOf) {
     Object.assign(this, { links, tiles, tileOf, steps: new Map(), chains: new Map() });

@@ -1,20 +1,23 @@
+import { coded, h, notFinite, renew } from "./dom.js";
+import { formula, math } from "./formula.js";
+
 const LINES = 60; // limit of the listed elements of a cell
 const NEIGHBORS = 8; // that a node names
 const CULPRIT = 1; // the part of an error's story with the line to change
 const WIDE_LINE = 22; // characters of a matrix row above which a product takes more room
 
-const rowIf = (there, name, content) => (there ? [h("dt", {}, name), h("dd", {}, ...content())] : []);
+export const rowIf = (there, name, content) => (there ? [h("dt", {}, name), h("dd", {}, ...content())] : []);
 const alarming = (text) => (notFinite(text) ? " nb-bad-text" : "");
-const pairs = (list, sign) => list.map(([name, value]) => h("div", { class: `nb-pair${alarming(value)}` }, name,
+export const pairs = (list, sign) => list.map(([name, value]) => h("div", { class: `nb-pair${alarming(value)}` }, name,
   h("span", { class: "nb-sign" }, ` ${sign} `), h("b", {}, value)));
 /** A line of code, of which one part runs. */
 const underlined = (text, columns) => (columns
   ? [text.slice(0, columns[0]), h("u", {}, text.slice(...columns)), text.slice(columns[1])] : [text]);
-const heading = (title, subtitle) => h("h4", {}, h("span", { class: "nb-title" }, title), " ",
+export const heading = (title, subtitle) => h("h4", {}, h("span", { class: "nb-title" }, title), " ",
   h("span", { class: "nb-subtitle" }, subtitle || ""));
 
 /** What stands beside the picture: the step that is shown, the node that is selected, or how to begin. */
-class Panel {
+export class Panel {
   constructor(player) {
     this.player = player;
     this.element = h("div", { class: "nb-side" });

@@ -1,8 +1,11 @@
+import { BUCKET, BucketCard, Buckets, BucketView, differenceText } from "./bucket.js";
+import { h, ROOMY } from "./dom.js";
+import { isForPage } from "./keys.js";
 
 const FEW_TABS = 4; // limit of the passes shown with their whole name
 
 /** The passes of a recording as tabs, and another pass to compare the present one with. */
-class Passes {
+export class Passes {
   constructor(player) {
     this.player = player;
     this.buckets = new Buckets(player.data.timeline);

@@ -1,3 +1,11 @@
+import { indexOf, largestAt } from "./cells.js";
+import { Chain } from "./chain.js";
+import { h, s } from "./dom.js";
+import { atom } from "./formula.js";
+import { isGroup } from "./links.js";
+import { shortNumber } from "./numbers.js";
+import { TileView } from "./tile.js";
+
 const SHOWN_PATHS = 12; // that are listed
 const HUES = 6; // colors of paths; they repeat after the last
 const LONG_PATH = 13; // limit of the written parts of a path
@@ -5,7 +13,7 @@ const STRIPE = 10; // pixels: paths that share an edge take turns along it
 const SMALL_ROOM = { wide: 200, high: 48 }; // of a path's tile
 
 /** What flowed along each edge in one pass, and how one step of the chain rule acts on any gradient. */
-class PassMap {
+export class PassMap {
   constructor(player) {
     const { history, shown: index } = player, frames = history.frames, scene = history.sceneAt(index);
     const now = frames[Math.max(index, 1) - 1], number = now?.scene === scene ? now.backward : undefined;
@@ -111,7 +119,7 @@ function pathsTo(links, roots, target) {
 }
 
 /** The list of the paths that lead to the selected value, in the place of the equation. */
-class PathList {
+export class PathList {
   constructor(player) {
     this.player = player;
   }

@@ -3,7 +3,7 @@ const REST = 900; // milliseconds for which the step then stays
 const FIRST_REST = 350; // before the first step
 
 /** Plays the steps one after the other: the timer, the speed, the repetition, and the numbers on their way. */
-class Playback {
+export class Playback {
   constructor(player) {
     this.player = player;
     this.speed = 1;

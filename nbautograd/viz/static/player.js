@@ -1,16 +1,37 @@
-const RESULTS = 4; // limit of the leaves, or terms of a leaf, on one line
+import { addSumBeads } from "./beads.js";
+import { CLOSER, Controls, FURTHER } from "./controls.js";
+import { fill, h, TELEPHONE } from "./dom.js";
+import { Drawer } from "./drawer.js";
+import { EquationBar } from "./equation.js";
+import { ForwardPass } from "./forward.js";
+import { Groups } from "./groups.js";
+import { Handles } from "./handles.js";
+import { History } from "./history.js";
+import { keyAttributes, keyShortcuts, pressed } from "./keys.js";
+import { Ledger } from "./ledger.js";
+import { Links, seen } from "./links.js";
+import { Nudge } from "./nudge.js";
+import { Panel } from "./panel.js";
+import { Passes } from "./passes.js";
+import { PassMap, PathList } from "./paths.js";
+import { Playback } from "./playback.js";
+import { Pours } from "./pours.js";
+import { Predict } from "./predict.js";
+import { ProgramLines } from "./program.js";
+import { resultOf } from "./result.js";
+import { Search } from "./search.js";
+import { MarkLegend, SensitivityCard } from "./sensitivity.js";
+import { saveDrawing } from "./snapshot.js";
+import { Stage } from "./stage.js";
+import { TileLayer } from "./tile_layer.js";
+import { roomAround, sizeOf } from "./viewport.js";
+import { Wave } from "./wave.js";
+
 const AROUND = 20, STRIP = 120; // pixels of a page around the player, and of its strip
 const CHIPS = 32; // height of the text above the drawing when groups are open
-const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
 const TALL = 1600; // pixels: limit of the height of a player on a telephone before it is played
-const ROOMY = 1000; // pixels: width of a player with room for wide tables
 const AHEAD = 24; // limit of the steps that the camera reserves room for
-
-/** A number without the point that PyTorch writes behind a whole one. */
-const bare = (text) => drawnText(text).replace(/\.$/, "");
-const IS_NUMBER = /^[−-]?([\d.]+(e[+-]?\d+)?|nan|inf)$/;
 const IS_BARE = /^<svg[^>]* nb-bare"/; // a drawing without the numbers that others have in their boxes
-const sizeOf = (svg) => svg.match(/viewBox="([^"]*)"/)?.[1].split(" ").map(Number) || [0, 0, 1, 1];
 
 /**
  * The player: which step is shown and which node is selected. Its parts draw that and say what the user wants:
@@ -325,7 +346,7 @@ class Player {
 
   tell(state) {
     const { caption, data, plays } = this, here = this.position(this.index);
-    const first = this.rests ? this.result(state) : this.opening(this.drawn);
+    const first = this.rests ? resultOf(this, state) : this.opening(this.drawn);
     const shown = state.frame ? state.frame.caption || state.frame.title : first;
     const text = this.predict.told(shown, state), words = this.predict.told(state.frame?.words || shown, state);
     this.controls.showStep(here, this.drawn?.label || data.label, text);
@@ -339,27 +360,6 @@ class Player {
       this.stacks.show();
       this.ledger.show(state);
     }
-  }
-
-  /** What the passes left, in a line. */
-  result(state) {
-    const { stacks, t } = this, rows = this.drawn.leaves.map(({ id, name }) => [name, state.ledger.get(id)])
-      .filter(([, row]) => row?.after);
-    const several = rows.find(([, { terms = [] }]) => terms.length > 1), wrong = this.history.wrong();
-    const brief = ({ after, terms }) => [after, ...terms.map(([value]) => value)].every((text) => IS_NUMBER.test(text));
-    if (stacks.several) return stacks.told();
-    const some = (names) => names.slice(0, RESULTS).join(", ") + (names.length > RESULTS ? ", …" : "");
-    if (wrong) return t("rest_not_finite", { ...wrong, names: some(wrong.names) });
-    if (several && brief(several[1]) && several[1].before === "None") {
-      const [name, { after, terms }] = several, about = { name, value: bare(after), count: terms.length };
-      if (terms.length > RESULTS) return t("rest_sum", about);
-      return t("rest_paths", { ...about, terms: terms.map(([value]) => bare(value)).join(" + ") });
-    }
-    const written = rows.filter(([, row]) => brief(row)).slice(0, RESULTS);
-    if (written.length === rows.length && rows.length) {
-      return written.map(([name, { after }]) => `${name}.grad = ${bare(after)}`).join(" · ");
-    }
-    return rows.length ? t("rest_leaves", { names: some(rows.map(([name]) => name)) }) : t("before_caption");
   }
 
   /** Choose the level that suits the window, first for a strip of the usual height, then for the one that it needs. */

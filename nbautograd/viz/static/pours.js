@@ -1,7 +1,11 @@
-const POUR = { high: 2.6, floor: 4, side: 12 }; // pixels: of a bar, from it to the floor of its box, and to the sides
+import { segmentText } from "./bucket.js";
+import { s } from "./dom.js";
+import { shortNumber } from "./numbers.js";
+
+export const POUR = { high: 2.6, floor: 4, side: 12 }; // pixels: of a bar; from it to its box
 
 /** On the floor of a leaf's box its .grad as a bar: what was there already, then term by term what arrives. */
-class Pours {
+export class Pours {
   constructor(player) { this.player = player; }
 
   paint(state) {

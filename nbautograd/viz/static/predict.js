@@ -1,10 +1,19 @@
+import { Arithmetic, isRight } from "./answer.js";
+import { indexOf, largestAt } from "./cells.js";
+import { Chain, PRODUCTS, SIGNS } from "./chain.js";
+import { h } from "./dom.js";
+import { atom, formula, lastName, rootOf } from "./formula.js";
+import { isGroup, see } from "./links.js";
+import { shortNumber } from "./numbers.js";
+import { largestOf } from "./tile.js";
+
 const HINTS = 2; // upstream and local; after one more wrong answer, the gradient itself is shown
 
 /**
  * Predict, then see: the learner types each gradient before it is shown. What is not answered yet is taken out of the
  * state that the player shows, so that no part of it can tell.
  */
-class Predict {
+export class Predict {
   constructor(player) {
     const { t } = (this.player = player);
     this.on = false;

@@ -1,7 +1,11 @@
+import { h } from "./dom.js";
+import { isForPage } from "./keys.js";
+import { see } from "./links.js";
+
 const CODE_LETTER = 7.25, BESIDE_CODE = 40; // pixels: of code; its margins left and right
 
 /** The program of the pass, below the player: the lines that run are marked, and a click on one goes to its step. */
-class ProgramLines {
+export class ProgramLines {
   constructor(player) {
     this.player = player;
     this.rows = [];

@@ -1,9 +1,12 @@
+import { logTicks } from "./axes.js";
+import { s } from "./dom.js";
+import { shortNumber } from "./numbers.js";
 
 const RIDGES = 18; // lines of one picture
 const RIDGE = { high: 128, floor: 104, top: 30, rise: 22, margin: 10 }; // a picture, and how high a line may rise
 
 /** How large a leaf's gradients are, element by element: a line per step, from the first at the back to the last. */
-class RidgeView {
+export class RidgeView {
   constructor(leaf, { steps, bins, range, ink, t, wide }) {
     Object.assign(this, { leaf, steps, bins, range, t, wide });
     const count = Math.min(RIDGES, steps.length);
@@ -69,7 +72,7 @@ class RidgeView {
 }
 
 /** The bins that any step of any leaf uses, with one more on each side. */
-function usedBins(leaves, { count, letter }) {
+export function usedBins(leaves, { count, letter }) {
   let low = count, high = 0;
   for (const { counts } of leaves) {
     for (const line of counts) {
@@ -84,19 +87,19 @@ function usedBins(leaves, { count, letter }) {
 }
 
 /** A name of at most `most` letters: of a longer one the beginning and the end, which tells parameters apart. */
-function middleCut(name, most) {
+export function middleCut(name, most) {
   if (name.length <= most) return name;
   const end = Math.ceil(most * 0.6);
   return `${name.slice(0, most - end - 1)}…${name.slice(-end)}`;
 }
 
 /** `0.0123`, `∞`, or a dash where there is no number. */
-function numberOf(value, form = "m") {
+export function numberOf(value, form = "m") {
   return value === null || value === undefined ? "–" : shortNumber(value, form).replace("inf", "∞");
 }
 
 /** What all names begin with, up to a dot. */
-function commonPrefix(names) {
+export function commonPrefix(names) {
   const [first = "", ...others] = names;
   const parts = first.split(".").slice(0, -1);
   let prefix = "";

@@ -1,5 +1,7 @@
+import { h } from "./dom.js";
+
 /** The field that finds nodes by what they say, and walks through what it found. */
-class Search {
+export class Search {
   constructor(player) {
     this.player = player;
     this.hits = []; // { id, at }: the match, and its drawn node

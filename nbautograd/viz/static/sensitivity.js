@@ -1,10 +1,21 @@
+import { SIGN } from "./beads.js";
+import { shared } from "./camera.js";
+import { indexOf, largestAt } from "./cells.js";
+import { dimsOf } from "./chain.js";
+import { h, icon, s } from "./dom.js";
+import { atom, formula, math, rootOf } from "./formula.js";
+import { keyList } from "./keys.js";
+import { isGroup } from "./links.js";
+import { shortNumber } from "./numbers.js";
+import { histogramOf, TileView } from "./tile.js";
+
 const CARD_ROOM = { wide: 200, high: 90 }; // of a card's tile
 const BESIDE_POINTER = 14; // pixels
 const FAR = 1e5; // cost in pixels of a place that covers something
 const CARD_NUDGE = 0.01;
 
 /** What a gradient means, in words: for an element of a tensor, or for a number. */
-function meaning(t, name, root, value, partly = false) {
+export function meaning(t, name, root, value, partly = false) {
   if (!Number.isFinite(value)) return [];
   const key = partly ? "sensitivity_part" : "sensitivity";
   const said = [t(key, { name, root, change: shortNumber(value * CARD_NUDGE) })];
@@ -16,7 +27,7 @@ function meaning(t, name, root, value, partly = false) {
 }
 
 /** Says beside the pointer what the number on an edge means, or by what an operation multiplies. */
-class SensitivityCard {
+export class SensitivityCard {
   constructor(player) {
     this.player = player;
     this.element = h("div", { class: "nb-sensitivity", role: "status", hidden: "" });
@@ -183,12 +194,10 @@ class SensitivityCard {
   }
 }
 
-const dimsOf = (step) => step.summed.map(([d]) => d).join(", ");
-
 // -- what the marks mean ----------------------------------------------------------------------------------------------
 
 /** A list of the marks that occur in drawings, each with what it means; and of the keys. */
-class MarkLegend {
+export class MarkLegend {
   constructor(player) {
     this.player = player;
     const { t } = player;

@@ -1,8 +1,10 @@
+import { DRAWABLE, h } from "./dom.js";
+
 const SAVED_STYLES = ["fill", "stroke", "stroke-width", "visibility", "font-weight", "font-family", "opacity",
   "stroke-dasharray", "display"];
 
 /** The moment that is shown, as a file: what the style sheet says is written into the drawing. */
-function saveDrawing(stage, name) {
+export function saveDrawing(stage, name) {
   const copy = stage.svg.cloneNode(true), [, , wide, high] = stage.full;
   const originals = stage.svg.querySelectorAll("*");
   copy.querySelectorAll("*").forEach((element, i) => {

@@ -1,3 +1,12 @@
+import { paintBeads } from "./beads.js";
+import { Camera, extent, rectangle } from "./camera.js";
+import { drawing, fill, h, notFinite, s } from "./dom.js";
+import { paintSums } from "./folded_sums.js";
+import { drawnText, IS_NUMBER } from "./numbers.js";
+import { POUR } from "./pours.js";
+import { paintSize } from "./sizes.js";
+import { smooth } from "./viewport.js";
+
 /** The text of a leaf's .grad after a pass, with the terms of its sum: what was there before, and what came. */
 function heldIn({ arriving, grad, kept }, { before, total } = {}, room = 0) {
   if (!kept || arriving.endsWith(` = ${grad}`)) return kept ? arriving : grad;
@@ -9,7 +18,7 @@ function heldIn({ arriving, grad, kept }, { before, total } = {}, room = 0) {
 const RIMS = ["top", "right", "bottom", "left"];
 
 /** The drawing of a graph: the state of one moment, what is folded, and what is pointed at. */
-class Stage extends Camera {
+export class Stage extends Camera {
   constructor(element, onselect, onhover) {
     super(element);
     this.onselect = onselect;

@@ -1,69 +1,30 @@
+import { CELL_CLASSES, hasDash, indexOf, LEVELS, paletteOf, shadeOf } from "./cells.js";
+import { h, s } from "./dom.js";
+import { isForPage } from "./keys.js";
+import { shortNumber, textsOf } from "./numbers.js";
+
 const NUMBERS = 16; // limit of the cells with a number each
 const NUMBER_COLUMNS = 4;
 const LOWEST = 15, LEAST_ROW = 12; // pixels of a row with a number: usual, and smallest
 const DIGIT = 6.95, LARGE_DIGIT = 9.05; // pixels: width of a character, and of a single number
 
-/** Where PyTorch begins to write powers of ten, and up to where a whole mean or norm is not rounded. */
-const LEAST_PLAIN = 1e-4, MOST_PLAIN = 1e8, MOST_WHOLE = 1e6;
-
-/** A number as all texts have it; `form`: of a tile's numbers. The same rule as `read/numbers.py`. */
-function shortNumber(value, form = "") {
-  const number = Number(value);
-  if (typeof value === "string" && !Number.isFinite(number)) return value.replace("-", "−"); // nan, inf, -inf
-  if (Number.isNaN(number)) return "nan";
-  if (!Number.isFinite(number)) return number < 0 ? "−inf" : "inf";
-  if (form === "b") return number ? "True" : "False";
-  const shown = form === "d" ? number : roundedNumber(number, form === "m"), size = Math.abs(shown);
-  const most = form === "m" ? MOST_WHOLE : MOST_PLAIN;
-  const plain = form === "d" || !size || (size >= LEAST_PLAIN && size <= most);
-  const text = plain ? String(size) : size.toExponential().replace("e+", "e").replace("e-", "e−");
-  return (shown < 0 || Object.is(shown, -0) ? "−" : "") + text;
-}
-
-const PRINTED_NUMBER = /(?<![\w.)\]-])(-?)(\d+\.?\d*)(e[+-]\d+)?(?![\w.])|(?<![\w.)\]])-(?=inf)/g;
-
-/** What the kernel has written as PyTorch prints it, as cells have it; whole numbers keep their point. */
-function drawnText(text) {
-  return /\dj/.test(text) ? text : text.replace(PRINTED_NUMBER, (all, sign, digits, power = "") => {
-    if (digits === undefined) return "−";
-    const number = Number(digits + power), size = Math.abs(number); // may be rounded to one that has no power
-    if (power && size >= LEAST_PLAIN && size <= MOST_PLAIN) {
-      return (sign && "−") + number + (Number.isInteger(number) ? "." : "");
-    }
-    const short = /\.\d{4}$/.test(digits) ? digits.replace(/0+$/, "") : digits;
-    return (sign && "−") + short + power.replace(/e([+-])0*/, (e, by) => (by === "-" ? "e−" : "e"));
-  });
-}
-
-/** As PyTorch rounds it where it stands alone; a mean or a norm (`brief`) to three digits. */
-function roundedNumber(number, brief = false) {
-  const size = Math.abs(number), whole = Number.isInteger(number);
-  if (whole && size <= (brief ? MOST_WHOLE : MOST_PLAIN)) return number;
-  if (brief) return Number(number.toPrecision(3));
-  if (size < LEAST_PLAIN || size > MOST_PLAIN) return Number(number.toExponential(4));
-  const between = Number.isInteger(number * 32) && !Number.isInteger(number * 16); // two numbers of four decimals
-  return between ? (2 * Math.round(number * 5000)) / 1e4 : Number(number.toFixed(4)); // rounds half to even
-}
-
 /** The largest number of a tile that has colors. */
-const largestOf = ({ cells, form = "" }) => ("bd".includes(form) && form ? 0
+export const largestOf = ({ cells, form = "" }) => ("bd".includes(form) && form ? 0
   : Math.max(0, ...cells.filter(Number.isFinite).map(Math.abs)));
 
-/** The texts of a tile's cells. */
-const textsOf = ({ cells, form }) => cells.map((value) => shortNumber(value, form));
-
 /** Whether the cells of a tile show their numbers, where there is room for these. */
-const isWritten = ({ cells, columns, form }) => form !== "b" && cells.length <= NUMBERS && columns <= NUMBER_COLUMNS;
+export const isWritten = ({ cells, columns, form }) =>
+  form !== "b" && cells.length <= NUMBERS && columns <= NUMBER_COLUMNS;
 
 /** How high a row of a tile is, which has `high` pixels in all. */
-function rowHeight(tile, high) {
+export function rowHeight(tile, high) {
   const { cells, columns } = tile, rows = cells.length / columns;
   const usual = isWritten(tile) ? (cells.length === 1 ? 30 : rows === 1 ? 24 : 17) : rows === 1 ? 22 : 15;
   return Math.min(usual, high / rows);
 }
 
 /** How many columns a tile has in so much room, how wide and high a cell is, and whether it holds its number. */
-function cellsIn(tile, said, wide, high) {
+export function cellsIn(tile, said, wide, high) {
   const { cells, columns } = tile, one = cells.length === 1;
   const longest = Math.max(tile.longest || 0, ...said.map(({ length }) => length)); // including later texts
   const least = one ? 60 : 50, tall = rowHeight(tile, high);
@@ -77,7 +38,7 @@ function cellsIn(tile, said, wide, high) {
 }
 
 /** How wide a tile is that has so much height, and as much width as it needs. */
-function wideAs(tile, high) {
+export function wideAs(tile, high) {
   const { across, width } = cellsIn(tile, textsOf(tile), Infinity, high);
   return across * width;
 }
@@ -86,7 +47,7 @@ function wideAs(tile, high) {
  * A tensor as a small matrix of colored cells. `point(i)` is told which cell is pointed at (or null), by the pointer
  * or by arrow keys, `pick(i)` which is clicked. `light(cells)` marks cells.
  */
-class TileView {
+export class TileView {
   constructor(tile, { name, scale, wide, high, point, pick, bare }) {
     const { cells, form = "" } = tile, said = textsOf(tile);
     const { across, width, height, written, large } = cellsIn(tile, said, wide, high), rows = cells.length / across;
@@ -190,7 +151,7 @@ class TileView {
 }
 
 /** A bar for each bin of what a large tensor holds. */
-function histogramOf({ histogram, low, high }) {
+export function histogramOf({ histogram, low, high }) {
   if (!histogram?.length) return null;
   const most = Math.max(...histogram),
     wide = 4,
@@ -212,7 +173,7 @@ function histogramOf({ histogram, low, high }) {
 }
 
 /** The colors of gradients, and what the ends of their scale mean. */
-function gradientKey(name, { kind, largest }) {
+export function gradientKey(name, { kind, largest }) {
   const levels = Array.from({ length: 2 * LEVELS + 1 }, (_, i) => i - LEVELS), wide = 3;
   const steps = levels.map((level, i) => {
     const rect = s("rect", { x: i * wide, width: wide, height: 7 });

@@ -1,8 +1,15 @@
+import { Cells, indexOf, inlineTile } from "./cells.js";
+import { h, s } from "./dom.js";
+import { atom } from "./formula.js";
+import { shortNumber } from "./numbers.js";
+import { Origins } from "./origins.js";
+import { gradientKey, histogramOf, largestOf, TileView } from "./tile.js";
+
 const AWAY = 14; // pixels from the pointer to the card
 const PANEL = { wide: 216, high: 150 }; // the room for a tile in the panel
 
 /** All tiles that are seen at a moment: in boxes, on edges, in the ledger. An element lights what it came from. */
-class TileLayer {
+export class TileLayer {
   constructor(player) {
     this.player = player;
     this.drawn = new Map(); // by name, in the drawing

@@ -1,8 +1,11 @@
+import { h } from "./dom.js";
+import { bin } from "./sizes.js";
+
 const THUMB = 7; // pixels: half of the slider's thumb, which does not go over the ends
 const TICKS = 160; // steps from which on only those are drawn in which something happens that one looks for
 
 /** The slider, which is the map of the pass: a dot for each step, in the color of the gradient's size. */
-class Track {
+export class Track {
   constructor(player, slider) {
     const { t } = (this.player = player);
     this.slider = slider;

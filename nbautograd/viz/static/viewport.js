@@ -1,11 +1,15 @@
+export const DOUBLE = 500; // milliseconds within which a second click belongs to the first
 const LEAST = 240, MOST = 660; // pixels of the picture's window, from top to bottom
 const LARGEST = 1.7; // no drawing is shown larger by itself, and none smaller than its full size, which can be read
 const LONG_TOUCH = 500; // milliseconds, after which a touch is no click
 const SLACK = 5; // pixels that a pointer may move in a click
-const smooth = (t) => t * t * (3 - 2 * t);
+export const smooth = (t) => t * t * (3 - 2 * t);
+
+/** The viewBox of a drawing that is still text. */
+export const sizeOf = (svg) => svg.match(/viewBox="([^"]*)"/)?.[1].split(" ").map(Number) || [0, 0, 1, 1];
 
 /** How high the window is in which a player is seen: the notebook's, or the page's around a frame. */
-function roomAround(element) {
+export function roomAround(element) {
   const notebook = element.closest(".jp-WindowedPanel-outer, .jp-Notebook")?.clientHeight;
   if (notebook) return notebook;
   try {
@@ -16,7 +20,7 @@ function roomAround(element) {
 }
 
 /** A drawing in its window: zoom, pan, and the glide to what is active. */
-class Viewport {
+export class Viewport {
   constructor(element) {
     this.element = element;
     this.tall = LEAST;

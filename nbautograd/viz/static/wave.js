@@ -1,10 +1,12 @@
+import { paintSize } from "./sizes.js";
+
 const RANK = 400, IN_ALL = 5000; // milliseconds: of a rank, and at most of all of them
 
 /**
  * A pass seen at once: the gradient runs along all lines of one rank at the same time, each as wide as its gradient is
  * large. The step that is shown stays the one before the pass, until its end.
  */
-class Wave {
+export class Wave {
   constructor(player) { this.player = player; }
 
   /** The pass that comes next: the step before it, and its last one. */

@@ -1,7 +1,10 @@
+import { renderLens } from "./lens.js";
+import { mount } from "./player.js";
+
 const PAUSE = 120; // milliseconds in which further changes are waited for, before the kernel is told
 
 /** In a shadow tree (marimo's), where the style sheet does not see the page around it: light or dark as that page. */
-function followPage(element) {
+export function followPage(element) {
   if (!(element.getRootNode() instanceof ShadowRoot)) return () => {};
   const pages = [document.body, document.documentElement];
   const follow = () => {

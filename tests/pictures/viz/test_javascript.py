@@ -1,56 +1,87 @@
-"""The player's JavaScript as oxlint sees it: whole, as its files share one scope, and in lines of a bounded length."""
+"""The player's JavaScript: modules that a browser and the linter follow, short files, and the bundles made of them."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import nbautograd
 from nbautograd.viz.notebook import export
 from tests import needs
+from tests.files_server import served
 
 STATIC = Path(nbautograd.__file__).parent / "viz" / "static"
 RULES = STATIC.parents[2] / ".oxlintrc.json"
 OXLINT = shutil.which("oxlint", path=sysconfig.get_path("scripts")) or shutil.which("oxlint")
-BUNDLES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame"), "live": ("dress", "opening", "live"),
-           "loader": ("loader",), "widget": ("dress", "opening", *export.PLAYER),
-           "component": (*export.PLAYER, "dress", "element"), "lab": ("dress", "loader", "lab"),
-           "lab_entry": ("lab_entry",)}  # fmt: skip
-ADDED = {"page": '\njoinPage();\nawait unpacked("");\n', "component": '\nconst STYLE = "";\n'}
-"""Each bundle gets more where it is put together."""
-"""Each bundle with its files; ``player_page`` covers the additions of a page."""
+SCRIPTS = sorted(STATIC.glob("*.js"))
+ENTRIES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame"), "live": ("opening", "live"),
+           "loader": ("loader",), "widget": ("opening", *export.PLAYER), "component": (*export.PLAYER, "element"),
+           "lab": ("lab",), "lab_entry": ("lab_entry",)}  # fmt: skip
+"""The modules that each bundle is made of."""
+IMPORT = re.compile(r'^import .* from "\./(\w+)\.js";$', re.MULTILINE)
+EXPORT = re.compile(r"^export (?:async )?(?:function|class|const) (.*)$", re.MULTILINE)
 
 
-def bundle(names: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The text, and for each of its lines the file and line that it is from."""
-    text, origins = "", []
-    for name in names:
-        source = (STATIC / f"{name}.js").read_text(encoding="utf-8") + "\n"
-        origins += [f"{name}.js:{number}" for number in range(1, source.count("\n") + 1)]
-        text += source
-    return text, origins
-
-
-def test_the_bundle_is_what_the_widget_runs() -> None:
-    assert bundle(export.PLAYER)[0] == export.player_js() + "\n"
+def imported(names: Iterable[str]) -> set[str]:
+    """Return modules, and all that they import."""
+    found, waiting = set[str](), [*names]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += IMPORT.findall((STATIC / f"{name}.js").read_text(encoding="utf-8").replace("\n  ", " "))
+    return found
 
 
 def test_no_template_string_spans_lines() -> None:
     """A page leaves out indentation and lines of comment, which must not be part of a string."""
-    lines = bundle(BUNDLES["page"])[0].splitlines()
+    lines = export.bundle(*ENTRIES["page"]).splitlines()
     assert [line for line in lines if line.count("`") % 2] == []
 
 
 def test_every_file_is_in_a_bundle() -> None:
-    assert {path.stem for path in STATIC.glob("*.js")} == {name for names in BUNDLES.values() for name in names}
+    assert {path.stem for path in SCRIPTS} == imported(name for names in ENTRIES.values() for name in names)
 
 
-@pytest.mark.parametrize("path", sorted(STATIC.glob("*.js")), ids=lambda path: path.name)
+@pytest.mark.parametrize("names", ENTRIES.values(), ids=ENTRIES)
+def test_a_bundle_has_each_module_once_after_its_imports(names: tuple[str, ...]) -> None:
+    text = export.bundle(*names)
+    assert not re.search(r"^import\b", text, re.MULTILINE)
+    own = {name: (STATIC / f"{name}.js").read_text(encoding="utf-8").rstrip().splitlines()[-1] for name in names}
+    assert all(text.count(f"\n{line}") for line in own.values())
+    exported = {
+        match for name in names for match in EXPORT.findall((STATIC / f"{name}.js").read_text(encoding="utf-8"))
+    }
+    assert {*EXPORT.findall(text)} == exported
+    declared = re.findall(r"^(?:export )?(?:async )?(?:function|class) (\w+)", text, re.MULTILINE)
+    assert len(declared) == len({*declared})
+
+
+@pytest.mark.browser
+@needs.chromium
+def test_a_browser_finds_what_modules_import(browser: Any) -> None:
+    """As modules of a page, without a bundle: each file exists, and exports what others name."""
+    with served(STATIC) as (address, _):
+        page = browser.new_page()
+        page.goto(f"{address}/player.css")
+        wrong = page.evaluate(
+            """(names) => Promise.all(names.map((name) =>
+                import(`/${name}.js`).then(() => [], (error) => [`${name}: ${error}`]))).then((all) => all.flat())""",
+            [path.stem for path in SCRIPTS if path.stem != "lab_entry"],  # which asks for the script that it is
+        )
+        page.close()
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
 def test_files_and_lines_are_short(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) < 500
@@ -59,17 +90,11 @@ def test_files_and_lines_are_short(path: Path) -> None:
 
 @pytest.mark.skipif(OXLINT is None, reason=needs.reason("oxlint"))
 @pytest.mark.skipif(not RULES.exists(), reason="needs .oxlintrc.json of a checkout")
-@pytest.mark.parametrize("name", BUNDLES)
-def test_the_linter_finds_nothing(name: str, tmp_path: Path) -> None:
-    text, origins = bundle(BUNDLES[name])
-    (tmp_path / f"{name}.mjs").write_text(text + ADDED.get(name, ""), encoding="utf-8")
-    command = [str(OXLINT), "--config", str(RULES), "--format", "json", str(tmp_path / f"{name}.mjs")]
+def test_the_linter_finds_nothing() -> None:
+    """It also follows imports: names are exported where others say so, and no module imports itself by others."""
+    command = [str(OXLINT), "--config", str(RULES), "--format", "json", str(STATIC)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     found = json.loads(ran.stdout)
-    assert found["number_of_files"] == 1, ran.stderr
-    origins.append("player_page")
-    said = [
-        f"{origins[min(d['labels'][0]['span']['line'], len(origins)) - 1]}: {d.get('code', '')} {d['message']}"
-        for d in found["diagnostics"]
-    ]
-    assert said == []
+    assert found["number_of_files"] == len(SCRIPTS), ran.stderr
+    where = (f"{Path(d['filename']).name}:{d['labels'][0]['span']['line']}" for d in found["diagnostics"])
+    assert [f"{place}: {d['message']}" for place, d in zip(where, found["diagnostics"], strict=True)] == []
