@@ -9,6 +9,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.recorder import Recorder
+from nbautograd.viz.notebook import export
 from nbautograd.viz.notebook.api import Picture, Recording
 from nbautograd.viz.read.builder import build
 from tests.waiting import wait_for_layout
@@ -25,6 +26,17 @@ def recording(passes: int = 1, names: dict[str, str] | None = None) -> Recording
             recorder(event)
         seed.finish()
     return Recording(recorder.timeline())
+
+
+def run_module(page: Any, name: str, function: str, *arguments: Any) -> Any:
+    """Call a function of JavaScript with a module of the player, and with these arguments."""
+    return page.evaluate(
+        f"""async ([code, ...others]) => {{
+            const module = await import("data:text/javascript;charset=utf-8," + encodeURIComponent(code));
+            return ({function})(module, ...others);
+        }}""",
+        [export.bundle(name), *arguments],
+    )
 
 
 def step_of(page: Any) -> int:

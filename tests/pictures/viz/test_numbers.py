@@ -7,7 +7,6 @@ import math
 import random
 import re
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from nbautograd.viz.read.numbers import BOOLS, INTEGERS, SUMMARY, number_text, p
 from nbautograd.viz.read.tiles import tile
 from tests import needs
 
-TILE_JS = Path(viz.__file__).parent / "static" / "tile.js"
+from .player_pages import run_module
 
 NUMBER = re.compile(r"[-−]?(?:\d[\d,]*\.?\d*(?:e[-−+]?\d+)?|inf|nan)")
 
@@ -52,9 +51,13 @@ def test_both_languages_have_one_rule(window: Any, form: str) -> None:
     if form in (INTEGERS, BOOLS):
         numbers = [float(int(v)) for v in numbers if abs(v) < 2**53]
     told = json.dumps([v if math.isfinite(v) else str(v) for v in numbers])
-    window.goto("about:blank")
-    window.add_script_tag(content=TILE_JS.read_text("utf-8"))
-    there = window.evaluate("([all, form]) => JSON.parse(all).map((v) => shortNumber(v, form))", [told, form])
+    there = run_module(
+        window,
+        "numbers",
+        "({ shortNumber }, all, form) => JSON.parse(all).map((v) => shortNumber(v, form))",
+        told,
+        form,
+    )
     assert there == [cell_number(v, form) for v in numbers]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,8 @@ from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read.tiles import tile
 from tests import needs
 
-from .player_pages import layer
+from .player_pages import layer, run_module
 
-STATIC = Path(viz.__file__).parent / "static"
 ORANGE = {LIGHT[name] for name in LIGHT if name.startswith(("tile-plus", "tile-minus"))}
 GREY = {LIGHT[name] for name in LIGHT if name.startswith("value-")}
 
@@ -83,14 +81,13 @@ def colors_of(svg: str, kind: str) -> set[str]:
 @needs.chromium
 def test_both_languages_choose_the_same_color(window: Any) -> None:
     numbers = [0.0, -0.0, 1e-9, 0.5, -0.5, 1.0, -3.0, 4.0, 7.0]
-    window.goto("about:blank")
-    for name in ("cells.js", "tile.js"):
-        window.add_script_tag(content=(STATIC / name).read_text("utf-8"))
     for kind in (GRADIENTS, VALUES):
         for form in ("", "m", "b", "d"):
-            there = window.evaluate(
-                "([all, form, kind]) => JSON.parse(all).map((v) => shadeOf(v, form, { kind, largest: 4 }))",
-                [json.dumps(numbers), form, kind],
+            there = run_module(
+                window,
+                "cells",
+                "({ shadeOf }, all, form, kind) => JSON.parse(all).map((v) => shadeOf(v, form, { kind, largest: 4 }))",
+                *(json.dumps(numbers), form, kind),
             )
             here = [shade_name(v, form, Scale(kind, 4.0)) for v in numbers]
             assert there == ["plain" if name == PLAIN else f"var(--nb-{name})" for name in here]
