@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
 from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.sparse import sparse_gradient, stored
@@ -35,10 +35,9 @@ def _factors(index: Any, padding: int, by_frequency: bool, kind: Any) -> Any:
     return None if result is None else result[..., None]
 
 
-@op(
+@no_method(
     node="EmbeddingBackward0",
     symbol="embedding",
-    method=False,
     weight="sparse_rows(g, index, weight.shape, padding, by_frequency) if sparse else "
     "embedding_back(g, index, weight.shape, padding, by_frequency)",
 )
@@ -47,10 +46,9 @@ def _embedding(weight: Tensor, index: Tensor, padding: int, by_frequency: bool, 
     return np.take(weight, index, 0)
 
 
-@op(
+@no_method(
     node="EmbeddingDenseBackwardBackward0",
     symbol="embedding",
-    method=False,
     input="embedding_masked(g, index, padding, by_frequency)",
 )
 def embedding_back(input: Tensor, index: Tensor, shape: Any, padding: int, by_frequency: bool) -> Tensor:
@@ -60,11 +58,8 @@ def embedding_back(input: Tensor, index: Tensor, shape: Any, padding: int, by_fr
     return backend.sum_of_rows(index.reshape((-1,)), rows.reshape((-1, shape[1])), shape[0])
 
 
-@op(
-    node="EmbeddingBackward0",
-    symbol="embedding",
-    method=False,
-    input="embedding_back(g, index, input.shape, padding, by_frequency)",
+@no_method(
+    node="EmbeddingBackward0", symbol="embedding", input="embedding_back(g, index, input.shape, padding, by_frequency)"
 )
 def embedding_masked(input: Tensor, index: Tensor, padding: int, by_frequency: bool) -> Tensor:
     """Compute the transpose of ``embedding_back``."""
@@ -197,10 +192,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 # -- bags of rows ----------------------------------------------------------------------------------------------------
 
 
-@op(
+@no_method(
     node="EmbeddingBagBackward0",
     symbol="Σ embedding",
-    method=False,
     weight="sparse_bag_rows(g, weights, index, bag, weight.shape) if sparse else "
     "bag_back(g, weights, index, bag, weight.shape, frequency)",
     weights="(index_select(g, 0, bag) * index_select(weight, 0, index)).sum(1)",
@@ -221,10 +215,9 @@ def bag_sum(
     return backend.sum_of_rows(bag, rows, bags)
 
 
-@op(
+@no_method(
     node="EmbeddingBagBackwardBackward0",
     symbol="embedding",
-    method=False,
     input="bag_sum(g if frequency is None else g * frequency, weights, index, bag, input.shape[0], None)",
     weights="(index_select(input, 0, bag) * index_select(g if frequency is None else g * frequency, 0, index)).sum(1)",
 )
@@ -239,11 +232,8 @@ def bag_back(
     return result if frequency is None else result * frequency
 
 
-@op(
-    node="EmbeddingBagBackward0",
-    symbol="max embedding",
-    method=False,
-    weight="gather_back(g * filled, weight.shape, 0, rows)",
+@no_method(
+    node="EmbeddingBagBackward0", symbol="max embedding", weight="gather_back(g * filled, weight.shape, 0, rows)"
 )
 def _bag_max(weight: Tensor, rows: Tensor, filled: Tensor) -> Tensor:
     """Return the elements of ``weight`` at ``rows``, column by column, 0 for empty bags."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.arrays.strides import images_like
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.signal.interpolate import Array, WeightTable, declare
@@ -253,12 +253,8 @@ def _warn_former(name: str) -> None:
 # -- channels and space ----------------------------------------------------------------------------------------------
 
 
-@op(
-    node="PixelShuffleBackward0",
-    symbol="pixel shuffle",
-    method=False,
-    input="pixel_unshuffle(g, factor)",
-    name="pixel_shuffle",
+@no_method(
+    node="PixelShuffleBackward0", symbol="pixel shuffle", input="pixel_unshuffle(g, factor)", name="pixel_shuffle"
 )
 def _pixel_shuffle(input: Tensor, factor: int) -> Tensor:
     """Reshape (..., c r², h, w) to (..., c, h r, w r)."""
@@ -269,12 +265,8 @@ def _pixel_shuffle(input: Tensor, factor: int) -> Tensor:
     return images_like(moved.reshape((*lead, c // factor**2, h * factor, w * factor)).copy(), input)
 
 
-@op(
-    node="PixelUnshuffleBackward0",
-    symbol="pixel unshuffle",
-    method=False,
-    input="pixel_shuffle(g, factor)",
-    name="pixel_unshuffle",
+@no_method(
+    node="PixelUnshuffleBackward0", symbol="pixel unshuffle", input="pixel_shuffle(g, factor)", name="pixel_unshuffle"
 )
 def _pixel_unshuffle(input: Tensor, factor: int) -> Tensor:
     """Reshape (..., c, h r, w r) to (..., c r², h, w)."""
@@ -285,10 +277,9 @@ def _pixel_unshuffle(input: Tensor, factor: int) -> Tensor:
     return images_like(moved.reshape((*lead, c * factor**2, h // factor, w // factor)).copy(), input)
 
 
-@op(
+@no_method(
     node="ChannelShuffleBackward0",
     symbol="channel shuffle",
-    method=False,
     input="channel_shuffle(g, input.shape[1] // groups)",
     name="channel_shuffle",
 )

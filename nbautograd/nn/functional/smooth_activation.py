@@ -10,7 +10,7 @@ import numpy as np
 from nbautograd._engine.arrays import error_function, precise
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.exp_log import sigmoid
 from nbautograd._engine.ops.elementwise.trigonometric import tanh
@@ -309,7 +309,7 @@ def glu_back(g: Any, x: Any, dim: int) -> Any:
     return cat_same([part, part * first_half(x, dim) * (1 - s)], dim)
 
 
-@op(node="GluBackward0", symbol="glu", method=False, input="glu_back(g, input, dim)")
+@no_method(node="GluBackward0", symbol="glu", input="glu_back(g, input, dim)")
 def _glu(input: Tensor, dim: int) -> Tensor:
     """Return the first half times the logistic function of the second."""
     return first_half(input, dim) * sigmoid.__wrapped__(second_half(input, dim))

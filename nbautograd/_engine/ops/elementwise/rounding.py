@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.strides import copied
-from nbautograd._engine.compiler.op import NATIVE, POINTWISE, alias, composite, op
+from nbautograd._engine.compiler.op import NATIVE, POINTWISE, alias, composite, elementwise, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.queries import Number, check_tensors
@@ -32,7 +32,7 @@ __all__ = [
 # -- rounding --------------------------------------------------------------------------------------------------------
 
 
-@op(node="FloorBackward0", symbol="⌊·⌋", kind=POINTWISE, accepts="if", input="zeros_of(g)")
+@elementwise(node="FloorBackward0", symbol="⌊·⌋", accepts="if", input="zeros_of(g)")
 def floor(input: Tensor) -> Tensor:
     """Round each element down; the derivative is 0.
 
@@ -45,7 +45,7 @@ def floor(input: Tensor) -> Tensor:
     return np.floor(input) if input.dtype.kind == "f" else +input
 
 
-@op(node="CeilBackward0", symbol="⌈·⌉", kind=POINTWISE, accepts="if", input="zeros_of(g)")
+@elementwise(node="CeilBackward0", symbol="⌈·⌉", accepts="if", input="zeros_of(g)")
 def ceil(input: Tensor) -> Tensor:
     """Round each element up; the derivative is 0.
 
@@ -58,7 +58,7 @@ def ceil(input: Tensor) -> Tensor:
     return np.ceil(input) if input.dtype.kind == "f" else +input
 
 
-@op(node="TruncBackward0", symbol="trunc", kind=POINTWISE, accepts="if", input="zeros_of(g)")
+@elementwise(node="TruncBackward0", symbol="trunc", accepts="if", input="zeros_of(g)")
 def trunc(input: Tensor) -> Tensor:
     """Truncate each element: round towards zero; the derivative is 0.
 
@@ -85,36 +85,20 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return _round(input) if decimals == 0 else _round_decimals(input, decimals)
 
 
-@op(
-    node="RoundBackward0",
-    symbol="round",
-    kind=POINTWISE,
-    accepts="if",
-    method=False,
-    inplace_method=False,
-    input="zeros_of(g)",
-)
+@no_method(node="RoundBackward0", symbol="round", kind=POINTWISE, accepts="if", input="zeros_of(g)")
 def _round(input: Tensor) -> Tensor:
     """Round each element to an integer."""
     return np.rint(input) if input.dtype.kind == "f" else +input
 
 
-@op(
-    node="RoundBackward1",
-    symbol="round",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    input="zeros_of(g)",
-)
+@no_method(node="RoundBackward1", symbol="round", kind=POINTWISE, accepts="f", input="zeros_of(g)")
 def _round_decimals(input: Tensor, decimals: int) -> Tensor:
     """Round each element to a decimal place."""
     scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else np.inf
     return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
 
 
-@op(node="FracBackward0", symbol="frac", kind=POINTWISE, accepts="f", input="g")
+@elementwise(node="FracBackward0", symbol="frac", accepts="f", input="g")
 def frac(input: Tensor) -> Tensor:
     """Compute the fractional part, ``input - trunc(input)``; it has the sign of the input.
 
@@ -130,12 +114,8 @@ def frac(input: Tensor) -> Tensor:
 # -- floating-point representation -----------------------------------------------------------------------------------
 
 
-@op(
-    node="FrexpBackward0",
-    symbol="frexp",
-    many=True,
-    method=False,
-    input="None if g[0] is None else scale_down(g[0], result[1])",
+@no_method(
+    node="FrexpBackward0", symbol="frexp", many=True, input="None if g[0] is None else scale_down(g[0], result[1])"
 )
 def _frexp(input: Tensor) -> Any:
     """Return mantissa and exponent."""
@@ -143,7 +123,7 @@ def _frexp(input: Tensor) -> Any:
     return mantissa, exponent.astype(np.int32)
 
 
-@op(node="FrexpBackward0", symbol="frexp", method=False, input="scale_down(g, exponent)")
+@no_method(node="FrexpBackward0", symbol="frexp", input="scale_down(g, exponent)")
 def scale_down(input: Tensor, exponent: Tensor) -> Tensor:
     """Compute ``input / 2 ** exponent``, for an integer ``exponent``."""
     return np.ldexp(input, -exponent)
@@ -186,7 +166,7 @@ def copysign(input: Tensor, other: Tensor | Number) -> Tensor:
     return np.copysign(input, other)
 
 
-@op(kind=POINTWISE, accepts="bif", inplace_method=False)
+@elementwise(accepts="bif", inplace_method=False)
 def signbit(input: Tensor) -> Tensor:
     """Return whether the sign bit is set: the element is negative, or -0.0.
 
@@ -197,10 +177,9 @@ def signbit(input: Tensor) -> Tensor:
     return np.signbit(input) if input.dtype.kind == "f" else input < 0
 
 
-@op(
+@elementwise(
     node="NextafterBackward0",
     symbol="nextafter",
-    kind=POINTWISE,
     half=NATIVE,
     accepts="f",
     input="where(input == other, zeros_of(g), g)",
@@ -239,12 +218,10 @@ def nan_to_num(
     return _nan_to_num(input, 0.0 if nan is None else nan, posinf, neginf)
 
 
-@op(
+@no_method(
     node="NanToNumBackward0",
     symbol="nan→0",
     kind=POINTWISE,
-    method=False,
-    inplace_method=False,
     real_only=True,
     input="where(isfinite(input), g, zeros_of(g))",
 )

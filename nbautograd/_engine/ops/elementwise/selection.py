@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.masking import bitwise_where
-from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, alias, composite, elementwise, no_method, op
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import under_node
@@ -24,12 +24,10 @@ __all__ = ["clamp", "clamp_max", "clamp_min", "clip", "fmax", "fmin", "maximum",
 Mask = Tensor
 
 
-@op(
+@no_method(
     node="WhereBackward0",
     symbol="where",
     kind=POINTWISE,
-    method=False,
-    inplace_method=False,
     input="where(condition, g, zeros_of(g))",
     other="where(condition, zeros_of(g), g)",
     name="where",
@@ -112,10 +110,9 @@ def along(node: str) -> Callable[..., Tensor]:
 along_threshold = along("ThresholdBackwardBackward0")
 
 
-@op(
+@elementwise(
     node="ReluBackward0",
     symbol="relu",
-    kind=POINTWISE,
     accepts="if",
     input="along_threshold(where(result <= 0, zeros_of(g), g), result)",
 )
@@ -129,10 +126,9 @@ def relu(input: Tensor) -> Tensor:
     return np.maximum(0, input)  # of equal operands the second is returned: -0 stays -0, as in PyTorch
 
 
-@op(
+@elementwise(
     node="MaximumBackward0",
     symbol="max",
-    kind=POINTWISE,
     accepts="bif",
     inplace_method=False,
     input="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
@@ -148,10 +144,9 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
     return np.maximum(other, input)  # of equal operands the second is returned: input's zero keeps its sign
 
 
-@op(
+@elementwise(
     node="MinimumBackward0",
     symbol="min",
-    kind=POINTWISE,
     accepts="bif",
     inplace_method=False,
     input="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
@@ -167,10 +162,9 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
     return np.minimum(other, input)  # as in maximum
 
 
-@op(
+@elementwise(
     node="FmaxBackward0",
     symbol="fmax",
-    kind=POINTWISE,
     accepts="bif",
     inplace_method=False,
     input="where(logical_or(input >= other, isnan(other)), g, zeros_of(g))",
@@ -186,10 +180,9 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
     return np.fmax(input, other)
 
 
-@op(
+@elementwise(
     node="FminBackward0",
     symbol="fmin",
-    kind=POINTWISE,
     accepts="bif",
     inplace_method=False,
     input="where(logical_or(input <= other, isnan(other)), g, zeros_of(g))",
@@ -205,13 +198,11 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
     return np.fmin(input, other)
 
 
-@op(
+@no_method(
     node="ClampBackward1",
     symbol="clamp",
     kind=POINTWISE,
     accepts="if",
-    method=False,
-    inplace_method=False,
     input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
 )
 def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
@@ -220,13 +211,11 @@ def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
     return np.clip(input, low, high) if input.size > 4096 else np.minimum(high, np.maximum(low, input))
 
 
-@op(
+@no_method(
     node="ClampBackward0",
     symbol="clamp",
     kind=POINTWISE,
     accepts="if",
-    method=False,
-    inplace_method=False,
     input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
     low="where(logical_and(low < high, input < low), g, zeros_of(g))",
     high="where(logical_or(input > high, high < low), g, zeros_of(g))",
@@ -236,27 +225,19 @@ def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
     return np.minimum(high, np.maximum(low, input))
 
 
-@op(
-    node="ClampMinBackward0",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="bif",
-    method=False,
-    inplace_method=False,
-    input="where(input >= low, g, zeros_of(g))",
+@no_method(
+    node="ClampMinBackward0", symbol="clamp", kind=POINTWISE, accepts="bif", input="where(input >= low, g, zeros_of(g))"
 )
 def _clamp_min(input: Tensor, low: Number) -> Tensor:
     """Clamp each element to at least ``low``."""
     return np.maximum(low, input)
 
 
-@op(
+@no_method(
     node="ClampMaxBackward0",
     symbol="clamp",
     kind=POINTWISE,
     accepts="bif",
-    method=False,
-    inplace_method=False,
     input="where(input <= high, g, zeros_of(g))",
 )
 def _clamp_max(input: Tensor, high: Number) -> Tensor:
@@ -264,13 +245,11 @@ def _clamp_max(input: Tensor, high: Number) -> Tensor:
     return np.minimum(high, input)
 
 
-@op(
+@no_method(
     node="ClampMinBackward1",
     symbol="clamp",
     kind=POINTWISE,
     accepts="bif",
-    method=False,
-    inplace_method=False,
     input="where(input >= min, g, zeros_of(g))",
     min="where(input < min, g, zeros_of(g))",
 )
@@ -279,13 +258,11 @@ def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
     return np.maximum(min, input)
 
 
-@op(
+@no_method(
     node="ClampMaxBackward1",
     symbol="clamp",
     kind=POINTWISE,
     accepts="bif",
-    method=False,
-    inplace_method=False,
     input="where(input <= max, g, zeros_of(g))",
     max="where(input > max, g, zeros_of(g))",
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.matmul import (
     bmm,  # noqa: F401 - formulas name it
@@ -104,10 +104,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     return _plus("addmv", input, check_mv(mat, vec), beta, alpha)
 
 
-@op(
+@no_method(
     node="AddrBackward0",
     symbol="+ ⊗",
-    method=False,
     input="sum_to(g, input.shape) * beta.conjugate()",
     vec1="mv(g, conj(vec2)) * alpha.conjugate()",
     vec2="mv(t(g), conj(vec1)) * alpha.conjugate()",

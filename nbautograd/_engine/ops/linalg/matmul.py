@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import blas, dtypes
-from nbautograd._engine.compiler.op import alias, composite, op
+from nbautograd._engine.compiler.op import alias, composite, no_method, op
 from nbautograd._engine.compiler.promotion import broadcast_shapes
 from nbautograd._engine.core import tracing
 from nbautograd._engine.core.inplace import into
@@ -114,7 +114,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return check_mm(input, mat2)
 
 
-@op(node="MmBackward0", symbol="@", method=False, input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
+@no_method(node="MmBackward0", symbol="@", input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
 def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
     """Compute the matrix product, column-major if ``strides`` are.
 
@@ -208,7 +208,7 @@ def check_bmm(a: Any, b: Any) -> None:
     check_same_dtype("bmm", a, b)
 
 
-@op(node="MulBackward0", symbol="⊗", method=False, input="mv(g, conj(vec2))", vec2="mv(t(g), conj(input))")
+@no_method(node="MulBackward0", symbol="⊗", input="mv(g, conj(vec2))", vec2="mv(t(g), conj(input))")
 def outer_product(input: Tensor, vec2: Tensor) -> Tensor:
     """Compute ``outer`` of one dtype."""
     return input[:, None] * vec2

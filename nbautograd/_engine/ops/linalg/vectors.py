@@ -7,7 +7,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg._common import check_float, scalar_type
 from nbautograd._engine.ops.linalg.matmul import check_dot, check_same_dtype, product
@@ -47,12 +47,10 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return product_.sum(dim)
 
 
-@op(
+@no_method(
     node="LinalgCrossBackward0",
     symbol="×",
     kind=POINTWISE,
-    method=False,
-    inplace_method=False,
     accepts="ifc",
     input="linalg_cross_same(conj(other), g, dim)",
     other="linalg_cross_same(g, conj(input), dim)",

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.indices import as_int64
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.batched import elements, looks_at_elements
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -224,7 +224,7 @@ def _histogram(
     return binned(given, lambda: arrays[:1])[0], binned(given, lambda: arrays[1:])
 
 
-@op(node="NotImplemented", symbol="▁▃▂", many=True, method=False, sources="not_implemented('histogram')")
+@no_method(node="NotImplemented", symbol="▁▃▂", many=True, sources="not_implemented('histogram')")
 def binned(sources: Sequence[Tensor], compute: Any) -> Any:
     """Return the computed histogram and its edges, which have no derivative.
 

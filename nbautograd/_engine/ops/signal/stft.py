@@ -9,7 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import ones
@@ -29,13 +29,13 @@ __all__ = ["istft", "stft"]
 # -- frames of a signal ----------------------------------------------------------------------------------------------
 
 
-@op(node="AsStridedBackward0", symbol="frames", method=False, input="overlap_add(g, step, input.shape[-1])")
+@no_method(node="AsStridedBackward0", symbol="frames", input="overlap_add(g, step, input.shape[-1])")
 def frames(input: Tensor, size: int, step: int) -> Tensor:
     """Return the frames of ``size`` elements that start at every ``step``-th element: (..., frames, size)."""
     return np.lib.stride_tricks.sliding_window_view(input, size, -1)[..., ::step, :].copy()
 
 
-@op(node="UnfoldBackwardBackward0", symbol="overlap +", method=False, input="frames_of(g, input.shape, step)")
+@no_method(node="UnfoldBackwardBackward0", symbol="overlap +", input="frames_of(g, input.shape, step)")
 def overlap_add(input: Tensor, step: int, length: int) -> Tensor:
     """Sum overlapping frames (..., frames, size), each ``step`` after the one before (overlap-add)."""
     *batch, pieces, size = input.shape
@@ -48,7 +48,7 @@ def overlap_add(input: Tensor, step: int, length: int) -> Tensor:
     return pad_to(total[..., :length], (*batch, length))
 
 
-@op(node="AsStridedBackward0", symbol="frames", method=False, input="overlap_add(g, step, input.shape[-1])")
+@no_method(node="AsStridedBackward0", symbol="frames", input="overlap_add(g, step, input.shape[-1])")
 def frames_of(input: Tensor, shape: tuple[int, ...], step: int) -> Tensor:
     """Compute the transpose of ``overlap_add``: the frames of ``input``; elements beyond its end are 0."""
     *batch, pieces, size = shape
