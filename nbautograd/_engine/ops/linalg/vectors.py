@@ -52,10 +52,11 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     symbol="×",
     kind=POINTWISE,
     accepts="ifc",
+    name="linalg_cross_same",
     input="linalg_cross_same(conj(other), g, dim)",
     other="linalg_cross_same(g, conj(input), dim)",
 )
-def linalg_cross_same(input: Tensor, other: Tensor, dim: int) -> Tensor:
+def cross_same(input: Tensor, other: Tensor, dim: int) -> Tensor:
     """Compute ``linalg.cross`` of one dtype and shape."""
     return row_major(np.cross(input, other, axis=dim))
 
@@ -84,7 +85,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise ShapeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[d]} and {other.shape[d]}"
         )
-    result: Tensor = linalg_cross_same(input, other, d)
+    result: Tensor = cross_same(input, other, d)
     return result
 
 
