@@ -257,6 +257,47 @@ def _winners(weight: Any, index: Any, bag: Any, counted: Any, bags: int) -> tupl
     return np.take_along_axis(names, values.argmax(1), 1), (sizes > 0).astype(weight.dtype)[:, None]
 
 
+def _factors_of_rows(factors: Tensor, input: Tensor, weight: Tensor, mode: str) -> Tensor:
+    """Check the ``per_sample_weights`` of ``embedding_bag``, and return them in one dimension."""
+    if not isinstance(factors, Tensor):
+        kind = type(factors).__name__
+        raise TypeError(f"embedding_bag(): argument 'per_sample_weights' must be Tensor, not {kind}")
+    if factors._a.shape != input._a.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({factors.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
+        )
+    if mode != "sum":
+        raise NotImplementedError(
+            f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode={mode!r})"
+        )
+    if factors.dtype is not weight.dtype:
+        raise DtypeError(
+            f"embedding_bag: Expected weight and per_sample_weights of one dtype, but got {weight.dtype!r} and "
+            f"{factors.dtype!r}"
+        )
+    return factors.reshape(-1)
+
+
+def _by_frequency(weight: Tensor, index: Any) -> Tensor | None:
+    """Return a factor for the gradient of each row: one over how often it is looked up; None if nothing is."""
+    if not index.size:
+        return None
+    counts = backend.module(weight.device).asarray(np.bincount(backend.fetch(index), None, weight._a.shape[0]))
+    return wrap((1 / np.maximum(counts, 1)).astype(weight._a.dtype)[:, None])
+
+
+def _check_table(weight: Tensor) -> None:
+    """Check that the rows of ``embedding_bag`` are of floating numbers."""
+    if weight._a.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight._a.ndim}")
+    if weight._a.dtype.kind not in "fV":
+        raise DtypeError(
+            "embedding_bag(): Expected tensor for argument #1 'weight' to have one of the scalar types: Half, "
+            f"BFloat16, Float, Double; but got {weight.type()} instead"
+        )
+
+
 @looks_at_elements
 def embedding_bag(
     input: Tensor,
@@ -304,32 +345,8 @@ def embedding_bag(
         )
     if sparse and scale_grad_by_freq:
         raise RuntimeError("embedding_bag(): scale_grad_by_freq not supported with sparse gradients")
-    if per_sample_weights is not None:
-        if not isinstance(per_sample_weights, Tensor):
-            kind = type(per_sample_weights).__name__
-            raise TypeError(f"embedding_bag(): argument 'per_sample_weights' must be Tensor, not {kind}")
-        if per_sample_weights._a.shape != input._a.shape:
-            raise ValueError(
-                f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
-                f"same shape as the input ({input.shape})"
-            )
-        if mode != "sum":
-            raise NotImplementedError(
-                f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode={mode!r})"
-            )
-        if per_sample_weights.dtype is not weight.dtype:
-            raise DtypeError(
-                f"embedding_bag: Expected weight and per_sample_weights of one dtype, but got {weight.dtype!r} and "
-                f"{per_sample_weights.dtype!r}"
-            )
-        per_sample_weights = per_sample_weights.reshape(-1)
-    if weight._a.ndim != 2:
-        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight._a.ndim}")
-    if weight._a.dtype.kind not in "fV":
-        raise DtypeError(
-            "embedding_bag(): Expected tensor for argument #1 'weight' to have one of the scalar types: Half, "
-            f"BFloat16, Float, Double; but got {weight.type()} instead"
-        )
+    weights = None if per_sample_weights is None else _factors_of_rows(per_sample_weights, input, weight, mode)
+    _check_table(weight)
     if scale_grad_by_freq and mode == "max":
         raise RuntimeError("embedding_bag: scaling the gradient by frequency is not supported for mode='max'")
     index, bag, bags = _bags(input, offsets, include_last_offset)
@@ -337,23 +354,18 @@ def embedding_bag(
     padding = _padding_index(padding_idx, weight._a.shape[0])
     if max_norm is not None:
         unrecorded(_shrink, weight, input, max_norm, norm_type)
-    module, kind = backend.module(weight.device), weight._a.dtype
+    kind = weight._a.dtype
     counted = index != padding
     if mode == "max":
         rows, filled = _winners(weight._a, index, bag, counted, bags)
         return _bag_max(weight, wrap(rows), wrap(filled))
-    weights = per_sample_weights
     if mode == "mean":
-        inside = bag if backend.is_bare(bag) else bag[counted]
-        sizes = np.maximum(np.bincount(inside, None, bags), 1)
+        sizes = np.maximum(np.bincount(bag if backend.is_bare(bag) else bag[counted], None, bags), 1)
         weights = wrap((counted / np.take(sizes, bag)).astype(kind))
     elif not bool(counted.all()):
         mask = wrap(counted.astype(kind))
         weights = mask if weights is None else weights * mask
-    frequency = None
-    if scale_grad_by_freq and index.size:
-        counts = module.asarray(np.bincount(backend.fetch(index), None, weight._a.shape[0]))
-        frequency = wrap((1 / np.maximum(counts, 1)).astype(kind)[:, None])
+    frequency = _by_frequency(weight, index) if scale_grad_by_freq else None
     return bag_sum(weight, weights, wrap(index), wrap(bag), bags, frequency, sparse)
 
 

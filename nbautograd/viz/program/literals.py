@@ -51,17 +51,22 @@ def dtype_text(dtype: np.dtype[Any]) -> str:
     return "np.bool_" if dtype.kind == "b" else f"np.{dtype.name}"
 
 
+def _scalar_text(a: np.generic) -> str:
+    """A NumPy scalar as an expression."""
+    text = f"{dtype_text(a.dtype)}({_number(a.item())})"
+    if a.dtype in (np.float16, np.float32) and np.isfinite(a):
+        short = f"{dtype_text(a.dtype)}({float(str(a))!r})"
+        text = short if same(_evaluated(short), a) else text
+    return text if same(_evaluated(text), a) else _by_bits(np.asarray(a)) + "[()]"
+
+
 def array_text(a: Any, load: Callable[[Any], str] | None = None) -> str:
     """An array or NumPy scalar as an expression that gives its elements and their order in memory.
 
     :param load: stores a large array, and returns the expression that loads it; None: all are written out.
     """
     if isinstance(a, np.generic):
-        text = f"{dtype_text(a.dtype)}({_number(a.item())})"
-        if a.dtype in (np.float16, np.float32) and np.isfinite(a):
-            short = f"{dtype_text(a.dtype)}({float(str(a))!r})"
-            text = short if same(_evaluated(short), a) else text
-        return text if same(_evaluated(text), a) else _by_bits(np.asarray(a)) + "[()]"
+        return _scalar_text(a)
     whole = a.shape
     if any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):  # repeated, not stored
         a = a[tuple(slice(0, 1 if s == 0 else None) for s in a.strides)]

@@ -58,11 +58,7 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
     layered = fold is None and any(segment.closed for segment in everything)
     if not fold and tree.size() <= (min(budget, LAYERS) if layered else budget):
         return tree
-    for segment in everything:
-        if segment.kind == "loop" and (rest := segment.children[0]).kind == "loop" and rest.times == segment.times - 1:
-            _close([rest], kept)  # of all steps except the last
-            if not rest.closed:
-                _close(rest.children, kept)
+    _close_early_steps(everything, kept)
     drawn = tree.size()
     if drawn > budget:
         inner = [(depth, segment) for depth, segment in _visible(tree) if depth and segment not in kept]
@@ -72,6 +68,15 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
             if drawn <= budget:
                 break
     return tree if drawn <= budget else _in_runs(tree, budget, kept)
+
+
+def _close_early_steps(segments: Sequence[Segment], kept: Kept) -> None:
+    """Close all steps of loops except the last."""
+    for segment in segments:
+        if segment.kind == "loop" and (rest := segment.children[0]).kind == "loop" and rest.times == segment.times - 1:
+            _close([rest], kept)
+            if not rest.closed:
+                _close(rest.children, kept)
 
 
 class Kept:

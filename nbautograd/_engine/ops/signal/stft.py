@@ -149,6 +149,21 @@ def _check_istft(
 # -- the transforms --------------------------------------------------------------------------------------------------
 
 
+def _signal(x: Tensor, n: int, hop: int, size: int, align_to_window: bool | None) -> Tensor:
+    """Return the batch of signals that ``stft`` cuts into frames."""
+    if x.ndim == 1:
+        x = x[None]
+    if not 0 < size <= n:
+        _refuse("stft", f"expected 0 < win_length <= n_fft, but got win_length={size} and n_fft={n}")
+    if hop <= 0:
+        _refuse("stft", f"expected hop_length > 0, but got hop_length={hop}")
+    if align_to_window:
+        x = centered(x, size, n)
+    if not 0 < n <= x.shape[-1]:
+        _refuse("stft", f"expected 0 < n_fft <= {x.shape[-1]}, the length of the signal, but got n_fft={n}")
+    return x
+
+
 @composite()
 def stft(
     input: Tensor,
@@ -192,17 +207,7 @@ def stft(
         _refuse("stft", f"expected a 1D or 2D tensor as input, but got shape {list(input.shape)}")
     if center and align_to_window is not None:
         _refuse("stft", f"align_to_window should only be set when center = false, but it is {align_to_window}")
-    x = continued(input, n // 2, pad_mode) if center else input
-    if x.ndim == 1:
-        x = x[None]
-    if not 0 < size <= n:
-        _refuse("stft", f"expected 0 < win_length <= n_fft, but got win_length={size} and n_fft={n}")
-    if hop <= 0:
-        _refuse("stft", f"expected hop_length > 0, but got hop_length={hop}")
-    if align_to_window:
-        x = centered(x, size, n)
-    if not 0 < n <= x.shape[-1]:
-        _refuse("stft", f"expected 0 < n_fft <= {x.shape[-1]}, the length of the signal, but got n_fft={n}")
+    x = _signal(continued(input, n // 2, pad_mode) if center else input, n, hop, size, align_to_window)
     is_complex = input.dtype.is_complex or (isinstance(window, Tensor) and window.dtype.is_complex)
     if return_complex is None and not is_complex:
         _refuse("stft", "requires the return_complex parameter be given for real inputs: True, for a complex result")
