@@ -1,6 +1,6 @@
 """``@op``: an operation is declared once, as a function over arrays with a derivative formula per input.
 
-    @op(node="MulBackward0", symbol="×", kind=POINTWISE, input="g * conj(other)", other="g * conj(input)")
+    @op(symbol="×", kind=POINTWISE, input="g * conj(other)", other="g * conj(input)")
     def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
         return input * other
 
@@ -281,7 +281,7 @@ def op(
     promoted. All other parameters are options; one annotated ``Key``, a tuple of arrays of indices and of slices, is
     saved like tensors.
 
-    :param node: the name of the node class; None if nothing is differentiable.
+    :param node: the name of the node class; by default that of the operation, as in PyTorch: ``MulBackward0``.
     :param symbol: the text of the node in pictures.
     :param kind: ``PLAIN``, ``POINTWISE`` or ``VIEW``.
     :param operators: the special methods that it implements, such as ``"__mul__ __rmul__"``.
@@ -321,7 +321,7 @@ def op(
     def declare(body: F) -> F:
         declaration = CompiledOp(body, options, formulas)
         OPS[public := declaration.name] = declaration
-        if node and formulas:  # PyTorch's node may stand for several operations
+        if (node := declaration.node_name) and formulas:  # PyTorch's node may stand for several operations
             namesake = node.lower().startswith(public.removesuffix("_over").replace("_", ""))
             made = protocol.declared[f"{node}.{public}"] = functools.partial(declaration.node, "real")
             protocol.declared[node] = made if namesake else protocol.declared.get(node, made)

@@ -36,7 +36,6 @@ def _factors(index: Any, padding: int, by_frequency: bool, kind: Any) -> Any:
 
 
 @no_method(
-    node="EmbeddingBackward0",
     symbol="embedding",
     weight="sparse_rows(g, index, weight.shape, padding, by_frequency) if sparse else "
     "embedding_back(g, index, weight.shape, padding, by_frequency)",

@@ -253,9 +253,7 @@ def _warn_former(name: str) -> None:
 # -- channels and space ----------------------------------------------------------------------------------------------
 
 
-@no_method(
-    node="PixelShuffleBackward0", symbol="pixel shuffle", input="pixel_unshuffle(g, factor)", name="pixel_shuffle"
-)
+@no_method(symbol="pixel shuffle", input="pixel_unshuffle(g, factor)", name="pixel_shuffle")
 def _pixel_shuffle(input: Tensor, factor: int) -> Tensor:
     """Reshape (..., c r², h, w) to (..., c, h r, w r)."""
     *lead, c, h, w = input.shape
@@ -265,9 +263,7 @@ def _pixel_shuffle(input: Tensor, factor: int) -> Tensor:
     return images_like(moved.reshape((*lead, c // factor**2, h * factor, w * factor)).copy(), input)
 
 
-@no_method(
-    node="PixelUnshuffleBackward0", symbol="pixel unshuffle", input="pixel_shuffle(g, factor)", name="pixel_unshuffle"
-)
+@no_method(symbol="pixel unshuffle", input="pixel_shuffle(g, factor)", name="pixel_unshuffle")
 def _pixel_unshuffle(input: Tensor, factor: int) -> Tensor:
     """Reshape (..., c, h r, w r) to (..., c r², h, w)."""
     *lead, c, h, w = input.shape
@@ -277,12 +273,7 @@ def _pixel_unshuffle(input: Tensor, factor: int) -> Tensor:
     return images_like(moved.reshape((*lead, c * factor**2, h // factor, w // factor)).copy(), input)
 
 
-@no_method(
-    node="ChannelShuffleBackward0",
-    symbol="channel shuffle",
-    input="channel_shuffle(g, input.shape[1] // groups)",
-    name="channel_shuffle",
-)
+@no_method(symbol="channel shuffle", input="channel_shuffle(g, input.shape[1] // groups)", name="channel_shuffle")
 def _channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Reorder channels: (n, groups c, ...) to (n, c groups, ...)."""
     n, c, *rest = input.shape

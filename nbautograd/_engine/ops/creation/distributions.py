@@ -41,7 +41,7 @@ def bernoulli(
     return _bernoulli(input, p, source(generator))
 
 
-@no_method(node="BernoulliBackward0", symbol="bernoulli", half=NATIVE, input="zeros_of(g)")
+@no_method(symbol="bernoulli", half=NATIVE, input="zeros_of(g)")
 def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
     """Return Bernoulli samples in the shape and dtype of ``input``."""
     if backend.is_bare(input):
@@ -50,7 +50,7 @@ def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
     return backend.module(backend.device_of(input)).asarray(drawn)
 
 
-@no_method(node="PoissonBackward0", symbol="poisson", half=NATIVE, input="zeros_of(g)")
+@no_method(symbol="poisson", half=NATIVE, input="zeros_of(g)")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample the Poisson distribution with the elements of ``input`` as rates.
 
@@ -69,11 +69,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 
 @no_method(
-    node="BinomialBackward0",
-    symbol="binomial",
-    half=NATIVE,
-    count="sum_to(zeros_of(g), count.shape)",
-    prob="sum_to(zeros_of(g), prob.shape)",
+    symbol="binomial", half=NATIVE, count="sum_to(zeros_of(g), count.shape)", prob="sum_to(zeros_of(g), prob.shape)"
 )
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample the binomial distribution: the number of successes in ``count`` trials of probability ``prob``.
@@ -116,7 +112,7 @@ def _check_wide(name: str, dtype: np.dtype[Any]) -> None:
         raise NotImplementedError(f"{name}() is not implemented for {dtypes.of(dtype)!r}. Use float32 or float64")
 
 
-@no_method(node="StandardGammaBackward0", symbol="Γ", half=NATIVE, input="g * _standard_gamma_grad(input, result)")
+@no_method(symbol="Γ", half=NATIVE, input="g * _standard_gamma_grad(input, result)")
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample the gamma distribution with the elements of ``input`` as shape parameters and scale 1.
 
@@ -132,7 +128,6 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
 
 
 @no_method(
-    node="SampleDirichletBackward0",
     symbol="Dir",
     half=NATIVE,
     input="_dirichlet_grad(result, input, sum_along(input, -1)) * (g - sum_along(g * result, -1))",

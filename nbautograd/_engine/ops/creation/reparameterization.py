@@ -57,7 +57,6 @@ GAMMA_DENOMINATOR = (
 
 
 @no_method(
-    node="StandardGammaGradBackward0",
     symbol="∂Γ/∂α",
     half=NATIVE,
     input="not_implemented('_standard_gamma_grad')",
@@ -160,7 +159,6 @@ BETA_DENOMINATOR = (
 
 
 @no_method(
-    node="DirichletGradBackward0",
     symbol="∂Dir/∂α",
     half=NATIVE,
     x="not_implemented('_dirichlet_grad')",

@@ -44,7 +44,6 @@ __all__ = [
 
 
 @elementwise(
-    node="AddBackward0",
     former="alpha",
     symbol="+",
     operators="__add__ __radd__ __iadd__",
@@ -87,7 +86,6 @@ def times(alpha: Number, array: Any) -> Any:
 
 
 @elementwise(
-    node="SubBackward0",
     former="alpha",
     symbol="−",
     operators="__sub__ __isub__",
@@ -129,13 +127,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     return other - input if alpha == 1 else other - times(alpha, input)
 
 
-@elementwise(
-    node="MulBackward0",
-    symbol="×",
-    operators="__mul__ __rmul__ __imul__",
-    input="g * conj(other)",
-    other="g * conj(input)",
-)
+@elementwise(symbol="×", operators="__mul__ __rmul__ __imul__", input="g * conj(other)", other="g * conj(input)")
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input * other``, elementwise, with broadcasting and type promotion.
 
@@ -152,7 +144,7 @@ def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 # -- signs -----------------------------------------------------------------------------------------------------------
 
 
-@elementwise(node="NegBackward0", symbol="−", accepts="ifc", operators="__neg__", input="-g")
+@elementwise(symbol="−", accepts="ifc", operators="__neg__", input="-g")
 def neg(input: Tensor) -> Tensor:
     """Negate each element: ``-input``.
 
@@ -183,7 +175,7 @@ def positive(input: Tensor) -> Tensor:
 Tensor.__pos__ = positive
 
 
-@elementwise(node="AbsBackward0", symbol="|·|", accepts="ifc", operators="__abs__", input="g * sgn(input)")
+@elementwise(symbol="|·|", accepts="ifc", operators="__abs__", input="g * sgn(input)")
 def abs(input: Tensor) -> Tensor:
     """Return the absolute value of each element; its derivative at 0 is 0.
 
@@ -203,7 +195,7 @@ def _real_abs(input: Tensor) -> Tensor:
 Tensor.abs_ = make_inplace_method("abs_", _real_abs, OPS["abs"])
 
 
-@elementwise(node="SgnBackward0", symbol="sgn", input="ratio(g - real(g * conj(result)) * result, abs(input))")
+@elementwise(symbol="sgn", input="ratio(g - real(g * conj(result)) * result, abs(input))")
 def sgn(input: Tensor) -> Tensor:
     """Return the sign of each element: -1, 0 or 1; ``z / abs(z)`` for complex numbers.
 
@@ -219,7 +211,7 @@ def sgn(input: Tensor) -> Tensor:
     return _sign(input)
 
 
-@elementwise(node="SignBackward0", symbol="sign", accepts="bif", input="zeros_of(g)")
+@elementwise(symbol="sign", accepts="bif", input="zeros_of(g)")
 def sign(input: Tensor) -> Tensor:
     """Return the sign of each element: -1, 0 or 1; 0 for nan.
 
@@ -273,12 +265,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
 
 
 @no_method(
-    node="LerpBackward0",
-    symbol="lerp",
-    kind=POINTWISE,
-    input="g * conj(1 - weight)",
-    end="g * conj(weight)",
-    weight="g * conj(end - input)",
+    symbol="lerp", kind=POINTWISE, input="g * conj(1 - weight)", end="g * conj(weight)", weight="g * conj(end - input)"
 )
 def _lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     """Interpolate linearly, exact at both ends."""
@@ -289,7 +276,6 @@ def _lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
 
 
 @elementwise(
-    node="AddcmulBackward0",
     former="value",
     symbol="addcmul",
     accepts="ifc",
@@ -308,7 +294,6 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 
 
 @elementwise(
-    node="AddcdivBackward0",
     former="value",
     symbol="addcdiv",
     accepts="fc",

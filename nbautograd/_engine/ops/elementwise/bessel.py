@@ -18,7 +18,7 @@ __all__ = ["i0"]
 # -- modified, of the first kind -------------------------------------------------------------------------------------
 
 
-@real_function(node="I0Backward0", symbol="I₀", input="g * special_i1(input)")
+@real_function(symbol="I₀", input="g * special_i1(input)")
 def i0(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 0 (DLMF 10.25.2).
 
@@ -29,7 +29,7 @@ def i0(input: Tensor) -> Tensor:
     return value("i0", input)
 
 
-@special(node="SpecialI0EBackward0", symbol="I₀ₑ", input="g * (special_i1e(input) - sgn(input) * result)")
+@special(symbol="I₀ₑ", input="g * (special_i1e(input) - sgn(input) * result)")
 def special_i0e(input: Tensor) -> Tensor:
     """Compute ``exp(-abs(input)) * i0(input)``, without overflow.
 
@@ -40,7 +40,7 @@ def special_i0e(input: Tensor) -> Tensor:
     return value("i0e", input)
 
 
-@special(node="SpecialI1Backward0", symbol="I₁", input="g * (i0(input) - where(input == 0, 0.5, ratio(result, input)))")
+@special(symbol="I₁", input="g * (i0(input) - where(input == 0, 0.5, ratio(result, input)))")
 def special_i1(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 1.
 
@@ -52,9 +52,7 @@ def special_i1(input: Tensor) -> Tensor:
 
 
 @special(
-    node="SpecialI1EBackward0",
-    symbol="I₁ₑ",
-    input="g * (special_i0e(input) - sgn(input) * result - where(input == 0, 0.5, ratio(result, input)))",
+    symbol="I₁ₑ", input="g * (special_i0e(input) - sgn(input) * result - where(input == 0, 0.5, ratio(result, input)))"
 )
 def special_i1e(input: Tensor) -> Tensor:
     """Compute ``exp(-abs(input)) * i1(input)``, without overflow.

@@ -33,7 +33,7 @@ __all__ = [
 # -- conjugates ------------------------------------------------------------------------------------------------------
 
 
-@no_method(node="ConjBackward0", symbol="conj", kind=POINTWISE, name="conj", input="conj(g)")
+@no_method(symbol="conj", kind=POINTWISE, name="conj", input="conj(g)")
 def _conj(input: Tensor) -> Tensor:
     """Return the complex conjugate."""
     return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
@@ -56,7 +56,7 @@ def conj(input: Tensor) -> Tensor:
 Tensor.conj = conj
 
 
-@no_method(node="ConjPhysicalBackward0", symbol="conj", kind=POINTWISE, input="conj(g)")
+@no_method(symbol="conj", kind=POINTWISE, input="conj(g)")
 def _conj_physical(input: Tensor) -> Tensor:
     """Return the complex conjugate."""
     return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
@@ -98,13 +98,13 @@ def resolve_neg(input: Tensor) -> Tensor:
 # -- parts -----------------------------------------------------------------------------------------------------------
 
 
-@no_method(node="ImagBackward0", symbol="Im", name="imag", input="cast_back(g * 1j, input.dtype)")
+@no_method(symbol="Im", name="imag", input="cast_back(g * 1j, input.dtype)")
 def _imag(input: Tensor) -> Tensor:
     """Return the imaginary part as a copy, for formulas, like ``real`` in ops/shape/shape.py."""
     return input.imag.copy()
 
 
-@no_method(node="ViewAsRealBackward0", symbol="ℂ→ℝ²", kind=VIEW, input="complex_of_pairs(g)")
+@no_method(symbol="ℂ→ℝ²", kind=VIEW, input="complex_of_pairs(g)")
 def view_as_real(input: Tensor) -> Tensor:
     """Return a real view of a complex tensor: a new last dimension of size 2 holds real and imaginary parts.
 
@@ -119,7 +119,7 @@ def view_as_real(input: Tensor) -> Tensor:
     return input[..., None].view(input.real.dtype)
 
 
-@no_method(node="ViewAsComplexBackward0", symbol="ℝ²→ℂ", kind=VIEW, input="view_as_real(g)")
+@no_method(symbol="ℝ²→ℂ", kind=VIEW, input="view_as_real(g)")
 def view_as_complex(input: Tensor) -> Tensor:
     """Return a complex view of a real tensor whose last dimension of size 2 holds real and imaginary parts.
 
@@ -198,7 +198,6 @@ Tensor.imag = _part(imag)
 
 
 @elementwise(
-    node="AngleBackward0",
     symbol="∠",
     floating=True,
     inplace_method=False,
@@ -234,7 +233,7 @@ def check_parts(name: str, **parts: Tensor) -> None:
         )
 
 
-@no_method(node="ComplexBackward0", symbol="a+bi", kind=POINTWISE, accepts="f", re="real(g)", im="imag(g)")
+@no_method(symbol="a+bi", kind=POINTWISE, accepts="f", re="real(g)", im="imag(g)")
 def _complex(re: Tensor, im: Tensor) -> Tensor:
     """Build complex numbers from real and imaginary parts."""
     return complex_array(re, im)

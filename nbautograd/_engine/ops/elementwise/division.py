@@ -112,7 +112,6 @@ def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 @elementwise(
-    node="RemainderBackward0",
     symbol="mod",
     accepts="if",
     operators="__mod__ __imod__",
@@ -158,7 +157,7 @@ def remainder_of_number(input: Tensor, number: Number) -> Tensor:
     return np.where(result == 0, np.copysign(result, number), result)
 
 
-@elementwise(node="FmodBackward0", symbol="fmod", accepts="if", input="g", other="-g * trunc(input / other)")
+@elementwise(symbol="fmod", accepts="if", input="g", other="-g * trunc(input / other)")
 def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute C's ``fmod``: the remainder of truncated division, which has the sign of the dividend.
 
@@ -170,7 +169,7 @@ def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
     return np.fmod(input, other)
 
 
-@elementwise(node="ReciprocalBackward0", symbol="1/·", floating=True, input="-g * conj(result * result)")
+@elementwise(symbol="1/·", floating=True, input="-g * conj(result * result)")
 def reciprocal(input: Tensor) -> Tensor:
     """Compute ``1 / input``, elementwise; integers give floats.
 

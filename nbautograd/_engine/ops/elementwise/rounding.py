@@ -32,7 +32,7 @@ __all__ = [
 # -- rounding --------------------------------------------------------------------------------------------------------
 
 
-@elementwise(node="FloorBackward0", symbol="⌊·⌋", accepts="if", input="zeros_of(g)")
+@elementwise(symbol="⌊·⌋", accepts="if", input="zeros_of(g)")
 def floor(input: Tensor) -> Tensor:
     """Round each element down; the derivative is 0.
 
@@ -45,7 +45,7 @@ def floor(input: Tensor) -> Tensor:
     return np.floor(input) if input.dtype.kind == "f" else +input
 
 
-@elementwise(node="CeilBackward0", symbol="⌈·⌉", accepts="if", input="zeros_of(g)")
+@elementwise(symbol="⌈·⌉", accepts="if", input="zeros_of(g)")
 def ceil(input: Tensor) -> Tensor:
     """Round each element up; the derivative is 0.
 
@@ -58,7 +58,7 @@ def ceil(input: Tensor) -> Tensor:
     return np.ceil(input) if input.dtype.kind == "f" else +input
 
 
-@elementwise(node="TruncBackward0", symbol="trunc", accepts="if", input="zeros_of(g)")
+@elementwise(symbol="trunc", accepts="if", input="zeros_of(g)")
 def trunc(input: Tensor) -> Tensor:
     """Truncate each element: round towards zero; the derivative is 0.
 
@@ -85,7 +85,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return _round(input) if decimals == 0 else _round_decimals(input, decimals)
 
 
-@no_method(node="RoundBackward0", symbol="round", kind=POINTWISE, accepts="if", input="zeros_of(g)")
+@no_method(symbol="round", kind=POINTWISE, accepts="if", input="zeros_of(g)")
 def _round(input: Tensor) -> Tensor:
     """Round each element to an integer."""
     return np.rint(input) if input.dtype.kind == "f" else +input
@@ -98,7 +98,7 @@ def _round_decimals(input: Tensor, decimals: int) -> Tensor:
     return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
 
 
-@elementwise(node="FracBackward0", symbol="frac", accepts="f", input="g")
+@elementwise(symbol="frac", accepts="f", input="g")
 def frac(input: Tensor) -> Tensor:
     """Compute the fractional part, ``input - trunc(input)``; it has the sign of the input.
 
@@ -114,9 +114,7 @@ def frac(input: Tensor) -> Tensor:
 # -- floating-point representation -----------------------------------------------------------------------------------
 
 
-@no_method(
-    node="FrexpBackward0", symbol="frexp", many=True, input="None if g[0] is None else scale_down(g[0], result[1])"
-)
+@no_method(symbol="frexp", many=True, input="None if g[0] is None else scale_down(g[0], result[1])")
 def _frexp(input: Tensor) -> Any:
     """Return mantissa and exponent."""
     mantissa, exponent = np.frexp(input)
@@ -178,12 +176,7 @@ def signbit(input: Tensor) -> Tensor:
 
 
 @elementwise(
-    node="NextafterBackward0",
-    symbol="nextafter",
-    half=NATIVE,
-    accepts="f",
-    input="where(input == other, zeros_of(g), g)",
-    other="zeros_of(g)",
+    symbol="nextafter", half=NATIVE, accepts="f", input="where(input == other, zeros_of(g), g)", other="zeros_of(g)"
 )
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """Return the next representable floating-point number after ``input`` towards ``other``; the derivative is 1.
@@ -218,13 +211,7 @@ def nan_to_num(
     return _nan_to_num(input, 0.0 if nan is None else nan, posinf, neginf)
 
 
-@no_method(
-    node="NanToNumBackward0",
-    symbol="nan→0",
-    kind=POINTWISE,
-    real_only=True,
-    input="where(isfinite(input), g, zeros_of(g))",
-)
+@no_method(symbol="nan→0", kind=POINTWISE, real_only=True, input="where(isfinite(input), g, zeros_of(g))")
 def _nan_to_num(input: Tensor, nan: float, posinf: float | None, neginf: float | None) -> Tensor:
     """Compute ``nan_to_num`` with all replacements given."""
     return np.nan_to_num(copied(input) if 0 in input.strides else input, nan=nan, posinf=posinf, neginf=neginf)

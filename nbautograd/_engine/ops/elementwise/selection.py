@@ -25,7 +25,6 @@ Mask = Tensor
 
 
 @no_method(
-    node="WhereBackward0",
     symbol="where",
     kind=POINTWISE,
     input="where(condition, g, zeros_of(g))",
@@ -110,12 +109,7 @@ def along(node: str) -> Callable[..., Tensor]:
 along_threshold = along("ThresholdBackwardBackward0")
 
 
-@elementwise(
-    node="ReluBackward0",
-    symbol="relu",
-    accepts="if",
-    input="along_threshold(where(result <= 0, zeros_of(g), g), result)",
-)
+@elementwise(symbol="relu", accepts="if", input="along_threshold(where(result <= 0, zeros_of(g), g), result)")
 def relu(input: Tensor) -> Tensor:
     """Compute the rectified linear unit ``max(x, 0)`` of each element; the derivative at 0 is 0.
 
@@ -127,7 +121,6 @@ def relu(input: Tensor) -> Tensor:
 
 
 @elementwise(
-    node="MaximumBackward0",
     symbol="max",
     accepts="bif",
     inplace_method=False,
@@ -145,7 +138,6 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
 
 
 @elementwise(
-    node="MinimumBackward0",
     symbol="min",
     accepts="bif",
     inplace_method=False,
@@ -163,7 +155,6 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
 
 
 @elementwise(
-    node="FmaxBackward0",
     symbol="fmax",
     accepts="bif",
     inplace_method=False,
@@ -181,7 +172,6 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
 
 
 @elementwise(
-    node="FminBackward0",
     symbol="fmin",
     accepts="bif",
     inplace_method=False,
@@ -225,21 +215,13 @@ def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
     return np.minimum(high, np.maximum(low, input))
 
 
-@no_method(
-    node="ClampMinBackward0", symbol="clamp", kind=POINTWISE, accepts="bif", input="where(input >= low, g, zeros_of(g))"
-)
+@no_method(symbol="clamp", kind=POINTWISE, accepts="bif", input="where(input >= low, g, zeros_of(g))")
 def _clamp_min(input: Tensor, low: Number) -> Tensor:
     """Clamp each element to at least ``low``."""
     return np.maximum(low, input)
 
 
-@no_method(
-    node="ClampMaxBackward0",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="bif",
-    input="where(input <= high, g, zeros_of(g))",
-)
+@no_method(symbol="clamp", kind=POINTWISE, accepts="bif", input="where(input <= high, g, zeros_of(g))")
 def _clamp_max(input: Tensor, high: Number) -> Tensor:
     """Clamp each element to at most ``high``."""
     return np.minimum(high, input)

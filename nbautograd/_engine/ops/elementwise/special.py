@@ -65,7 +65,7 @@ def _log_gamma(x: Any) -> Any:
     return np.where(x == -math.inf, -x, value("gammaln", x))
 
 
-@real_function(node="LgammaBackward0", symbol="ln Γ", input="g * digamma(input)")
+@real_function(symbol="ln Γ", input="g * digamma(input)")
 def lgamma(input: Tensor) -> Tensor:
     """Compute the logarithm of the absolute value of the gamma function.
 
@@ -76,7 +76,7 @@ def lgamma(input: Tensor) -> Tensor:
     return _log_gamma(input)
 
 
-@real_function(node="DigammaBackward0", symbol="ψ", input="g * derivative_of_digamma(input, 1)")
+@real_function(symbol="ψ", input="g * derivative_of_digamma(input, 1)")
 def digamma(input: Tensor) -> Tensor:
     """Compute the digamma function, the derivative of ``lgamma``; -inf at 0, nan at negative integers.
 
@@ -149,12 +149,7 @@ _polygamma.__name__ = _polygamma.__qualname__ = "polygamma"
 composite(inplace_method=True)(_polygamma)
 
 
-@real_function(
-    node="MvlgammaBackward0",
-    symbol="ln Γₚ",
-    accepts_each="if",
-    input="g * added(digamma(input - j / 2) for j in range(p))",
-)
+@real_function(symbol="ln Γₚ", accepts_each="if", input="g * added(digamma(input - j / 2) for j in range(p))")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """Compute the logarithm of the multivariate gamma function of dimension ``p`` (DLMF 35.3.4).
 
@@ -183,7 +178,6 @@ def special_multigammaln(input: Tensor, p: int) -> Tensor:
 
 
 @elementwise(
-    node="IgammaBackward0",
     symbol="P",
     accepts="f",
     input="not_implemented('igamma: input')",
@@ -204,7 +198,6 @@ def igamma(input: Tensor, other: Tensor) -> Tensor:
 
 
 @elementwise(
-    node="IgammacBackward0",
     symbol="Q",
     accepts="f",
     input="not_implemented('igammac: input')",
@@ -225,11 +218,7 @@ def igammac(input: Tensor, other: Tensor) -> Tensor:
 
 
 @special(
-    node="SpecialZetaBackward0",
-    symbol="ζ",
-    half=UNSUPPORTED,
-    input="not_implemented('zeta')",
-    other="-g * input * special_zeta(input + 1, other)",
+    symbol="ζ", half=UNSUPPORTED, input="not_implemented('zeta')", other="-g * input * special_zeta(input + 1, other)"
 )
 def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute the Hurwitz zeta function, the sum of ``(k + other) ** -input`` over k = 0, 1, 2, ... (DLMF 25.11.1).
@@ -246,7 +235,7 @@ def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 # -- error functions and the normal distribution ---------------------------------------------------------------------
 
 
-@real_function(node="ErfBackward0", symbol="erf", input="g * exp(-(input * input)) * TWO_OVER_SQRT_PI")
+@real_function(symbol="erf", input="g * exp(-(input * input)) * TWO_OVER_SQRT_PI")
 def erf(input: Tensor) -> Tensor:
     """Compute the error function (DLMF 7.2.1).
 
@@ -257,7 +246,7 @@ def erf(input: Tensor) -> Tensor:
     return error_function.erf(input)
 
 
-@real_function(node="ErfcBackward0", symbol="erfc", input="-g * exp(-(input * input)) * TWO_OVER_SQRT_PI")
+@real_function(symbol="erfc", input="-g * exp(-(input * input)) * TWO_OVER_SQRT_PI")
 def erfc(input: Tensor) -> Tensor:
     """Compute the complementary error function ``1 - erf(x)``, accurate where it is tiny.
 
@@ -268,7 +257,7 @@ def erfc(input: Tensor) -> Tensor:
     return value("erfc", input)
 
 
-@real_function(node="ErfinvBackward0", symbol="erf⁻¹", input="g * exp(result * result) * HALF_SQRT_PI")
+@real_function(symbol="erf⁻¹", input="g * exp(result * result) * HALF_SQRT_PI")
 def erfinv(input: Tensor) -> Tensor:
     """Compute the inverse of the error function: nan outside [-1, 1].
 
@@ -279,9 +268,7 @@ def erfinv(input: Tensor) -> Tensor:
     return value("erfinv", input)
 
 
-@special(
-    node="SpecialErfcxBackward0", symbol="erfcx", half=UNSUPPORTED, input="g * (2 * input * result - TWO_OVER_SQRT_PI)"
-)
+@special(symbol="erfcx", half=UNSUPPORTED, input="g * (2 * input * result - TWO_OVER_SQRT_PI)")
 def special_erfcx(input: Tensor) -> Tensor:
     """Compute the scaled complementary error function ``exp(x**2) * erfc(x)``, without overflow (DLMF 7.2).
 
@@ -303,7 +290,7 @@ def special_ndtr(input: Tensor) -> Tensor:
     return erfc(input * -SQRT_HALF) * 0.5
 
 
-@special(node="SpecialNdtriBackward0", symbol="Φ⁻¹", half=UNSUPPORTED, input="g * exp(result * result / 2) * SQRT_2PI")
+@special(symbol="Φ⁻¹", half=UNSUPPORTED, input="g * exp(result * result / 2) * SQRT_2PI")
 def special_ndtri(input: Tensor) -> Tensor:
     """Compute the quantile function of the standard normal distribution, the inverse of ``ndtr``; nan outside [0, 1].
 
@@ -314,12 +301,7 @@ def special_ndtri(input: Tensor) -> Tensor:
     return value("ndtri", input)
 
 
-@special(
-    node="SpecialLogNdtrBackward0",
-    symbol="ln Φ",
-    half=UNSUPPORTED,
-    input="g / special_erfcx(input * -SQRT_HALF) * SQRT_2_OVER_PI",
-)
+@special(symbol="ln Φ", half=UNSUPPORTED, input="g / special_erfcx(input * -SQRT_HALF) * SQRT_2_OVER_PI")
 def special_log_ndtr(input: Tensor) -> Tensor:
     """Compute the logarithm of the standard normal CDF ``ndtr``, accurate where that is tiny.
 
@@ -334,7 +316,6 @@ def special_log_ndtr(input: Tensor) -> Tensor:
 
 
 @real_function(
-    node="LogitBackward0",
     symbol="logit",
     input="where((input >= (eps or 0)) & (input <= 1 - (eps or 0)), g / (input * (1 - input)), "
     "zeros_of(g) * (NAN if eps is None else 0))",
@@ -357,7 +338,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 NAN = math.nan
 
 
-@special(node="SpecialEntrBackward0", symbol="entr", input="-g * (log(input) + 1)")
+@special(symbol="entr", input="-g * (log(input) + 1)")
 def special_entr(input: Tensor) -> Tensor:
     """Compute the entropy ``-x * log(x)`` of each element: 0 at 0, -inf below.
 
@@ -376,10 +357,7 @@ def _times(factor: Any, logarithm: Any, of: Any) -> Any:
 
 
 @real_function(
-    node="XlogyBackward0",
-    symbol="x ln y",
-    input="xlogy(where((input == 0) & (other <= 0), zeros_of(g), g), other)",
-    other="g * input / other",
+    symbol="x ln y", input="xlogy(where((input == 0) & (other <= 0), zeros_of(g), g), other)", other="g * input / other"
 )
 def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input * log(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
@@ -392,7 +370,6 @@ def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 @special(
-    node="SpecialXlog1PyBackward0",
     symbol="x ln1p y",
     input="special_xlog1py(where((input == 0) & (other <= -1), zeros_of(g), g), other)",
     other="g * input / (other + 1)",

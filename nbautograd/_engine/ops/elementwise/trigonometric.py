@@ -44,7 +44,7 @@ __all__ = [
 # -- trigonometric functions -----------------------------------------------------------------------------------------
 
 
-@elementwise(node="SinBackward0", symbol="sin", floating=True, input="g * conj(cos(input))")
+@elementwise(symbol="sin", floating=True, input="g * conj(cos(input))")
 def sin(input: Tensor) -> Tensor:
     """Compute the sine of each element, an angle in radians.
 
@@ -55,7 +55,7 @@ def sin(input: Tensor) -> Tensor:
     return precise.sin(input)
 
 
-@elementwise(node="CosBackward0", symbol="cos", floating=True, input="-g * conj(sin(input))")
+@elementwise(symbol="cos", floating=True, input="-g * conj(sin(input))")
 def cos(input: Tensor) -> Tensor:
     """Compute the cosine of each element, an angle in radians.
 
@@ -66,7 +66,7 @@ def cos(input: Tensor) -> Tensor:
     return precise.cos(input)
 
 
-@elementwise(node="TanBackward0", symbol="tan", floating=True, input="g * conj(1 + result * result)")
+@elementwise(symbol="tan", floating=True, input="g * conj(1 + result * result)")
 def tan(input: Tensor) -> Tensor:
     """Compute the tangent of each element, an angle in radians.
 
@@ -77,7 +77,7 @@ def tan(input: Tensor) -> Tensor:
     return precise.tan(input)
 
 
-@elementwise(node="AsinBackward0", symbol="asin", floating=True, input="g * conj(rsqrt(1 - input * input))")
+@elementwise(symbol="asin", floating=True, input="g * conj(rsqrt(1 - input * input))")
 def asin(input: Tensor) -> Tensor:
     """Compute the inverse sine (arcsine) of each element, in radians; nan outside [-1, 1].
 
@@ -88,7 +88,7 @@ def asin(input: Tensor) -> Tensor:
     return precise.arcsin(input)
 
 
-@elementwise(node="AcosBackward0", symbol="acos", floating=True, input="-g * conj(rsqrt(1 - input * input))")
+@elementwise(symbol="acos", floating=True, input="-g * conj(rsqrt(1 - input * input))")
 def acos(input: Tensor) -> Tensor:
     """Compute the inverse cosine (arccosine) of each element, in radians; nan outside [-1, 1].
 
@@ -99,7 +99,7 @@ def acos(input: Tensor) -> Tensor:
     return precise.arccos(input)
 
 
-@elementwise(node="AtanBackward0", symbol="atan", floating=True, input="g / conj(input * input + 1)")
+@elementwise(symbol="atan", floating=True, input="g / conj(input * input + 1)")
 def atan(input: Tensor) -> Tensor:
     """Compute the inverse tangent (arctangent) of each element, in radians.
 
@@ -111,7 +111,6 @@ def atan(input: Tensor) -> Tensor:
 
 
 @elementwise(
-    node="Atan2Backward0",
     symbol="atan2",
     accepts="bif",
     floating=True,
@@ -129,7 +128,6 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
 
 
 @elementwise(
-    node="SincBackward0",
     symbol="sinc",
     floating=True,
     input="g * conj(ratio(PI * input * cos(PI * input) - sin(PI * input), PI * input * input))",
@@ -144,7 +142,7 @@ def sinc(input: Tensor) -> Tensor:
     return np.sinc(input)
 
 
-@elementwise(node="Deg2RadBackward0", symbol="°→rad", floating=True, accepts="bif", input="g * (PI / 180)")
+@elementwise(symbol="°→rad", floating=True, accepts="bif", input="g * (PI / 180)")
 def deg2rad(input: Tensor) -> Tensor:
     """Convert degrees to radians.
 
@@ -155,7 +153,7 @@ def deg2rad(input: Tensor) -> Tensor:
     return input * (PI / 180)
 
 
-@elementwise(node="Rad2DegBackward0", symbol="rad→°", floating=True, accepts="bif", input="g * (180 / PI)")
+@elementwise(symbol="rad→°", floating=True, accepts="bif", input="g * (180 / PI)")
 def rad2deg(input: Tensor) -> Tensor:
     """Convert radians to degrees.
 
@@ -169,7 +167,7 @@ def rad2deg(input: Tensor) -> Tensor:
 # -- hyperbolic functions --------------------------------------------------------------------------------------------
 
 
-@elementwise(node="SinhBackward0", symbol="sinh", floating=True, input="g * conj(cosh(input))")
+@elementwise(symbol="sinh", floating=True, input="g * conj(cosh(input))")
 def sinh(input: Tensor) -> Tensor:
     """Compute the hyperbolic sine of each element.
 
@@ -180,7 +178,7 @@ def sinh(input: Tensor) -> Tensor:
     return precise.sinh(input)
 
 
-@elementwise(node="CoshBackward0", symbol="cosh", floating=True, input="g * conj(sinh(input))")
+@elementwise(symbol="cosh", floating=True, input="g * conj(sinh(input))")
 def cosh(input: Tensor) -> Tensor:
     """Compute the hyperbolic cosine of each element.
 
@@ -204,7 +202,7 @@ def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
     return slope * (1 - value * value)
 
 
-@elementwise(node="TanhBackward0", symbol="tanh", floating=True, input="tanh_slope(g, conj(result))")
+@elementwise(symbol="tanh", floating=True, input="tanh_slope(g, conj(result))")
 def tanh(input: Tensor) -> Tensor:
     """Compute the hyperbolic tangent of each element.
 
@@ -215,7 +213,7 @@ def tanh(input: Tensor) -> Tensor:
     return precise.tanh(input)
 
 
-@elementwise(node="AsinhBackward0", symbol="asinh", floating=True, input="g * conj(rsqrt(input * input + 1))")
+@elementwise(symbol="asinh", floating=True, input="g * conj(rsqrt(input * input + 1))")
 def asinh(input: Tensor) -> Tensor:
     """Compute the inverse hyperbolic sine of each element.
 
@@ -226,9 +224,7 @@ def asinh(input: Tensor) -> Tensor:
     return precise.arcsinh(input)
 
 
-@elementwise(
-    node="AcoshBackward0", symbol="acosh", floating=True, input="g * conj(half_plane(input) * rsqrt(input * input - 1))"
-)
+@elementwise(symbol="acosh", floating=True, input="g * conj(half_plane(input) * rsqrt(input * input - 1))")
 def acosh(input: Tensor) -> Tensor:
     """Compute the inverse hyperbolic cosine of each element; nan below 1.
 
@@ -246,7 +242,7 @@ def half_plane(input: Tensor) -> Tensor:
     return np.where(left & (input.dtype.kind == "c"), -1, 1).astype(input.dtype)
 
 
-@elementwise(node="AtanhBackward0", symbol="atanh", floating=True, input="g / conj(1 - input * input)")
+@elementwise(symbol="atanh", floating=True, input="g / conj(1 - input * input)")
 def atanh(input: Tensor) -> Tensor:
     """Compute the inverse hyperbolic tangent of each element; nan outside [-1, 1].
 
@@ -262,7 +258,6 @@ alias(arccos=acos, arccosh=acosh, arcsin=asin, arcsinh=asinh, arctan=atan, arcta
 
 
 @no_method(
-    node="PolarBackward0",
     symbol="r∠φ",
     kind=POINTWISE,
     accepts="f",

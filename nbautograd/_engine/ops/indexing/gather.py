@@ -79,7 +79,6 @@ def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, .
 
 
 @op(
-    node="GatherBackward0",
     symbol="gather",
     out=True,
     half=NATIVE,
@@ -145,13 +144,7 @@ def at_slices(dim: int, index: Any) -> tuple[Any, ...]:
     return (*(slice(None),) * dim, index.reshape((-1,)))
 
 
-@op(
-    node="IndexSelectBackward0",
-    symbol="index",
-    out=True,
-    half=NATIVE,
-    input="index_select_back(g, input.shape, dim, index)",
-)
+@op(symbol="index", out=True, half=NATIVE, input="index_select_back(g, input.shape, dim, index)")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return the slices at ``index`` along ``dim``, copied.
 
@@ -221,7 +214,6 @@ def _but(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 @op(
-    node="MaskedFillBackward0",
     symbol="mask",
     half=NATIVE,
     inplace_method=True,
@@ -271,7 +263,7 @@ def check_mask(name: str, mask: Any) -> None:
         )
 
 
-@op(node="MaskedSelectBackward0", symbol="mask", out=True, half=NATIVE, input="masked_back(g, input.shape, mask)")
+@op(symbol="mask", out=True, half=NATIVE, input="masked_back(g, input.shape, mask)")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Return the elements where the bool tensor ``mask`` is true, as a 1-d tensor.
 
@@ -305,7 +297,6 @@ def joint(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @op(
-    node="MaskedScatterBackward0",
     symbol="mask",
     inplace_method=True,
     input="sum_to(masked_fill(g, mask, 0), input.shape)",
@@ -360,13 +351,7 @@ def _check_places(name: str, a: Any, index: Any) -> None:
         raise IndexError(f"{name}(): out of range: tried to access index {bad} on a tensor of {a.size} elements.")
 
 
-@op(
-    node="TakeBackward0",
-    symbol="take",
-    out=True,
-    half=NATIVE,
-    input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)",
-)
+@op(symbol="take", out=True, half=NATIVE, input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Return elements at flat indices: ``input.flatten()[index]``, in the shape of ``index``.
 
@@ -386,7 +371,6 @@ def flat(shape: tuple[int, ...]) -> tuple[int]:
 
 
 @op(
-    node="PutBackward0",
     symbol="put",
     inplace_method=True,
     input="g if accumulate else put(g, index, zeros_of(take(g, index)))",

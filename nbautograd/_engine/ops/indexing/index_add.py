@@ -70,7 +70,6 @@ def _lines(a: Any) -> Any:
 
 
 @op(
-    node="IndexAddBackward0",
     symbol="index +",
     inplace_method=True,
     out=True,
@@ -100,7 +99,6 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 @op(
-    node="IndexCopyBackward0",
     symbol="index =",
     inplace_method=True,
     out=True,
@@ -125,7 +123,6 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 
 @op(
-    node="IndexFillBackward0",
     symbol="index =",
     half=NATIVE,
     inplace_method=True,

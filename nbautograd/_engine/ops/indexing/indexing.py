@@ -202,7 +202,7 @@ def view_alias(x: Tensor) -> Tensor:
 Tensor._alias = view_alias
 
 
-@no_method(node="AliasBackward0", symbol="alias", kind=VIEW, input="g")
+@no_method(symbol="alias", kind=VIEW, input="g")
 def _alias(input: Tensor) -> Tensor:
     """Return an array with the same memory."""
     return input.view()
@@ -247,7 +247,7 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
             ) from None
 
 
-@no_method(node="IndexBackward0", symbol="index", half=NATIVE, input="index_back(g, input.shape, key)")
+@no_method(symbol="index", half=NATIVE, input="index_back(g, input.shape, key)")
 def index(input: Tensor, key: Key) -> Tensor:
     """Return the elements at arrays of indices or a mask, copied (advanced indexing)."""
     key = tuple(array_of(item) for item in key)

@@ -90,14 +90,7 @@ def zero_along(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return _scattered("scatter", input, dim, index, 0, _replace, check=False)
 
 
-@op(
-    node="ScatterAddBackward0",
-    symbol="scatter +",
-    inplace_method=True,
-    out=True,
-    input="g",
-    src="pad_like(gather(g, dim, index), src.shape)",
-)
+@op(symbol="scatter +", inplace_method=True, out=True, input="g", src="pad_like(gather(g, dim, index), src.shape)")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return a copy of ``input`` with ``copy[index[i][j]][j] += src[i][j]`` for ``dim=0``, likewise for others.
 

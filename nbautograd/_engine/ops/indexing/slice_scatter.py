@@ -47,7 +47,6 @@ def _overwrite(region: Any, src: Any) -> None:
 
 
 @op(
-    node="SelectScatterBackward0",
     symbol="select =",
     real_only=True,
     half=NATIVE,
@@ -73,7 +72,6 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 
 @op(
-    node="SliceScatterBackward0",
     symbol="slice =",
     real_only=True,
     out=True,
@@ -102,7 +100,6 @@ def slice_scatter(
 
 
 @op(
-    node="DiagonalScatterBackward0",
     symbol="diagonal =",
     half=NATIVE,
     input="diagonal_scatter(g, zeros_of(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2)",

@@ -63,7 +63,6 @@ def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> 
 
 
 @op(
-    node="AddmmBackward0",
     former="beta alpha",
     symbol="x @ w + b",
     input="sum_to(g, input.shape) if beta == 1 else sum_to(g, input.shape) * beta.conjugate()",
@@ -85,7 +84,6 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
 
 
 @op(
-    node="AddmvBackward0",
     former="beta alpha",
     symbol="x @ w + b",
     input="sum_to(g, input.shape) * beta.conjugate()",
@@ -156,7 +154,6 @@ def _check_batches(batch1: Any, batch2: Any) -> None:
 
 
 @op(
-    node="AddbmmBackward0",
     former="beta alpha",
     symbol="+ Σ@",
     input="sum_to(g, input.shape) * beta.conjugate()",
@@ -179,7 +176,6 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
 
 
 @op(
-    node="BaddbmmBackward0",
     former="beta alpha",
     symbol="x @ w + b",
     input="sum_to(g, input.shape) * beta.conjugate()",

@@ -107,7 +107,7 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
     return return_type("linalg_cholesky_ex")((factor, info))
 
 
-@op(node="CholeskyBackward0", symbol="chol", half=NATIVE, out=True, input="cholesky_back(g, result, upper)")
+@op(symbol="chol", half=NATIVE, out=True, input="cholesky_back(g, result, upper)")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """Compute the Cholesky decomposition; see :func:`linalg.cholesky`.
 

@@ -89,7 +89,6 @@ def reflected(a: Any, tau: Any, x: Any, transpose: bool = False) -> Any:
 
 
 @no_method(
-    node="LinalgHouseholderProductBackward0",
     symbol="Q",
     half=NATIVE,
     out=True,
@@ -139,7 +138,6 @@ def ormqr_back(g: Any, a: Any, tau: Any, other: Any, left: bool, transpose: bool
 
 
 @op(
-    node="OrmqrBackward0",
     symbol="Q @",
     half=NATIVE,
     out=True,

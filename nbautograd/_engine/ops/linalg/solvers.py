@@ -236,13 +236,7 @@ def cholesky_inverse_back(g: Any, inverse: Any, factor: Any, upper: bool) -> Any
     return factor @ both if upper else both @ factor
 
 
-@op(
-    node="CholeskyInverseBackward0",
-    symbol="⁻¹",
-    half=NATIVE,
-    out=True,
-    L="cholesky_inverse_back(g, result, L, upper)",
-)
+@op(symbol="⁻¹", half=NATIVE, out=True, L="cholesky_inverse_back(g, result, L, upper)")
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """Compute the inverse of A = L Lᴴ, given the Cholesky factor L.
 
@@ -384,7 +378,7 @@ def adjugate_back(g: Any, result: Any, a: Any) -> Any:
     return weight * inverse - inverse @ g @ mH(result)
 
 
-@no_method(node="AdjugateBackward0", symbol="adj", A="adjugate_back(g, result, A)")
+@no_method(symbol="adj", A="adjugate_back(g, result, A)")
 def adjugate(A: Tensor) -> Tensor:
     """Return the adjugate of each matrix: the gradient of the determinant, also where that is 0."""
     d = np.linalg.det(A)[..., None, None]
@@ -401,7 +395,7 @@ def adjugate(A: Tensor) -> Tensor:
     return (phase * result).astype(A.dtype)
 
 
-@no_method(node="LinalgDetBackward0", symbol="det", half=NATIVE, out=True, A="g[..., None, None] * mH(adjugate(A))")
+@no_method(symbol="det", half=NATIVE, out=True, A="g[..., None, None] * mH(adjugate(A))")
 def linalg_det(A: Tensor) -> Tensor:
     """Compute the determinant of each matrix.
 

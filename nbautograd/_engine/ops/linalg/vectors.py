@@ -19,7 +19,7 @@ from nbautograd.errors import DtypeError, ShapeError, warn
 __all__ = ["cross", "vdot"]
 
 
-@op(node="VdotBackward0", symbol="·", out=True, input="conj(g) * other", other="g * input")
+@op(symbol="·", out=True, input="conj(g) * other", other="g * input")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Compute the dot product of two vectors, the first of which is conjugated.
 

@@ -139,7 +139,7 @@ SHARED = "spread(g, input.shape, dim, keepdim) * ties(input, spread(result, inpu
 """The gradient, divided equally among the ties of the extremum."""
 
 
-@op(node="AmaxBackward0", symbol="max", out=True, input=SHARED)
+@op(symbol="max", out=True, input=SHARED)
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """Return the maximum over ``dim``, by default of all elements; ties share the gradient.
 
@@ -151,7 +151,7 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     return row_major(input.max(axes(dim, input.ndim), None, keepdim))
 
 
-@op(node="AminBackward0", symbol="min", out=True, input=SHARED)
+@op(symbol="min", out=True, input=SHARED)
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """Return the minimum over ``dim``, by default of all elements; ties share the gradient.
 

@@ -72,7 +72,6 @@ def moved(a: Any, d: int, by: int, fill: Number) -> Any:
 
 
 @no_method(
-    node="RecurrenceBackward0",
     symbol="y = b + a·y₋₁",
     input="recurrence(g, conj(shifted(factors, dim, 1 if reverse else -1)), dim, not reverse)",
     factors="recurrence(g, conj(shifted(factors, dim, 1 if reverse else -1)), dim, not reverse) "

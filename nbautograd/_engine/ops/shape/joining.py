@@ -134,7 +134,7 @@ def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
 # -- along a new dimension, and back --------------------------------------------------------------------------------
 
 
-@op(node="UnbindBackward0", symbol="unbind", kind=VIEW, many=True, input="restack(g, input.shape, dim)")
+@op(symbol="unbind", kind=VIEW, many=True, input="restack(g, input.shape, dim)")
 def unbind(input: Tensor, dim: int = 0) -> Any:
     """Return the slices along a dimension, which is removed, as a tuple of views.
 

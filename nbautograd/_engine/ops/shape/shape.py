@@ -53,7 +53,7 @@ def _is_plain(a: Any) -> bool:
     return a.flags.c_contiguous and a.size and 1 not in a.shape
 
 
-@no_method(node="ViewBackward0", symbol="view", kind=VIEW, input="g.reshape(input.shape)")
+@no_method(symbol="view", kind=VIEW, input="g.reshape(input.shape)")
 def view(input: Tensor, *shape: int) -> Tensor:
     """Return a view with another shape; one size may be -1, which is inferred."""
     result = inferred(shape, input.size)
@@ -156,7 +156,7 @@ def reshape_copy(input: Tensor, shape: Any) -> Tensor:
     return input.reshape(shape).copy() if input.size else input.reshape(shape)
 
 
-@no_method(node="UnsafeViewBackward0", symbol="view", half=NATIVE, input="g.reshape(input.shape)")
+@no_method(symbol="view", half=NATIVE, input="g.reshape(input.shape)")
 def unsafe_view(input: Tensor, shape: Any) -> Tensor:
     """Return a new result reshaped, which is not recorded as a view."""
     return input.reshape(shape)
@@ -271,7 +271,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 # -- dimensions of size 1 --------------------------------------------------------------------------------------------
 
 
-@op(node="UnsqueezeBackward0", symbol="unsqueeze", kind=VIEW, input="g.reshape(input.shape)")
+@op(symbol="unsqueeze", kind=VIEW, input="g.reshape(input.shape)")
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """Return a view with a dimension of size 1 inserted at ``dim``.
 
@@ -342,7 +342,7 @@ def squeeze(input: Tensor, dim: Ints = None) -> Tensor:
 # -- copies ----------------------------------------------------------------------------------------------------------
 
 
-@op(node="CloneBackward0", symbol="clone", half=NATIVE, input="g")
+@op(symbol="clone", half=NATIVE, input="g")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return a differentiable copy.
 
@@ -408,7 +408,7 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
 Tensor.is_contiguous = is_contiguous
 
 
-@no_method(node="RealBackward0", symbol="Re", input="cast_back(g, input.dtype)")
+@no_method(symbol="Re", input="cast_back(g, input.dtype)")
 def real(input: Tensor) -> Tensor:
     """Return the real part as a copy, for formulas."""
     return input.real.copy()

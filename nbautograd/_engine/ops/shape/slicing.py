@@ -40,7 +40,7 @@ def stretch(a: Any, d: int, start: int, stop: int, step: int = 1) -> Any:
     )
 
 
-@op(node="SelectBackward0", symbol="select", kind=VIEW, input="select_back(g, input.shape, dim, index)")
+@op(symbol="select", kind=VIEW, input="select_back(g, input.shape, dim, index)")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """Return a view of the slice at ``index`` of a dimension, which is removed.
 
@@ -69,7 +69,7 @@ def checked_index(index: Any, shape: tuple[int, ...], dim: int) -> int:
     return result
 
 
-@no_method(node="SliceBackward0", symbol="slice", kind=VIEW, input="slice_back(g, input.shape, dim, start, stop, step)")
+@no_method(symbol="slice", kind=VIEW, input="slice_back(g, input.shape, dim, start, stop, step)")
 def slice_(input: Tensor, dim: int, start: int | None, stop: int | None, step: int | None) -> Tensor:
     """Return a view of the slice ``start:stop:step`` of a dimension."""
     first, last, by = slice(start, stop, step).indices(input.shape[dim])
@@ -138,7 +138,7 @@ def on_diagonal(a: Any, offset: int, dim1: int, dim2: int) -> Any:
     )
 
 
-@op(node="DiagonalBackward0", symbol="diagonal", kind=VIEW, input="diagonal_back(g, input.shape, offset, dim1, dim2)")
+@op(symbol="diagonal", kind=VIEW, input="diagonal_back(g, input.shape, offset, dim1, dim2)")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a view of the diagonal over two dimensions, which becomes the last dimension.
 
@@ -160,7 +160,7 @@ def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) 
     return output
 
 
-@op(node="UnfoldBackward0", symbol="unfold", kind=VIEW, input="unfold_back(g, input.shape, dimension, size, step)")
+@op(symbol="unfold", kind=VIEW, input="unfold_back(g, input.shape, dimension, size, step)")
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Return a view of all sliding windows of ``size`` along a dimension, ``step`` apart, as a new last dimension.
 

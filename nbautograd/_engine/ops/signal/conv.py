@@ -341,7 +341,6 @@ def along_channels(bias: Any, n: int) -> Any:
 
 
 @no_method(
-    node="ConvolutionBackward0",
     symbol="∗",
     input="conv_input(g, conj(weight), None, input.shape, stride, padding, dilation, groups)",
     weight="conv_weight(conj(input), g, weight.shape, stride, padding, dilation, groups)",
@@ -428,12 +427,7 @@ def conv_weight(
     return result.swapaxes(1, 2).reshape(shape)
 
 
-@no_method(
-    node="Im2ColBackward0",
-    symbol="unfold",
-    accepts="bfc",
-    input="col2im(g, input.shape, kernel, stride, padding, dilation)",
-)
+@no_method(symbol="unfold", accepts="bfc", input="col2im(g, input.shape, kernel, stride, padding, dilation)")
 def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
     """Return the windows of (n, c, ...) as columns (``unfold``): (n, c * kernel, out)."""
     out = output_size(input.shape[2:], kernel, stride, padding, dilation)
@@ -442,7 +436,7 @@ def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: I
     return result.copy() if single(kernel, stride, padding) else result
 
 
-@no_method(node="Col2ImBackward0", symbol="fold", accepts="bfc", input="im2col(g, kernel, stride, padding, dilation)")
+@no_method(symbol="fold", accepts="bfc", input="im2col(g, kernel, stride, padding, dilation)")
 def col2im(input: Tensor, shape: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
     """Sum columns into an image (``fold``) of ``shape`` (n, c, ...)."""
     out = output_size(shape[2:], kernel, stride, padding, dilation)

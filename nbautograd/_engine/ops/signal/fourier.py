@@ -33,7 +33,7 @@ FLIPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 # -- the operations --------------------------------------------------------------------------------------------------
 
 
-@no_method(node="FftC2CBackward0", symbol="ℱ", input="_fft_c2c(g, dims, FLIPPED[norm], not forward)")
+@no_method(symbol="ℱ", input="_fft_c2c(g, dims, FLIPPED[norm], not forward)")
 def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> Tensor:
     """Return the complex-to-complex transform, forward or inverse."""
     if not dims:
@@ -47,11 +47,7 @@ def _rows_first(a: Any, dims: tuple[int, ...]) -> Any:
     return row_major(a) if a.ndim - 1 in dims else a
 
 
-@no_method(
-    node="FftR2CBackward0",
-    symbol="ℱ",
-    input="real(_fft_c2c(pad_like(g, input.shape) if onesided else g, dims, FLIPPED[norm], False))",
-)
+@no_method(symbol="ℱ", input="real(_fft_c2c(pad_like(g, input.shape) if onesided else g, dims, FLIPPED[norm], False))")
 def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) -> Tensor:
     """Return the real-to-complex forward transform; if ``onesided``, half of it along the last of ``dims``."""
     if not onesided:
@@ -59,11 +55,7 @@ def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) ->
     return _rows_first(np.fft.rfftn(input, None, dims, norm), dims)
 
 
-@no_method(
-    node="FftC2RBackward0",
-    symbol="ℱ⁻¹",
-    input="hermitian_twice(_fft_r2c(g, dims, FLIPPED[norm], True), dims[-1], length)",
-)
+@no_method(symbol="ℱ⁻¹", input="hermitian_twice(_fft_r2c(g, dims, FLIPPED[norm], True), dims[-1], length)")
 def _fft_c2r(input: Tensor, dims: tuple[int, ...], norm: str, length: int) -> Tensor:
     """Transform half a Hermitian signal, complex to real, to ``length`` elements along ``dims[-1]``."""
     inner = np.fft.ifftn(input, None, dims[:-1], norm) if len(dims) > 1 else input
