@@ -79,24 +79,32 @@ def _find_globals(node: Any, scopes: tuple[set[str], ...], now: bool, found: lis
         for part in node.body if isinstance(node.body, list) else [node.body]:
             _find_globals(part, inner, now, found)
     elif isinstance(node, _COMPREHENSIONS):
-        targets = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
-        _find_globals(node.generators[0].iter, scopes, now, found)
-        inner = (*scopes, targets)
-        for part in ast.iter_child_nodes(node):
-            if isinstance(part, ast.comprehension):
-                for child in (part.target, *([] if part is node.generators[0] else [part.iter]), *part.ifs):
-                    _find_globals(child, inner, now, found)
-            else:
-                _find_globals(part, inner, now, found)
+        _find_in_comprehension(node, scopes, now, found)
     else:
-        for part in (*node.bases, *(k.value for k in node.keywords), *node.decorator_list):
-            _find_globals(part, scopes, now, found)
-        own = {s.name for s in node.body if isinstance(s, ast.FunctionDef)}
-        for statement in node.body:
-            if not isinstance(statement, _FUNCTIONS):
-                own |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        for part in node.body:
-            _find_globals(part, scopes if isinstance(part, _FUNCTIONS) else (*scopes, own), now, found)
+        _find_in_class(node, scopes, now, found)
+
+
+def _find_in_comprehension(node: Any, scopes: tuple[set[str], ...], now: bool, found: list[ast.Name]) -> None:
+    targets = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
+    _find_globals(node.generators[0].iter, scopes, now, found)
+    inner = (*scopes, targets)
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.comprehension):
+            for child in (part.target, *([] if part is node.generators[0] else [part.iter]), *part.ifs):
+                _find_globals(child, inner, now, found)
+        else:
+            _find_globals(part, inner, now, found)
+
+
+def _find_in_class(node: ast.ClassDef, scopes: tuple[set[str], ...], now: bool, found: list[ast.Name]) -> None:
+    for part in (*node.bases, *(k.value for k in node.keywords), *node.decorator_list):
+        _find_globals(part, scopes, now, found)
+    own = {s.name for s in node.body if isinstance(s, ast.FunctionDef)}
+    for statement in node.body:
+        if not isinstance(statement, _FUNCTIONS):
+            own |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for statement in node.body:
+        _find_globals(statement, scopes if isinstance(statement, _FUNCTIONS) else (*scopes, own), now, found)
 
 
 def _locals(function: Any) -> set[str]:
