@@ -307,10 +307,7 @@ class Forward:
         scope = op.body.__globals__
         plain = all(value.__class__ in (int, float, bool, str, type(None)) for value in options.values())
         if tree is None or not plain or op.rest or op.lists or binds_names(tree):
-            values = [names.get(name, "None") if name in names else _missing(op, name) for name in op.positional]
-            rest = [f"*{names[op.rest]}"] if op.rest and op.rest in names else []
-            keywords = [f"{name}={names[name]}" for name in op.keywords if name in names]
-            return f"{space.constant(op.body)}({', '.join([*values, *rest, *keywords])})", False
+            return self.called(op, names), False
         if op.kind == POINTWISE and (tiled := self.tiled(op, names, options)) is not None:
             return tiled, True
         variables = {name: text for name, text in names.items() if name not in options}
@@ -325,6 +322,13 @@ class Forward:
             else:
                 variables |= {name: space.literal(value) for name, value in numbers.items()}
         return ast.unparse(space.resolved(tree, scope, variables)), False
+
+    def called(self, op: OpSchema, names: dict[str, str]) -> str:
+        """Return the call of the operation's body."""
+        values = [names[name] if name in names else _missing(op, name) for name in op.positional]
+        rest = [f"*{names[op.rest]}"] if op.rest and op.rest in names else []
+        keywords = [f"{name}={names[name]}" for name in op.keywords if name in names]
+        return f"{self.space.constant(op.body)}({', '.join([*values, *rest, *keywords])})"
 
     def tiled(self, op: OpSchema, names: dict[str, str], options: dict[str, Any]) -> str | None:
         """Return the call that computes a large result tile by tile, as eager does."""
