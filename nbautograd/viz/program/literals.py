@@ -136,16 +136,16 @@ def literal(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]
     def each(values: Any) -> str:
         return ", ".join(literal(part, array, refer) for part in values)
 
-    if value is None or value is Ellipsis or value.__class__ in (bool, int, str, float, complex):
-        return "..." if value is Ellipsis else _number(value)
+    if value is Ellipsis:
+        return "..."
+    if value is None or value.__class__ in (bool, int, str, float, complex):
+        return _number(value)
     if isinstance(value, (np.ndarray, np.generic)):
         return array(value)
-    if isinstance(value, np.dtype):
-        return f"np.dtype({dtype_text(value)})"
+    if isinstance(value, (np.dtype, dtypes.dtype)):
+        return f"np.dtype({dtype_text(value if isinstance(value, np.dtype) else value.numpy)})"
     if isinstance(value, type) and issubclass(value, np.generic):
         return dtype_text(np.dtype(value))
-    if isinstance(value, dtypes.dtype):
-        return f"np.dtype({dtype_text(value.numpy)})"
     if isinstance(value, slice):
         return f"slice({each((value.start, value.stop, value.step))})"
     if isinstance(value, range):
@@ -165,6 +165,11 @@ def literal(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]
         return "'cpu'"
     if value.__class__ in (set, frozenset):
         return f"{value.__class__.__name__}([{each(sorted(value))}])"
+    return _of_package(value, array, refer)
+
+
+def _of_package(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]) -> str:
+    """An object of this package as an expression: one with fields by its class, a function or class by its name."""
     own = type(value).__module__.partition(".")[0] == "nbautograd" and not isinstance(value, enum.Enum)
     fields = getattr(value, "_fields", None) or getattr(value, "__dataclass_fields__", None)
     if own and fields is not None:
