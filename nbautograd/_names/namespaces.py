@@ -13,7 +13,7 @@ from typing import Any
 from nbautograd._names import absent, refused
 from nbautograd._names.table import OWN, TABLE, row
 
-__all__ = ["MODULES", "children", "exists", "file_of", "is_hidden", "is_public", "module"]
+__all__ = ["MODULES", "children", "exists", "file_of", "fill", "is_hidden", "is_public", "module"]
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -57,6 +57,19 @@ def _look_up(path: str, name: str) -> Any:
         if value is not None:
             return value
     raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}")
+
+
+def fill(name: str, prefix: str, modules: str) -> list[str]:
+    """Put operations into the module of a namespace, such as ``special_zeta`` as ``zeta``; return all that it lists.
+
+    :param modules: where they are declared, in ``_engine.ops``.
+    """
+    scope = vars(sys.modules[name])
+    for module in modules.split():
+        declared = vars(import_module(f"{PACKAGE}._engine.ops.{module}"))
+        scope |= {each.removeprefix(prefix): value for each, value in declared.items() if each.startswith(prefix)}
+    absent.answer(name)
+    return sorted(each for each, value in scope.items() if callable(value) and not each.startswith("_"))
 
 
 def exists(path: str) -> bool:

@@ -198,8 +198,8 @@ def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: 
     pairs = [(p, t) for p, t in both if p is not None and t is not None and p._fn is not None]
     derived: Any = [None] * len(wanted)
     if pairs:
-        gradients = [t for _, t in pairs]
-        derived = grad([p for p, _ in pairs], wanted, gradients, create_graph=create_graph, allow_unused=True)
+        outputs, gradients = zip(*pairs, strict=True)
+        derived = grad(outputs, wanted, gradients, create_graph=create_graph, allow_unused=True)
     answers = iter(derived)
     return [None if u is None else _or_zeros(next(answers), u) for u in units]
 

@@ -63,14 +63,19 @@ def table(
     texts += [line, _line(heads, columns, "Source Location", stacks), line]
     rows_shown = [row for row in rows if not (top_level_only and row.cpu_parent is not None)]
     for row in rows_shown[: None if limit < 0 else limit]:
-        places = [_cut_front(entry, stacks) for entry in row.stack] if stacks else []
-        texts.append(_line([value(row) for _, _, value in columns], columns, (places or [""])[0], stacks))
-        texts += [_line([""] * len(columns), columns, place, stacks) for place in [*places[1:], *[""] * bool(stacks)]]
+        texts += _lines_of(row, columns, stacks)
     texts += [line, f"Self CPU time total: {format_time(sum(row.self_cpu_time_total for row in rows), unit)}"]
     total = sum(row.self_device_time_total for row in rows)
     if total > 0:
         texts.append(f"Self {_device(rows)} time total: {format_time(total, unit)}")
     return "\n".join(texts) + "\n"
+
+
+def _lines_of(row: Any, columns: list[Column], stacks: int) -> list[str]:
+    """Return the lines of a row: one, and a further one for each source line."""
+    places = [_cut_front(entry, stacks) for entry in row.stack] if stacks else []
+    further = [_line([""] * len(columns), columns, place, stacks) for place in [*places[1:], *[""] * bool(stacks)]]
+    return [_line([value(row) for _, _, value in columns], columns, (places or [""])[0], stacks), *further]
 
 
 def _columns(rows: Sequence[Any], widths: Any, unit: str | None, shown: Mapping[str, bool]) -> list[Column]:

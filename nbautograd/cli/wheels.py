@@ -113,11 +113,13 @@ def _write(folder: Path, name: str, version: str, metadata: str, contents: dict[
     contents = {**contents, f"{info}/METADATA": metadata.encode(), f"{info}/WHEEL": WHEEL.encode()}
     record = [f"{path},sha256={_hash(content)},{len(content)}\n" for path, content in contents.items()]
     contents[f"{info}/RECORD"] = "".join([*record, f"{info}/RECORD,,\n"]).encode()
-    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(place, "w") as archive:
         for path, content in contents.items():
             entry = zipfile.ZipInfo(path)  # of 1980
             entry.external_attr = 0o644 << 16
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+            archive.writestr(
+                entry, content, zipfile.ZIP_DEFLATED, 9
+            )  # an entry of its own does not take the file's level
     return place
 
 

@@ -94,6 +94,28 @@ def options(arguments: dict[str, Any], names: str) -> Group:
 HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
 
 
+def _parameters(params: Any) -> Group:
+    """Return the tensors of a parameter group, and their names if they have some, as its entries."""
+    if isinstance(params, set):
+        raise TypeError(
+            "optimizer parameters need to be organized in ordered collections, but params is a set, whose order "
+            "changes between runs: please use a list instead"
+        )
+    parameters = [params] if isinstance(params, Tensor) else list(params)
+    named = [p for p in parameters if isinstance(p, tuple)]
+    if named and len(named) != len(parameters):
+        raise ValueError("all optimizer params should be with/without names: some param names are missing")
+    tensors = [p[1] for p in parameters] if named else parameters
+    for p in tensors:
+        if not isinstance(p, Tensor):
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {kind_of(p)}")
+        if not (p.is_leaf or p.retains_grad):
+            raise ValueError(
+                "can't optimize a non-leaf Tensor: optimize the tensors that it was computed from, or detach() it"
+            )
+    return {"params": tensors} | ({"param_names": [p[0] for p in named]} if named else {})
+
+
 @composed
 class Optimizer:
     """The base of all optimizers.
@@ -184,37 +206,20 @@ class Optimizer:
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        params = param_group["params"]
-        if isinstance(params, set):
-            raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but params is a set, whose order "
-                "changes between runs: please use a list instead"
-            )
-        parameters = [params] if isinstance(params, Tensor) else list(params)
-        named = [p for p in parameters if isinstance(p, tuple)]
-        if named and len(named) != len(parameters):
-            raise ValueError("all optimizer params should be with/without names: some param names are missing")
-        tensors = [p[1] for p in parameters] if named else parameters
-        for p in tensors:
-            if not isinstance(p, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {kind_of(p)}")
-            if not (p.is_leaf or p.retains_grad):
-                raise ValueError(
-                    "can't optimize a non-leaf Tensor: optimize the tensors that it was computed from, or detach() it"
-                )
+        new = _parameters(param_group["params"])
+        tensors, named = new["params"], "param_names" in new
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
         ids = {id(p) for p in tensors}
         for group in self.param_groups:
-            if bool(named) != ("param_names" in group):
+            if named != ("param_names" in group):
                 raise ValueError(
                     "all optimizer param groups should be with/without names: cannot add param group "
                     f"{'with' if named else 'without'} names to the optimizer"
                 )
             if not ids.isdisjoint(id(p) for p in group["params"]):
                 raise ValueError("some parameters appear in more than one parameter group")
-        new = {"params": tensors} | ({"param_names": [p[0] for p in named]} if named else {})
         self._check_options(self.defaults | param_group)
         if len(ids) != len(tensors):
             warn(

@@ -101,7 +101,10 @@ def statements(mime: str, output: Any, clean: Clean = str) -> Iterator[PrintedSt
 
 def _apart(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> Iterator[str]:
     """Describe the differences: changed, removed and added parts."""
-    one, two = _without_common_ends(one, two)
+    start = _common_start(one, two)
+    one, two = one[start:], two[start:]
+    end = _common_start(one[::-1], two[::-1])
+    one, two = one[: len(one) - end], two[: len(two) - end]
     opcodes: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(one), 0, len(two))]
     if len(one) != len(two) and max(len(one), len(two)) <= ALIGNED:
         opcodes = SequenceMatcher(None, [_key(s) for s in one], [_key(s) for s in two], autojunk=False).get_opcodes()
@@ -113,16 +116,10 @@ def _apart(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> 
                 yield f"{place + ': ' if place else ''}stored {a or 'nothing'}, now {b or 'nothing'}"
 
 
-def _without_common_ends(
-    one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]
-) -> tuple[Sequence[PrintedStatement], Sequence[PrintedStatement]]:
-    """Return what is between the statements that both begin with and those that both end with."""
-    least, start, end = min(len(one), len(two)), 0, 0
-    while start < least and one[start].same(two[start]):
-        start += 1
-    while end < least - start and one[-1 - end].same(two[-1 - end]):
-        end += 1
-    return one[start : len(one) - end], two[start : len(two) - end]
+def _common_start(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> int:
+    """Count the statements at the start that are the same."""
+    pairs = enumerate(zip(one, two, strict=False))
+    return next((i for i, (a, b) in pairs if not a.same(b)), min(len(one), len(two)))
 
 
 def _key(statement: PrintedStatement) -> tuple[str, str, str]:

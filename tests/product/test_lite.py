@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
@@ -68,6 +69,16 @@ def test_a_wheel_holds_what_is_installed_and_its_record_is_right(tmp_path: Path)
             assert digest == f"sha256={wheels._hash(content[path])}" and int(size) == len(content[path])
     first = hashlib.sha256(wheel.read_bytes()).hexdigest()
     assert hashlib.sha256(wheels.repack(example, tmp_path).read_bytes()).hexdigest() == first
+
+
+def test_a_wheel_is_compressed_as_far_as_it_can_be(tmp_path: Path) -> None:
+    text = Path(nb.errors.__file__).read_text(encoding="utf-8")
+    wheel = wheels.repack(installed(tmp_path / "site", **{"example/errors.py": text}), tmp_path)
+    with zipfile.ZipFile(wheel) as archive:
+        size = archive.getinfo("example/errors.py").compress_size
+    best, usual = (zlib.compressobj(level, zlib.DEFLATED, -15) for level in (9, 6))
+    sizes = [len(each.compress(text.encode()) + each.flush()) for each in (best, usual)]
+    assert size == sizes[0] < sizes[1]
 
 
 def test_compiled_modules_stay_out_where_python_stands_beside_them(tmp_path: Path) -> None:

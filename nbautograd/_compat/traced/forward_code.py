@@ -270,16 +270,16 @@ class Forward:
             return f"({', '.join(map(self.text, argument))},)"
         return self.space.literal(argument)
 
+    def operand(self, argument: Any) -> Any:
+        """Return what promotion sees of an operand: a tensor, an array or a number."""
+        if isinstance(argument, Value):
+            return wrap(self.array(argument))
+        return self.array(argument.value) if isinstance(argument, Array) else argument
+
     def promoted(self, step: OpStep, operands: dict[str, Any]) -> tuple[list[str], dict[str, str], Any, str]:
         """Return lines that cast operands, the operands' names, the casts of gradients, and the node's variant."""
         op = step.op
-        values = []
-        for argument in operands.values():
-            if isinstance(argument, Value):
-                values.append(wrap(self.array(argument)))
-            else:
-                values.append(self.array(argument.value) if isinstance(argument, Array) else argument)
-        *arrays, meta, node_class = promote(op, tuple(values))
+        *arrays, meta, node_class = promote(op, tuple(map(self.operand, operands.values())))
         if any(a.__class__ is not np.ndarray and not isinstance(a, (np.generic, int, float)) for a in arrays):
             raise _Unusual
         lines, names = [], {}
@@ -296,12 +296,9 @@ class Forward:
         options = {name: self.text(value) for name, value in step.arguments.items() if name not in op.tensors}
         if meta is not None and any(spec is not None and spec[2] is not None for spec in meta):
             raise _Unusual
-        variant = "complex" if node_class is not None and node_class is not op.node("real") else "real"
-        if node_class is not None and any(
-            isinstance(a, np.ndarray | np.generic) and a.dtype.kind == "c" for a in arrays
-        ):
-            variant = "complex"
-        return lines, {**names, **options}, meta, variant
+        of_complex = any(isinstance(a, np.ndarray | np.generic) and a.dtype.kind == "c" for a in arrays)
+        is_complex = node_class is not None and (of_complex or node_class is not op.node("real"))
+        return lines, {**names, **options}, meta, "complex" if is_complex else "real"
 
     def expression(self, op: OpSchema, names: dict[str, str], options: dict[str, Any]) -> tuple[str, bool]:
         """Return the expression of the result, and whether it is computed tile by tile."""
@@ -310,10 +307,7 @@ class Forward:
         scope = op.body.__globals__
         plain = all(value.__class__ in (int, float, bool, str, type(None)) for value in options.values())
         if tree is None or not plain or op.rest or op.lists or binds_names(tree):
-            values = [names.get(name, "None") if name in names else _missing(op, name) for name in op.positional]
-            rest = [f"*{names[op.rest]}"] if op.rest and op.rest in names else []
-            keywords = [f"{name}={names[name]}" for name in op.keywords if name in names]
-            return f"{space.constant(op.body)}({', '.join([*values, *rest, *keywords])})", False
+            return self.called(op, names), False
         if op.kind == POINTWISE and (tiled := self.tiled(op, names, options)) is not None:
             return tiled, True
         variables = {name: text for name, text in names.items() if name not in options}
@@ -328,6 +322,13 @@ class Forward:
             else:
                 variables |= {name: space.literal(value) for name, value in numbers.items()}
         return ast.unparse(space.resolved(tree, scope, variables)), False
+
+    def called(self, op: OpSchema, names: dict[str, str]) -> str:
+        """Return the call of the operation's body."""
+        values = [names[name] if name in names else _missing(op, name) for name in op.positional]
+        rest = [f"*{names[op.rest]}"] if op.rest and op.rest in names else []
+        keywords = [f"{name}={names[name]}" for name in op.keywords if name in names]
+        return f"{self.space.constant(op.body)}({', '.join([*values, *rest, *keywords])})"
 
     def tiled(self, op: OpSchema, names: dict[str, str], options: dict[str, Any]) -> str | None:
         """Return the call that computes a large result tile by tile, as eager does."""

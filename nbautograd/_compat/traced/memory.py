@@ -34,16 +34,14 @@ def reusing(lines: list[str], space: Any, kept: set[str], foreign: set[str]) -> 
     once = {name for name in written if written.count(name) == 1}
     last_read = {name: index for index, names in enumerate(reads) for name in names}
     owners = _Owners(space, set(last_read) | set(written) | kept)
-    bound = {owners.of(name) for name in (*kept, *foreign)}
-    bound |= {owners.of_array(value) for value in space.globals.values() if isinstance(value, np.ndarray)}
-    bound |= {owners.of(name) for s in statements if not _is_plain(s) for name in _names(s)}
+    bound = {owners.of(name) for name in (*kept, *foreign)} | _bound(owners, statements, space)
     alive: dict[int, int] = {}
     for name, index in last_read.items():
         key = owners.of(name)
         alive[key] = max(index, alive.get(key, -1))
     result = []
     for index, statement in enumerate(statements):
-        free = {n for n in reads[index] if n in once and owners.of(n) not in bound and alive[owners.of(n)] == index}
+        free = {n for n in reads[index] & once if owners.of(n) not in bound and alive[owners.of(n)] == index}
         for part in statement:
             if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
                 part.value = _into(part.value, part.targets[0].id, free, space)
@@ -131,6 +129,12 @@ def _targets(statement: list[ast.stmt]) -> list[str]:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not isinstance(part, ast.AugAssign):
                 names.append(node.id)
     return names
+
+
+def _bound(owners: _Owners, statements: list[list[ast.stmt]], space: Any) -> set[int]:
+    """Return the memory that nothing may be written to: constants, and all that other statements read."""
+    constants = {owners.of_array(value) for value in space.globals.values() if isinstance(value, np.ndarray)}
+    return constants | {owners.of(name) for s in statements if not _is_plain(s) for name in _names(s)}
 
 
 def _names(statement: list[ast.stmt]) -> set[str]:

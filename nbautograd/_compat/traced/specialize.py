@@ -335,20 +335,8 @@ class _Scope:
                 if known is None:
                     raise _NotInlined
                 return self.run(body if known[0] else orelse)
-            case ast.Assign([ast.Name(name)], value):
-                self.names[name] = self.to.simple(self.expression(value))
-            case ast.Assign([ast.Tuple(targets)], value):
-                parts = self.expression(value)
-                if not isinstance(parts, ast.Tuple) or len(parts.elts) != len(targets):
-                    raise _NotInlined
-                simple = [self.to.simple(part) for part in parts.elts]
-                for target, part in zip(targets, simple, strict=True):
-                    if not isinstance(target, ast.Name):
-                        raise _NotInlined
-                    self.names[target.id] = part
-            case ast.Assign([ast.Subscript() as target], value):
-                text = ast.unparse(self.expression(value))
-                self.to.emit(f"{ast.unparse(self.expression(target))} = {text}")
+            case ast.Assign([target], value):
+                self.assign(target, value)
             case ast.AugAssign(ast.Name(name), operator, value):
                 self.augment(name, operator, value)
             case ast.Expr(ast.Constant()) | ast.Pass() | ast.Assert():
@@ -361,6 +349,26 @@ class _Scope:
             case _:
                 raise _NotInlined
         return None
+
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        """Give names, or elements of an array, the value."""
+        match target:
+            case ast.Name(name):
+                self.names[name] = self.to.simple(self.expression(value))
+            case ast.Tuple(targets):
+                parts = self.expression(value)
+                if not isinstance(parts, ast.Tuple) or len(parts.elts) != len(targets):
+                    raise _NotInlined
+                simple = [self.to.simple(part) for part in parts.elts]
+                for each, part in zip(targets, simple, strict=True):
+                    if not isinstance(each, ast.Name):
+                        raise _NotInlined
+                    self.names[each.id] = part
+            case ast.Subscript():
+                text = ast.unparse(self.expression(value))
+                self.to.emit(f"{ast.unparse(self.expression(target))} = {text}")
+            case _:
+                raise _NotInlined
 
     def augment(self, name: str, operator: ast.operator, value: ast.expr) -> None:
         """Write ``name += value``, in place for arrays."""

@@ -301,16 +301,19 @@ def transforms(function: Any, args: Any, kwargs: Any) -> Any:
     given = named(function, args, kwargs)
     a = next(iter(given.values()))
     name = function.__name__
-    several = name[-1] in "2n"
-    sizes = given.get("s" if several else "n", given.get("shape"))
-    axes = given.get("axes" if several else "axis", (-2, -1) if name[-1] == "2" else None if several else -1)
-    if axes is None:
-        axes = range(a.ndim) if sizes is None else range(a.ndim - len(sizes), a.ndim)
-    axes = [d % a.ndim for d in (axes if several else (axes,))]
+    if name[-1] in "2n":
+        sizes = given.get("s", given.get("shape"))
+        axes = given.get("axes", (-2, -1) if name[-1] == "2" else None)
+        if axes is None:
+            axes = range(a.ndim) if sizes is None else range(a.ndim - len(sizes), a.ndim)
+    else:
+        sizes, axes = [given.get("n", given.get("shape"))], [given.get("axis", -1)]
+    axes = [d % a.ndim for d in axes]
+    sizes = [None] * len(axes) if sizes is None else sizes
     shape = list(a.shape)
-    for d, n in zip(axes, [None] * len(axes) if sizes is None else sizes if several else [sizes], strict=True):
+    for d, n in zip(axes, sizes, strict=True):
         shape[d] = shape[d] if n is None else n
-    last, given_last = axes[-1], sizes is not None and (sizes[-1] if several else sizes) is not None
+    last, given_last = axes[-1], sizes[-1] is not None
     bare_name = name.rstrip("2n")
     if bare_name in ("rfft", "ihfft"):
         shape[last] = shape[last] // 2 + 1

@@ -320,35 +320,20 @@ def item_of(a: MetaArray, key: Any) -> MetaArray:
     :raises NotImplementedError: the index is a mask without values.
     """
     items = list(key) if isinstance(key, tuple) else [key]
+    if not any(item is Ellipsis for item in items):
+        items.append(Ellipsis)  # so that NumPy makes a view even of one element
     if not any(_is_advanced(item) for item in items):
-        if not any(item is Ellipsis for item in items):
-            items.append(Ellipsis)  # so that NumPy makes a view even of one element
         return MetaArray(a._v[tuple(items)], a)
-    found: list[Any] = []
-    for item in items:
-        if isinstance(item, MetaArray) and item.dtype.kind == "b":
-            reject(np.nonzero, (item,), {})
-        if isinstance(item, (bool, list)):
-            item = np.asarray(item)
-        if isinstance(item, np.ndarray) and item.dtype.kind == "b":
-            found.extend(item.nonzero() if item.ndim else [np.zeros(int(item), np.int64)])
-        else:
-            found.append(item)
-    if not any(item is Ellipsis for item in found):
-        found.append(Ellipsis)
-    basic = [slice(None) if _is_advanced(item) or isinstance(item, (int, np.integer)) else item for item in found]
+    found = _without_masks(items)
+    basic = [slice(None) if _takes(item) else item for item in found]
     view = a._v[tuple(basic)]
     missing = a.ndim - sum(item is not None and item is not Ellipsis for item in basic)
     dim, taken, shapes = 0, [], []
     for item in found:
-        if _is_advanced(item) or isinstance(item, (int, np.integer)):
+        if _takes(item):
             taken.append(dim)
             shapes.append(np.shape(item._v) if isinstance(item, MetaArray) else np.shape(item))
-            if (
-                not shapes[-1]
-                and isinstance(item, (int, np.integer))
-                and not -view.shape[dim] <= item < view.shape[dim]
-            ):
+            if isinstance(item, (int, np.integer)) and not -view.shape[dim] <= item < view.shape[dim]:
                 raise IndexError(f"index {item} is out of bounds for axis {dim} with size {view.shape[dim]}")
         dim += missing if item is Ellipsis else 1
     try:
@@ -362,6 +347,26 @@ def item_of(a: MetaArray, key: Any) -> MetaArray:
     together = taken == list(range(taken[0], taken[-1] + 1))
     first = taken[0] if together else 0
     return blank((*rest[:first], *inner, *rest[first:]), a.dtype)
+
+
+def _takes(item: Any) -> bool:
+    """Return whether a part of an index takes elements along a dimension: one, or those at an array of indices."""
+    return _is_advanced(item) or isinstance(item, (int, np.integer))
+
+
+def _without_masks(items: list[Any]) -> list[Any]:
+    """Return the parts of an index, where masks are the indices of their elements."""
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, MetaArray) and item.dtype.kind == "b":
+            reject(np.nonzero, (item,), {})
+        if isinstance(item, (bool, list)):
+            item = np.asarray(item)
+        if isinstance(item, np.ndarray) and item.dtype.kind == "b":
+            found.extend(item.nonzero() if item.ndim else [np.zeros(int(item), np.int64)])
+        else:
+            found.append(item)
+    return found
 
 
 def check_write(a: MetaArray, key: Any, value: Any) -> None:

@@ -11,7 +11,7 @@ import functools
 import itertools
 import types
 from collections.abc import Container
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
     bases: tuple[type[Node], ...] = (Node,)
     if variant == TILED:  # variants share the saved values and the public name
         bases, members["__slots__"] = (op.node("real"),), ()
-    node_class: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", bases, members)
+    node_class: type[Node] = type(cast(str, op.node_name), bases, members)
     for recorded in (False, True):
         _compile_when_called(node_class, op, saved, recorded, variant)
     return node_class

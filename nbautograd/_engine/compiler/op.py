@@ -1,6 +1,6 @@
 """``@op``: an operation is declared once, as a function over arrays with a derivative formula per input.
 
-    @op(node="MulBackward0", symbol="×", kind=POINTWISE, input="g * conj(other)", other="g * conj(input)")
+    @op(symbol="×", kind=POINTWISE, input="g * conj(other)", other="g * conj(input)")
     def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
         return input * other
 
@@ -79,6 +79,8 @@ __all__ = [
     "CompiledOp",
     "alias",
     "composite",
+    "elementwise",
+    "no_method",
     "op",
     "with_numpy_names",
 ]
@@ -166,15 +168,10 @@ class CompiledOp(OpSchema):
             code = self._codes[traced, variant] = compiled(source, filename, self.name)
         return code
 
-    def half(self) -> Callable[..., Any]:
-        """Return the function for float16 and bfloat16, which computes in float32: compiled on first use."""
-        return self._other("half")
-
-    def on_device(self) -> Callable[..., Any]:
-        """Return the function for arrays on a device with its own kernels: compiled on first use."""
-        return self._other("device")
-
     def _other(self, kind: str) -> Callable[..., Any]:
+        """Return a function, compiled on first use: ``half`` for float16 and bfloat16, which computes in float32, or
+        ``device`` for arrays on a device with its own kernels.
+        """
         traced = tracing.is_on()
         function = self._others.get((traced, kind))
         if function is None:
@@ -211,7 +208,7 @@ class CompiledOp(OpSchema):
         if kind == "operator":
             return None if self.operator is None else self._code(False, OPERATOR)
         if kind == "half":
-            code: types.CodeType = self.half().__code__
+            code: types.CodeType = self._other("half").__code__
             return None if self.half_policy != UPCAST else code
         if kind == "inplace":
             return inplace_code(getattr(Tensor, self.name + "_", None), self)
@@ -239,7 +236,8 @@ class CompiledOp(OpSchema):
 
     def _names(self) -> dict[str, Any]:
         names: dict[str, Any] = dict(self.body.__globals__)
-        names.update(FORWARD, OP=self, body=self.body, half_variant=self.half, device_variant=self.on_device)
+        variants = {f"{kind}_variant": functools.partial(self._other, kind) for kind in ("half", "device")}
+        names.update(FORWARD, OP=self, body=self.body, **variants)
         if self.formulas:
             names.update(Backward=self.node("real"), ComplexBackward=self.node("complex"))
         return names
@@ -283,7 +281,7 @@ def op(
     promoted. All other parameters are options; one annotated ``Key``, a tuple of arrays of indices and of slices, is
     saved like tensors.
 
-    :param node: the name of the node class; None if nothing is differentiable.
+    :param node: the name of the node class; by default that of the operation, as in PyTorch: ``MulBackward0``.
     :param symbol: the text of the node in pictures.
     :param kind: ``PLAIN``, ``POINTWISE`` or ``VIEW``.
     :param operators: the special methods that it implements, such as ``"__mul__ __rmul__"``.
@@ -323,7 +321,7 @@ def op(
     def declare(body: F) -> F:
         declaration = CompiledOp(body, options, formulas)
         OPS[public := declaration.name] = declaration
-        if node and formulas:  # PyTorch's node may stand for several operations
+        if (node := declaration.node_name) and formulas:  # PyTorch's node may stand for several operations
             namesake = node.lower().startswith(public.removesuffix("_over").replace("_", ""))
             made = protocol.declared[f"{node}.{public}"] = functools.partial(declaration.node, "real")
             protocol.declared[node] = made if namesake else protocol.declared.get(node, made)
@@ -349,6 +347,12 @@ def op(
         return function  # type: ignore[no-any-return]
 
     return declare
+
+
+elementwise = functools.partial(op, kind=POINTWISE)
+"""Declares an elementwise operation."""
+no_method = functools.partial(op, method=False, inplace_method=False)
+"""Declares an operation that formulas and other functions call: no method of Tensor."""
 
 
 def composite(
@@ -387,12 +391,8 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     takes_dtype = "dtype" in names
     others = {numpy: name for name, numpy in NUMPY_NAMES.items() if name in names}
-    for pair in further.split():
-        another, _, name = pair.partition("=")
-        others[another] = name
-    for numpy, name in NUMPY_OPERANDS.items():
-        if name in names and numpy not in names:
-            others[numpy] = name
+    others |= dict(pair.split("=") for pair in further.split())
+    others |= {numpy: name for numpy, name in NUMPY_OPERANDS.items() if name in names and numpy not in names}
     if not out and (not others or code.co_flags & inspect.CO_VARKEYWORDS):
         return with_argument_errors(function)
 

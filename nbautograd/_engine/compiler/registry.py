@@ -5,29 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd._engine.compiler.schema import (
-    NATIVE,
-    NUMPY_NAMES,
-    PLAIN,
-    POINTWISE,
-    UNSUPPORTED,
-    UPCAST,
-    VIEW,
-    OpSchema,
-)
+from nbautograd._engine.compiler.schema import OpSchema
 
-__all__ = [
-    "COMPOSITES",
-    "HELPERS",
-    "NATIVE",
-    "NUMPY_NAMES",
-    "OPS",
-    "PLAIN",
-    "POINTWISE",
-    "UNSUPPORTED",
-    "UPCAST",
-    "VIEW",
-]
+__all__ = ["COMPOSITES", "HELPERS", "OPS"]
 
 OPS: dict[str, OpSchema] = {}
 """Every declared operation by name."""

@@ -92,7 +92,8 @@ class OpSchema:
         self.body = body
         self.formulas = formulas
         self.kind: str = options["kind"]
-        self.node_name: str | None = options["node"]
+        named = f"{self.name.title().replace('_', '')}Backward0" if formulas else None  # as PyTorch does
+        self.node_name: str | None = options["node"] or named
         self.symbol: str = options["symbol"]
         self.floating: bool = options["floating"]
         self.accepts: str = options["accepts"]

@@ -97,28 +97,14 @@ def lower_to_cuda(
     result_out = t1;
     """
     program = KernelProgram()
-    halves = [kind for kind in operands if isinstance(kind, np.dtype) and is_half(kind)]
-    values = []
-    for name, kind in zip(names, operands, strict=True):
-        if isinstance(kind, np.dtype):
-            symbol = program.input(f"{name}_in", kind)
-            values.append(symbol.astype(np.float32) if is_half(kind) else symbol)
-        elif kind is NUMBER:
-            values.append(program.input(f"{name}_in", np.dtype(np.float64), is_number=True))
-        else:
-            values.append(kind)
-    try:
-        result = function(*values)
-    except NotFusable:
-        raise
-    except Exception as error:  # an error from a symbolic array; if not, the eager call raises it again
-        raise (NeedsValue if NUMBER in operands else NotFusable)(str(error)) from error
+    values = [_operand(program, f"{name}_in", kind) for name, kind in zip(names, operands, strict=True)]
+    result = _called(function, values, NeedsValue if NUMBER in operands else NotFusable)
     is_many = isinstance(result, (tuple, list))
     results = list(result) if is_many else [result]
     if not results or not all(isinstance(each, Symbol) and not each.is_number for each in results):
         raise NotFusable("a result that is no array")
-    if halves and rounds:
-        results = [each.astype(halves[0]) if each.dtype == np.float32 else each for each in results]
+    if rounds:
+        results = _rounded(results, operands)
     named = [f"result{i}_out" if is_many else "result_out" for i in range(len(results))]
     return CudaProgram(
         [(symbol.dtype, symbol.name) for symbol in program.inputs],
@@ -256,11 +242,37 @@ _OF_COMPLEX = {
 _UNCHANGED = ("floor", "ceil", "trunc", "rint", "conjugate", "positive")
 
 
-def _expression(step: KernelStep, operands: list[str]) -> str:
-    """Return the expression of a step, for operands in its loop's dtypes.
+def _operand(program: KernelProgram, name: str, kind: Any) -> Any:
+    """Return what stands for an operand in the function: a symbol, or a value that is part of the program."""
+    if kind is NUMBER:
+        return program.input(name, np.dtype(np.float64), is_number=True)
+    if not isinstance(kind, np.dtype):
+        return kind
+    symbol = program.input(name, kind)
+    return symbol.astype(np.float32) if is_half(kind) else symbol
 
-    :raises NotFusable: CUDA cannot express it.
+
+def _called(function: Callable[..., Any], values: Sequence[Any], failure: type[NotFusable]) -> Any:
+    """Call the function with symbols.
+
+    :raises NotFusable: symbols cannot do what it does.
     """
+    try:
+        return function(*values)
+    except NotFusable:
+        raise
+    except Exception as error:  # an error from a symbolic array; if not, the eager call raises it again
+        raise failure(str(error)) from error
+
+
+def _rounded(results: list[Any], operands: Sequence[Any]) -> list[Any]:
+    """Return the results, in half precision if an operand is."""
+    halves = [kind for kind in operands if isinstance(kind, np.dtype) and is_half(kind)]
+    return [each.astype(halves[0]) if halves and each.dtype == np.float32 else each for each in results]
+
+
+def _in_operators(step: KernelStep, operands: list[str]) -> str | None:
+    """Return the expression of a step that needs no function but operators, methods or constants."""
     name, kind = step.function, step.loop[0].kind
     match name, operands:
         case "cast", [a]:
@@ -287,12 +299,22 @@ def _expression(step: KernelStep, operands: list[str]) -> str:
             return f"{a} * {_literal(math.pi / 180, step.dtype)}"
         case (("degrees" | "rad2deg"), [a]):
             return f"{a} * {_literal(180 / math.pi, step.dtype)}"
-    if name == "power" and kind in "fc":
-        return _power(step, operands)
-    if len(operands) == 2:
-        text = _of_two(step, name, *operands)
-        if text is not None:
-            return text
+        case "power", _ if kind in "fc":
+            return _power(step, operands)
+        case _, [a, b]:
+            return _of_two(step, name, a, b)
+    return None
+
+
+def _expression(step: KernelStep, operands: list[str]) -> str:
+    """Return the expression of a step, for operands in its loop's dtypes.
+
+    :raises NotFusable: CUDA cannot express it.
+    """
+    name, kind = step.function, step.loop[0].kind
+    text = _in_operators(step, operands)
+    if text is not None:
+        return text
     if kind == "c":
         called = _OF_COMPLEX.get(name)
     elif (

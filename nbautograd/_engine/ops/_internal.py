@@ -14,7 +14,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import dimensions
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.arrays.summation import ONES, broadcast_axes, pairwise_mean, pairwise_sum, upcast_half
-from nbautograd._engine.compiler.op import NATIVE, PLAIN, POINTWISE, op
+from nbautograd._engine.compiler.op import NATIVE, PLAIN, POINTWISE, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.fusion.tiling import sum_on_device
 
@@ -109,13 +109,13 @@ def complex_array(real: Any, imag: Any) -> Any:
 # -- operations of formulas ------------------------------------------------------------------------------------------
 
 
-@op(kind=POINTWISE, method=False, inplace_method=False)
+@no_method(kind=POINTWISE)
 def zeros_of(input: Tensor) -> Tensor:
     """Return zeros of the input's shape and dtype: the gradient of a function whose derivative is 0."""
     return np.zeros_like(input)
 
 
-@op(node="SumToSizeBackward0", symbol="Σ", input="expand(g, *input.shape)", method=False)
+@no_method(node="SumToSizeBackward0", symbol="Σ", input="expand(g, *input.shape)")
 def sum_to(input: Tensor, shape: Any) -> Tensor:
     """Sum over the dimensions along which ``shape`` was broadcast: the transpose of broadcasting."""
     if input.shape == shape:
@@ -127,13 +127,13 @@ def sum_to(input: Tensor, shape: Any) -> Tensor:
     return pairwise_sum(input, broadcast_axes(input.shape, tuple(shape)), True).reshape(shape)
 
 
-@op(node="ToCopyBackward0", symbol="cast", half=NATIVE, input="cast_back(g, input.dtype)", method=False)
+@no_method(node="ToCopyBackward0", symbol="cast", half=NATIVE, input="cast_back(g, input.dtype)")
 def cast(input: Tensor, dtype: Any) -> Tensor:
     """Return the tensor cast to a NumPy dtype."""
     return copied(input, dtype) if 0 in input.strides else input.astype(dtype)
 
 
-@op(node="ToCopyBackward0", symbol="cast", half=NATIVE, input="cast_back(g, input.dtype)", method=False)
+@no_method(node="ToCopyBackward0", symbol="cast", half=NATIVE, input="cast_back(g, input.dtype)")
 def cast_back(input: Tensor, dtype: Any) -> Tensor:
     """Return a gradient cast to the dtype of its input: the real part if the input is real."""
     if input.dtype.kind == "c" and dtype.kind != "c":
@@ -141,13 +141,7 @@ def cast_back(input: Tensor, dtype: Any) -> Tensor:
     return input.astype(dtype)
 
 
-@op(
-    node="ExpandBackward0",
-    symbol="spread",
-    kind=PLAIN,
-    method=False,
-    input="sum_over(g, dim, keepdim).reshape(input.shape)",
-)
+@no_method(node="ExpandBackward0", symbol="spread", kind=PLAIN, input="sum_over(g, dim, keepdim).reshape(input.shape)")
 def spread(input: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Transpose a sum over ``dim``: expand along the reduced dimensions, without copying where possible."""
     if input.ndim == 0 and input.__class__ is not np.ndarray and isinstance(input, np.generic):

@@ -100,6 +100,15 @@ def parameters(cls: type) -> list[str]:
     return [each.name for each in next(named, options[0])]
 
 
+def _inherited(cls: type) -> Fields:
+    """Return the fields of our public bases, of which the nearest counts."""
+    fields: Fields = {}
+    for base in cls.__mro__[1:]:
+        if base.__module__.startswith("nbautograd."):
+            fields = {**divided(own_docstring(base))[1], **fields}
+    return fields
+
+
 def compose(cls: type, own: str) -> str:
     """Return the whole docstring of a class."""
     text, fields, example = divided(inspect.cleandoc(own))
@@ -109,17 +118,14 @@ def compose(cls: type, own: str) -> str:
     if name in tables.functions:
         function = getattr(import_module("nbautograd.nn.functional"), tables.functions[name])
     called = divided(inspect.getdoc(function) or "")[1] if function else {}
-    inherited: Fields = {}
+    inherited = _inherited(cls)
     lines = []
-    for base in cls.__mro__[1:]:
-        if base.__module__.startswith("nbautograd."):
-            inherited = {**divided(own_docstring(base))[1], **inherited}
     passed = getattr(cls, "_passed", ())
     for option in parameters(cls):
         field = ("param", option)
-        said = fields.get(field) or tables.words.get(name, {}).get(option) or inherited.get(field)
-        said = said or (option in passed and called.get(field)) or tables.shared.get(option) or called.get(field)
-        if said:
+        passed_on = called.get(field) if option in passed else None
+        near = (fields.get(field), tables.words.get(name, {}).get(option), inherited.get(field), passed_on)
+        if said := next(filter(None, (*near, tables.shared.get(option), called.get(field))), None):
             lines.append(_line("param", option, said))
     for source in (inherited, called):
         errors |= {error: when for (kind, error), when in source.items() if kind == "raises" and error not in errors}

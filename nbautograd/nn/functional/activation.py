@@ -65,7 +65,6 @@ def relu_(input: Tensor) -> Tensor:
 
 
 @pointwise(
-    node="HardtanhBackward0",
     symbol="hardtanh",
     accepts="if",
     out=False,
@@ -118,10 +117,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
 
 @pointwise(
-    node="LeakyReluBackward0",
-    symbol="leaky relu",
-    input="along_leakyrelu(where(input > 0, g, g * negative_slope), input)",
-    name="leaky_relu",
+    symbol="leaky relu", input="along_leakyrelu(where(input > 0, g, g * negative_slope), input)", name="leaky_relu"
 )
 def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor:
     """Return the input, times ``negative_slope`` where it is not positive."""
@@ -258,7 +254,6 @@ def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: 
 
 
 @pointwise(
-    node="ThresholdBackward0",
     symbol="threshold",
     accepts="if",
     input="along_threshold(where(input <= limit, zeros_of(g), g), input)",
@@ -300,10 +295,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 @pointwise(
-    node="HardsigmoidBackward0",
-    symbol="hardsigmoid",
-    input="where(logical_and(input > -3, input < 3), g / 6, zeros_of(g))",
-    name="hardsigmoid",
+    symbol="hardsigmoid", input="where(logical_and(input > -3, input < 3), g / 6, zeros_of(g))", name="hardsigmoid"
 )
 def _hardsigmoid(input: Tensor) -> Tensor:
     """Return ``min(max(input + 3, 0), 6) / 6``."""
@@ -321,7 +313,6 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @pointwise(
-    node="HardswishBackward0",
     symbol="hardswish",
     input="where(input <= -3, zeros_of(g), where(input < 3, g * (input / 3 + 0.5), g))",
     name="hardswish",
@@ -342,7 +333,6 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @pointwise(
-    node="HardshrinkBackward0",
     symbol="hardshrink",
     method=True,
     input="along_hardshrink(where(logical_and(input >= -lambd, input <= lambd), zeros_of(g), g), input)",
@@ -360,7 +350,6 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 @pointwise(
-    node="SoftshrinkBackward0",
     symbol="softshrink",
     input="along_softshrink(where(logical_and(input >= -lambd, input <= lambd), zeros_of(g), g), input)",
     name="softshrink",

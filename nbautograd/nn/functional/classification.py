@@ -10,7 +10,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.compiler.argument_errors import check_option, with_argument_errors
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method, op
 from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import highest, pairwise_sum, zeros_of
@@ -108,9 +108,7 @@ _nll_of_rows = op(node="NllLossBackward0", symbol="nll", method=False, input=_BA
 _nll_of_images = op(node="NllLoss2DBackward0", symbol="nll", method=False, input=_BACK, name="nll_images")(_nll_loss)
 
 
-@op(
-    node="NllLossBackwardBackward0", symbol="nll", method=False, input="nll_rows(g, target, weight, reduction, ignored)"
-)
+@no_method(node="NllLossBackwardBackward0", symbol="nll", input="nll_rows(g, target, weight, reduction, ignored)")
 def nll_back(
     input: Tensor, shape: Any, target: Tensor, weight: Tensor | None, reduction: str, ignored: int | None
 ) -> Tensor:
@@ -303,7 +301,7 @@ def losses_shape(scores: Tensor, d: int) -> tuple[int, ...]:
 # -- margins ---------------------------------------------------------------------------------------------------------
 
 
-@op(method=False)
+@no_method()
 def is_class(target: Tensor, like: Tensor) -> Tensor:
     """Return one-hot rows of the dtype of ``like``, shape (n, c)."""
     classes = backend.module(backend.device_of(like)).arange(like.shape[-1])
@@ -321,10 +319,9 @@ def multi_margin_slope(x: Any, target: Any, p: int, margin: float, weight: Any) 
     return slope - hot * sum_over(slope, -1, True)
 
 
-@op(
+@no_method(
     node="MultiMarginLossBackward0",
     symbol="multi margin",
-    method=False,
     input="multi_margin_slope(input, target, p, margin, weight) * unsqueeze(each(g, target.shape, reduction), -1)",
 )
 def _multi_margin(
@@ -393,7 +390,7 @@ def multi_margin_loss(
     return result.reshape(target._a.shape) if reduction == "none" else result
 
 
-@op(method=False)
+@no_method()
 def label_counts(target: Tensor, like: Tensor) -> Tensor:
     """Count each class in rows of labels, up to the first negative label; the counts have the dtype of ``like``."""
     valid = np.cumsum(target < 0, -1) == 0
@@ -411,10 +408,9 @@ def multilabel_slope(x: Any, target: Any) -> Any:
     return sum_over(pairs, -2, False) - sum_over(pairs, -1, False)
 
 
-@op(
+@no_method(
     node="MultilabelMarginLossBackward0",
     symbol="multilabel margin",
-    method=False,
     input="multilabel_slope(input, target) * unsqueeze(each(g, target.shape[:-1], reduction), -1)",
 )
 def _multilabel_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:

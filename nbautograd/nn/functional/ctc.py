@@ -14,7 +14,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, precise
 from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.elementwise.selection import where
@@ -111,12 +111,7 @@ def _costs(alpha: Any, labels: Labels) -> Any:
     return np.where(labels.steps > 0, costs, nothing).astype(alpha.dtype)
 
 
-@op(
-    node="CtcLossBackward0",
-    symbol="ctc",
-    method=False,
-    log_probs="ctc_back(g, log_probs, result, labels, zero_infinity)",
-)
+@no_method(node="CtcLossBackward0", symbol="ctc", log_probs="ctc_back(g, log_probs, result, labels, zero_infinity)")
 def _ctc(log_probs: Tensor, labels: Labels, zero_infinity: bool) -> Tensor:
     """Return the cost of each sequence of labels."""
     costs = _costs(_forward(_scores(log_probs, labels), labels), labels)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
 from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.sparse import sparse_gradient, stored
@@ -35,10 +35,8 @@ def _factors(index: Any, padding: int, by_frequency: bool, kind: Any) -> Any:
     return None if result is None else result[..., None]
 
 
-@op(
-    node="EmbeddingBackward0",
+@no_method(
     symbol="embedding",
-    method=False,
     weight="sparse_rows(g, index, weight.shape, padding, by_frequency) if sparse else "
     "embedding_back(g, index, weight.shape, padding, by_frequency)",
 )
@@ -47,10 +45,9 @@ def _embedding(weight: Tensor, index: Tensor, padding: int, by_frequency: bool, 
     return np.take(weight, index, 0)
 
 
-@op(
+@no_method(
     node="EmbeddingDenseBackwardBackward0",
     symbol="embedding",
-    method=False,
     input="embedding_masked(g, index, padding, by_frequency)",
 )
 def embedding_back(input: Tensor, index: Tensor, shape: Any, padding: int, by_frequency: bool) -> Tensor:
@@ -60,11 +57,8 @@ def embedding_back(input: Tensor, index: Tensor, shape: Any, padding: int, by_fr
     return backend.sum_of_rows(index.reshape((-1,)), rows.reshape((-1, shape[1])), shape[0])
 
 
-@op(
-    node="EmbeddingBackward0",
-    symbol="embedding",
-    method=False,
-    input="embedding_back(g, index, input.shape, padding, by_frequency)",
+@no_method(
+    node="EmbeddingBackward0", symbol="embedding", input="embedding_back(g, index, input.shape, padding, by_frequency)"
 )
 def embedding_masked(input: Tensor, index: Tensor, padding: int, by_frequency: bool) -> Tensor:
     """Compute the transpose of ``embedding_back``."""
@@ -197,10 +191,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 # -- bags of rows ----------------------------------------------------------------------------------------------------
 
 
-@op(
+@no_method(
     node="EmbeddingBagBackward0",
     symbol="Σ embedding",
-    method=False,
     weight="sparse_bag_rows(g, weights, index, bag, weight.shape) if sparse else "
     "bag_back(g, weights, index, bag, weight.shape, frequency)",
     weights="(index_select(g, 0, bag) * index_select(weight, 0, index)).sum(1)",
@@ -221,10 +214,9 @@ def bag_sum(
     return backend.sum_of_rows(bag, rows, bags)
 
 
-@op(
+@no_method(
     node="EmbeddingBagBackwardBackward0",
     symbol="embedding",
-    method=False,
     input="bag_sum(g if frequency is None else g * frequency, weights, index, bag, input.shape[0], None)",
     weights="(index_select(input, 0, bag) * index_select(g if frequency is None else g * frequency, 0, index)).sum(1)",
 )
@@ -239,11 +231,8 @@ def bag_back(
     return result if frequency is None else result * frequency
 
 
-@op(
-    node="EmbeddingBagBackward0",
-    symbol="max embedding",
-    method=False,
-    weight="gather_back(g * filled, weight.shape, 0, rows)",
+@no_method(
+    node="EmbeddingBagBackward0", symbol="max embedding", weight="gather_back(g * filled, weight.shape, 0, rows)"
 )
 def _bag_max(weight: Tensor, rows: Tensor, filled: Tensor) -> Tensor:
     """Return the elements of ``weight`` at ``rows``, column by column, 0 for empty bags."""
@@ -265,6 +254,47 @@ def _winners(weight: Any, index: Any, bag: Any, counted: Any, bags: int) -> tupl
     values[bag, place] = np.take(weight, index, 0)
     names[bag, place] = index
     return np.take_along_axis(names, values.argmax(1), 1), (sizes > 0).astype(weight.dtype)[:, None]
+
+
+def _factors_of_rows(factors: Tensor, input: Tensor, weight: Tensor, mode: str) -> Tensor:
+    """Check the ``per_sample_weights`` of ``embedding_bag``, and return them in one dimension."""
+    if not isinstance(factors, Tensor):
+        kind = type(factors).__name__
+        raise TypeError(f"embedding_bag(): argument 'per_sample_weights' must be Tensor, not {kind}")
+    if factors._a.shape != input._a.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({factors.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
+        )
+    if mode != "sum":
+        raise NotImplementedError(
+            f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode={mode!r})"
+        )
+    if factors.dtype is not weight.dtype:
+        raise DtypeError(
+            f"embedding_bag: Expected weight and per_sample_weights of one dtype, but got {weight.dtype!r} and "
+            f"{factors.dtype!r}"
+        )
+    return factors.reshape(-1)
+
+
+def _by_frequency(weight: Tensor, index: Any) -> Tensor | None:
+    """Return a factor for the gradient of each row: one over how often it is looked up; None if nothing is."""
+    if not index.size:
+        return None
+    counts = backend.module(weight.device).asarray(np.bincount(backend.fetch(index), None, weight._a.shape[0]))
+    return wrap((1 / np.maximum(counts, 1)).astype(weight._a.dtype)[:, None])
+
+
+def _check_table(weight: Tensor) -> None:
+    """Check that the rows of ``embedding_bag`` are of floating numbers."""
+    if weight._a.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight._a.ndim}")
+    if weight._a.dtype.kind not in "fV":
+        raise DtypeError(
+            "embedding_bag(): Expected tensor for argument #1 'weight' to have one of the scalar types: Half, "
+            f"BFloat16, Float, Double; but got {weight.type()} instead"
+        )
 
 
 @looks_at_elements
@@ -314,32 +344,8 @@ def embedding_bag(
         )
     if sparse and scale_grad_by_freq:
         raise RuntimeError("embedding_bag(): scale_grad_by_freq not supported with sparse gradients")
-    if per_sample_weights is not None:
-        if not isinstance(per_sample_weights, Tensor):
-            kind = type(per_sample_weights).__name__
-            raise TypeError(f"embedding_bag(): argument 'per_sample_weights' must be Tensor, not {kind}")
-        if per_sample_weights._a.shape != input._a.shape:
-            raise ValueError(
-                f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
-                f"same shape as the input ({input.shape})"
-            )
-        if mode != "sum":
-            raise NotImplementedError(
-                f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode={mode!r})"
-            )
-        if per_sample_weights.dtype is not weight.dtype:
-            raise DtypeError(
-                f"embedding_bag: Expected weight and per_sample_weights of one dtype, but got {weight.dtype!r} and "
-                f"{per_sample_weights.dtype!r}"
-            )
-        per_sample_weights = per_sample_weights.reshape(-1)
-    if weight._a.ndim != 2:
-        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight._a.ndim}")
-    if weight._a.dtype.kind not in "fV":
-        raise DtypeError(
-            "embedding_bag(): Expected tensor for argument #1 'weight' to have one of the scalar types: Half, "
-            f"BFloat16, Float, Double; but got {weight.type()} instead"
-        )
+    weights = None if per_sample_weights is None else _factors_of_rows(per_sample_weights, input, weight, mode)
+    _check_table(weight)
     if scale_grad_by_freq and mode == "max":
         raise RuntimeError("embedding_bag: scaling the gradient by frequency is not supported for mode='max'")
     index, bag, bags = _bags(input, offsets, include_last_offset)
@@ -347,23 +353,18 @@ def embedding_bag(
     padding = _padding_index(padding_idx, weight._a.shape[0])
     if max_norm is not None:
         unrecorded(_shrink, weight, input, max_norm, norm_type)
-    module, kind = backend.module(weight.device), weight._a.dtype
+    kind = weight._a.dtype
     counted = index != padding
     if mode == "max":
         rows, filled = _winners(weight._a, index, bag, counted, bags)
         return _bag_max(weight, wrap(rows), wrap(filled))
-    weights = per_sample_weights
     if mode == "mean":
-        inside = bag if backend.is_bare(bag) else bag[counted]
-        sizes = np.maximum(np.bincount(inside, None, bags), 1)
+        sizes = np.maximum(np.bincount(bag if backend.is_bare(bag) else bag[counted], None, bags), 1)
         weights = wrap((counted / np.take(sizes, bag)).astype(kind))
     elif not bool(counted.all()):
         mask = wrap(counted.astype(kind))
         weights = mask if weights is None else weights * mask
-    frequency = None
-    if scale_grad_by_freq and index.size:
-        counts = module.asarray(np.bincount(backend.fetch(index), None, weight._a.shape[0]))
-        frequency = wrap((1 / np.maximum(counts, 1)).astype(kind)[:, None])
+    frequency = _by_frequency(weight, index) if scale_grad_by_freq else None
     return bag_sum(weight, weights, wrap(index), wrap(bag), bags, frequency, sparse)
 
 

@@ -65,18 +65,24 @@ def _fractional(
     drawn = backend.fetch(samples.to(wide)._a)
     if drawn.ndim != 3 or drawn.shape[0] < batch or drawn.shape[1] != channels or drawn.shape[2] != n:
         raise RuntimeError(f"{name}(): Expect _random_samples of shape {[batch, channels, n]}, got {list(drawn.shape)}")
-    # In two dimensions the first number is for the last dimension.
-    order = range(n) if n == 3 else range(n - 1, -1, -1)
-    places: Any = np.zeros((batch, channels) + (1,) * (2 * n), np.int64)
-    for d, number in enumerate(order):
-        starts = _starts(drawn[:batch, :, number], a.shape[d - n], out[d], kernel[d])
-        at = starts.reshape((batch, channels) + tuple(out[d] if e == d else 1 for e in range(n)) + (1,) * n)
-        offsets = np.arange(kernel[d]).reshape(tuple(kernel[d] if e == d else 1 for e in range(n)))
-        places = places * a.shape[d - n] + at + offsets
-    places = backend.module(input.device).asarray(places.reshape((batch, channels, *out, math.prod(kernel))))
+    places = backend.module(input.device).asarray(_places(drawn[:batch], a.shape[-n:], out, kernel))
     x = input if a.ndim == n + 2 else input.unsqueeze(0)
     values, indices = pool.FRACTIONAL_MAX[n](x, places)
     return (values, indices) if x is input else (values.squeeze(0), indices.squeeze(0))
+
+
+def _places(drawn: Any, sizes: tuple[int, ...], out: tuple[int, ...], kernel: tuple[int, ...]) -> Any:
+    """Return the flat indices of the elements of each window, for the random numbers of each batch and channel."""
+    n, batch_and_channels = len(sizes), drawn.shape[:2]
+    # In two dimensions the first number is for the last dimension.
+    order = range(n) if n == 3 else range(n - 1, -1, -1)
+    places: Any = np.zeros(batch_and_channels + (1,) * (2 * n), np.int64)
+    for d, number in enumerate(order):
+        starts = _starts(drawn[:, :, number], sizes[d], out[d], kernel[d])
+        at = starts.reshape(batch_and_channels + tuple(out[d] if e == d else 1 for e in range(n)) + (1,) * n)
+        offsets = np.arange(kernel[d]).reshape(tuple(kernel[d] if e == d else 1 for e in range(n)))
+        places = places * sizes[d] + at + offsets
+    return places.reshape((*batch_and_channels, *out, math.prod(kernel)))
 
 
 @random_function("each")

@@ -15,7 +15,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import attention as kernels
 from nbautograd._engine.arrays.rows import MIN_SIZE
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn.functional._common import gradients_of_steps, is_fusible
 from nbautograd.nn.functional.attention_steps import attention_by_steps
@@ -53,10 +53,9 @@ def fused_attention(
     return output
 
 
-@op(
+@no_method(
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     symbol="attention",
-    method=False,
     many=True,
     query="attention_back(g, query, key, value, mask, result[0], result[1], result[2], is_causal, factor)[0]",
     key="attention_back(g, query, key, value, mask, result[0], result[1], result[2], is_causal, factor)[1]",

@@ -21,7 +21,7 @@ from nbautograd._engine.arrays import caching_allocator
 from nbautograd._engine.arrays.rows import repeated
 from nbautograd._engine.arrays.summation import pairwise_sum
 from nbautograd._engine.compiler.interception import is_intercepted
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.nn.functional._common import gradients_of_steps, is_fusible
@@ -184,10 +184,9 @@ def _parameters_back(slopes: Any, inputs: Any, bias: Any, shift: int = -1) -> tu
 RNN_BACK = "rnn_back(g, input, w_ih, w_hh, b_ih, b_hh, h, result, mode, backwards)"
 
 
-@op(
+@no_method(
     node="RnnLayerBackward0",
     symbol="rnn",
-    method=False,
     input=f"input_back({RNN_BACK}[0], w_ih)",
     w_ih=f"{RNN_BACK}[1]",
     w_hh=f"{RNN_BACK}[2]",
@@ -246,10 +245,9 @@ def rnn_back(
 LSTM_BACK = "lstm_back(g, input, w_ih, w_hh, b_ih, b_hh, h, c, result[0], result[2], result[3], backwards)"
 
 
-@op(
+@no_method(
     node="MkldnnRnnLayerBackward0",
     symbol="lstm",
-    method=False,
     many=True,
     input=f"input_back({LSTM_BACK}[0], w_ih)",
     w_ih=f"{LSTM_BACK}[1]",
@@ -333,10 +331,9 @@ def lstm_back(
 GRU_BACK = "gru_back(g, input, w_ih, w_hh, b_ih, b_hh, h, result[0], result[1], result[2], backwards)"
 
 
-@op(
+@no_method(
     node="GruLayerBackward0",
     symbol="gru",
-    method=False,
     many=True,
     input=f"input_back({GRU_BACK}[0], w_ih)",
     w_ih=f"{GRU_BACK}[1]",

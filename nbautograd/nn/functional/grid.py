@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method, op
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.joining import stack_same
@@ -142,10 +142,9 @@ _SAMPLERS = {
 }
 
 
-@op(
+@no_method(
     node="GridSamplerBackwardBackward0",
     symbol="grid sample",
-    method=False,
     input="grid_sampler_2d(g, grid, options, orders)",
     grid="grid_slopes(input, g, grid, options, orders)",
 )
@@ -161,7 +160,7 @@ def grid_spread(input: Tensor, grid: Tensor, shape: Any, options: Options, order
     return output.reshape(shape)
 
 
-@op(method=False)
+@no_method()
 def position_slope(grid: Tensor, axis: int, size: int, options: Options) -> Tensor:
     """Compute the derivative of a position by its coordinate; it is piecewise constant."""
     mode, outside, align = options
@@ -245,10 +244,9 @@ def _warn_corners(name: str) -> None:
     warn(f"{name}(): the default of align_corners is False (it was True before PyTorch 1.3.0); give it to be clear.")
 
 
-@op(
+@no_method(
     node="AffineGridGeneratorBackward0",
     symbol="affine grid",
-    method=False,
     theta="bmm(transpose(g.reshape((g.shape[0], -1, theta.shape[1])), 1, 2), expanded_base(g, base))",
 )
 def _affine_grid(theta: Tensor, base: Tensor, out: Ints) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes, precise
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.inplace import check_cast
 from nbautograd._engine.core.tensor import Tensor
@@ -62,16 +62,15 @@ def bce_target_slope(x: Any) -> Any:
     return clamped(log1p(-x)) - clamped(log(x))
 
 
-@op(node="ClampBackward1", method=False, input="where(input >= LEAST_LOG, g, zeros_of(g))", symbol="clamp")
+@no_method(node="ClampBackward1", input="where(input >= LEAST_LOG, g, zeros_of(g))", symbol="clamp")
 def clamped(input: Tensor) -> Tensor:
     """Return a logarithm, clamped to ``LEAST_LOG``."""
     return np.maximum(input, LEAST_LOG)
 
 
-@op(
+@no_method(
     node="BinaryCrossEntropyBackward0",
     symbol="bce",
-    method=False,
     input="weighted(bce_slope(input, target), weight) * each(g, input.shape, reduction)",
     target="weighted(bce_target_slope(input), weight) * each(g, input.shape, reduction)",
 )
@@ -138,10 +137,9 @@ def logits_target_slope(x: Any, pos_weight: Any) -> Any:
     return -x if pos_weight is None else -x - (pos_weight - 1) * logsigmoid(x)
 
 
-@op(
+@no_method(
     node="BinaryCrossEntropyWithLogitsBackward0",
     symbol="bce",
-    method=False,
     input="weighted(logits_slope(input, target, pos_weight), weight) * each(g, input.shape, reduction)",
     target="weighted(logits_target_slope(input, pos_weight), weight) * each(g, input.shape, reduction)",
 )
@@ -200,10 +198,9 @@ def binary_cross_entropy_with_logits(
     return result.to(dtype)
 
 
-@op(
+@no_method(
     node="SoftMarginLossBackward0",
     symbol="soft margin",
-    method=False,
     input="-target * sigmoid(-target * input) * each(g, input.shape, reduction)",
     target="-input * sigmoid(-target * input) * each(g, input.shape, reduction)",
 )

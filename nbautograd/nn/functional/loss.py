@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.compiler.promotion import broadcast_shapes
 from nbautograd._engine.core.inplace import check_cast
 from nbautograd._engine.core.tensor import Tensor
@@ -88,10 +88,9 @@ def _weighted_difference(losses: Tensor, weight: Tensor | None, reduction: str, 
 # -- differences -----------------------------------------------------------------------------------------------------
 
 
-@op(
+@no_method(
     node="MseLossBackward0",
     symbol="mse",
-    method=False,
     input="2 * (input - target) * each(g, input.shape, reduction)",
     target="2 * (target - input) * each(g, input.shape, reduction)",
 )
@@ -163,10 +162,9 @@ def smooth_l1_slope(d: Any, beta: float) -> Any:
     return where(abs(d) >= beta, sgn(d), d / beta)
 
 
-@op(
+@no_method(
     node="SmoothL1LossBackward0",
     symbol="smooth l1",
-    method=False,
     input="smooth_l1_slope(input - target, beta) * each(g, input.shape, reduction)",
     target="smooth_l1_slope(target - input, beta) * each(g, input.shape, reduction)",
 )
@@ -212,10 +210,9 @@ def huber_slope(d: Any, delta: float, mixed: Any) -> Any:
     return where(abs(d) > delta, sgn(d) * delta, d)
 
 
-@op(
+@no_method(
     node="HuberLossBackward0",
     symbol="huber",
-    method=False,
     input="huber_slope(input - target, delta, mixed) * each(g, input.shape, reduction)",
     target="huber_slope(target - input, delta, mixed[::-1]) * each(g, input.shape, reduction)",
 )

@@ -12,7 +12,7 @@ from nbautograd._engine.arrays import dtypes, normalization as kernels, rows as 
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.arrays.strides import images_like, in_format
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method, op
 from nbautograd._engine.core import batched
 from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.tensor import Tensor
@@ -162,10 +162,9 @@ _group = _declare("NativeGroupNormBackward0", "group_norm")
 _batch = _declare("NativeBatchNormBackward0", "batch_norm")
 
 
-@op(
+@no_method(
     node="NativeBatchNormBackward0",
     symbol="batch norm",
-    method=False,
     input="g * eval_scale(weight, running_var, wide, eps)",
     weight="eval_weight_back(g, input, running_mean, running_var, wide, eps, own)",
     bias="sum_to(g, wide).reshape(own)",

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.arrays.strides import images_like
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.signal.interpolate import Array, WeightTable, declare
@@ -253,13 +253,7 @@ def _warn_former(name: str) -> None:
 # -- channels and space ----------------------------------------------------------------------------------------------
 
 
-@op(
-    node="PixelShuffleBackward0",
-    symbol="pixel shuffle",
-    method=False,
-    input="pixel_unshuffle(g, factor)",
-    name="pixel_shuffle",
-)
+@no_method(symbol="pixel shuffle", input="pixel_unshuffle(g, factor)", name="pixel_shuffle")
 def _pixel_shuffle(input: Tensor, factor: int) -> Tensor:
     """Reshape (..., c r², h, w) to (..., c, h r, w r)."""
     *lead, c, h, w = input.shape
@@ -269,13 +263,7 @@ def _pixel_shuffle(input: Tensor, factor: int) -> Tensor:
     return images_like(moved.reshape((*lead, c // factor**2, h * factor, w * factor)).copy(), input)
 
 
-@op(
-    node="PixelUnshuffleBackward0",
-    symbol="pixel unshuffle",
-    method=False,
-    input="pixel_shuffle(g, factor)",
-    name="pixel_unshuffle",
-)
+@no_method(symbol="pixel unshuffle", input="pixel_shuffle(g, factor)", name="pixel_unshuffle")
 def _pixel_unshuffle(input: Tensor, factor: int) -> Tensor:
     """Reshape (..., c, h r, w r) to (..., c r², h, w)."""
     *lead, c, h, w = input.shape
@@ -285,13 +273,7 @@ def _pixel_unshuffle(input: Tensor, factor: int) -> Tensor:
     return images_like(moved.reshape((*lead, c * factor**2, h // factor, w // factor)).copy(), input)
 
 
-@op(
-    node="ChannelShuffleBackward0",
-    symbol="channel shuffle",
-    method=False,
-    input="channel_shuffle(g, input.shape[1] // groups)",
-    name="channel_shuffle",
-)
+@no_method(symbol="channel shuffle", input="channel_shuffle(g, input.shape[1] // groups)", name="channel_shuffle")
 def _channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Reorder channels: (n, groups c, ...) to (n, c groups, ...)."""
     n, c, *rest = input.shape

@@ -10,7 +10,7 @@ import numpy as np
 from nbautograd._engine.arrays import error_function, precise
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.exp_log import sigmoid
 from nbautograd._engine.ops.elementwise.trigonometric import tanh
@@ -50,7 +50,6 @@ GELU_CUBE = GELU_SCALE * 0.044715
 
 
 @pointwise(
-    node="EluBackward0",
     symbol="elu",
     input="where(input > 0, g * scale, g * (alpha * scale * input_scale) * exp(input * input_scale))",
     name="elu",
@@ -60,7 +59,7 @@ def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tenso
     return np.where(input > 0, input * scale, precise.expm1(np.minimum(0, input) * input_scale) * (alpha * scale))
 
 
-@pointwise(node="CeluBackward0", symbol="celu", out=False, input="where(input > 0, g, g * exp(input / alpha))")
+@pointwise(symbol="celu", out=False, input="where(input > 0, g, g * exp(input / alpha))")
 def _celu(input: Tensor, alpha: float) -> Tensor:
     """Return ``input`` where positive, otherwise ``alpha * (exp(input / alpha) - 1)``."""
     return np.where(input > 0, input, precise.expm1(np.minimum(0, input) / alpha) * alpha)
@@ -158,7 +157,7 @@ def gelu_tanh_slope(x: Any) -> Any:
     return ((square * (3 * GELU_CUBE) + GELU_SCALE) * x * (1 - t) + 1) * (t + 1) * 0.5
 
 
-@pointwise(node="GeluBackward0", symbol="gelu", out=False, input="g * gelu_slope(input)")
+@pointwise(symbol="gelu", out=False, input="g * gelu_slope(input)")
 def _gelu(input: Tensor) -> Tensor:
     """Return ``input`` times its normal distribution function."""
     return error_function.gelu(input)
@@ -194,9 +193,7 @@ def silu_slope(x: Any) -> Any:
     return s * (1 + x * (1 - s))
 
 
-@pointwise(
-    node="SiluBackward0", symbol="silu", real_only=True, accepts="fc", input="g * conj(silu_slope(input))", name="silu"
-)
+@pointwise(symbol="silu", real_only=True, accepts="fc", input="g * conj(silu_slope(input))", name="silu")
 def _silu(input: Tensor) -> Tensor:
     """Return ``input`` times its logistic function."""
     return input / (1 + precise.exp(-input))
@@ -219,7 +216,7 @@ def mish_slope(x: Any) -> Any:
     return t + x * sigmoid(x) * (1 - t * t)
 
 
-@pointwise(node="MishBackward0", symbol="mish", input="g * mish_slope(input)", name="mish")
+@pointwise(symbol="mish", input="g * mish_slope(input)", name="mish")
 def _mish(input: Tensor) -> Tensor:
     """Return ``input * tanh(softplus(input))``."""
     return input * precise.tanh(_softplus.__wrapped__(input, 1.0, 20.0))
@@ -235,12 +232,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place_or_not("mish", _mish, inplace, input)
 
 
-@pointwise(
-    node="SoftplusBackward0",
-    symbol="softplus",
-    input="where(input * beta > threshold, g, g * sigmoid(input * beta))",
-    name="softplus",
-)
+@pointwise(symbol="softplus", input="where(input * beta > threshold, g, g * sigmoid(input * beta))", name="softplus")
 def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor:
     """Return ``log(1 + exp(beta * input)) / beta``, and ``input`` itself where that is large."""
     scaled = input * beta
@@ -309,7 +301,7 @@ def glu_back(g: Any, x: Any, dim: int) -> Any:
     return cat_same([part, part * first_half(x, dim) * (1 - s)], dim)
 
 
-@op(node="GluBackward0", symbol="glu", method=False, input="glu_back(g, input, dim)")
+@no_method(symbol="glu", input="glu_back(g, input, dim)")
 def _glu(input: Tensor, dim: int) -> Tensor:
     """Return the first half times the logistic function of the second."""
     return first_half(input, dim) * sigmoid.__wrapped__(second_half(input, dim))

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import dimension
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.ops.creation.creation import full
 from nbautograd._engine.ops.creation.from_data import as_tensor, tensor
@@ -130,7 +130,7 @@ def pack_padded_sequence(
     return PackedSequence(data, tensor(there.sum(1).tolist(), dtype=dtypes.int64), order)
 
 
-@op(node="PackPaddedSequenceBackward0", symbol="pack", method=False, input="index_back(g, input.shape, key)")
+@no_method(node="PackPaddedSequenceBackward0", symbol="pack", input="index_back(g, input.shape, key)")
 def _pack(input: Tensor, key: Key) -> Tensor:
     """Return the elements at two arrays of indices."""
     return input[tuple(array_of(item) for item in key)]

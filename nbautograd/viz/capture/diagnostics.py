@@ -118,6 +118,18 @@ def _is_quiet(model: GraphModel, leaves: list[Any]) -> bool:
     return 0 < len(nodes) <= OPS and 0 < len(leaves) <= 4 and declared and not hooked
 
 
+def _rows(tensor: Any, leaves: list[Any]) -> list[tuple[Any, ...]]:
+    """Compute the gradients of each element of a tensor, one pass for each."""
+    library = sys.modules[type(tensor).__module__.partition(".")[0]]
+    rows: list[tuple[Any, ...]] = []
+    for i in range(math.prod(tensor.shape)):
+        one = (tensor.detach() * 0).reshape(-1)
+        one[i] = 1
+        unit = one.reshape(tuple(tensor.shape))
+        rows.append(library.autograd.grad(tensor, leaves, unit, retain_graph=True, allow_unused=True))
+    return rows
+
+
 def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ...]:
     """For each leaf of a small graph vᵀJ with its numbers; nothing where that is large or might have side effects.
 
@@ -129,13 +141,7 @@ def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ..
         return ()
     token = protocol.observers.set(())
     try:
-        library = sys.modules[type(tensor).__module__.partition(".")[0]]
-        rows: list[tuple[Any, ...]] = []
-        for i in range(count):
-            one = (tensor.detach() * 0).reshape(-1)
-            one[i] = 1
-            shape = tuple(tensor.shape)
-            rows.append(library.autograd.grad(tensor, leaves, one.reshape(shape), retain_graph=True, allow_unused=True))
+        rows = _rows(tensor, leaves)
         weights = values.host(gradient).reshape(-1)
         vjps = []
         for k, leaf in enumerate(leaves):

@@ -103,23 +103,26 @@ _TOLD = (
 )  # fmt: skip
 
 
+def _node_json(node: Any) -> dict[str, Any]:
+    """Return a node for the player."""
+    about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
+    tiles = {"tile": node.tile, "grad_tile": node.grad_tile if is_tiled(node.grad_tile) else None}
+    about |= {name: tile_json(tile) for name, tile in tiles.items() if tile is not None}
+    if node.formulas:
+        about["kinds"] = [entry_of(formula.source) for formula in node.formulas]
+        about["formulas"] = [formula.marks for formula in node.formulas]
+        about["slots"] = [formula.slot for formula in node.formulas]
+    if node.saved is not None:
+        about["saved"] = saved_text(node)
+        about["kept"] = [f"{saved.name} {saved.shape} {bytes_text(saved.nbytes)}" for saved in node.saved]
+    if node.hooks:
+        about["hooks"] = ", ".join(f"{say(f'hook_kind_{kind}')} ×{count}" for kind, count in node.hooks)
+    return about
+
+
 def scene_json(model: GraphModel) -> dict[str, Any]:
     """Return a graph's nodes and edges for the player."""
-    nodes = {}
-    for node in model.nodes:
-        about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
-        tiles = {"tile": node.tile, "grad_tile": node.grad_tile if is_tiled(node.grad_tile) else None}
-        about |= {name: tile_json(tile) for name, tile in tiles.items() if tile is not None}
-        if node.formulas:
-            about["kinds"] = [entry_of(formula.source) for formula in node.formulas]
-            about["formulas"] = [formula.marks for formula in node.formulas]
-            about["slots"] = [formula.slot for formula in node.formulas]
-        if node.saved is not None:
-            about["saved"] = saved_text(node)
-            about["kept"] = [f"{saved.name} {saved.shape} {bytes_text(saved.nbytes)}" for saved in node.saved]
-        if node.hooks:
-            about["hooks"] = ", ".join(f"{say(f'hook_kind_{kind}')} ×{count}" for kind, count in node.hooks)
-        nodes[node.id] = about
+    nodes = {node.id: _node_json(node) for node in model.nodes}
     every = model.entire.leaves  # includes leaves inside a group
     leaves = [{"id": leaf.id, "name": leaf.name} for leaf in (every if len(every) <= WHOLE else model.leaves)]
     edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]

@@ -7,7 +7,7 @@ labels in them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import accumulate
 
 from nbautograd.viz.draw.layering import SMALL, LayeredGraph
@@ -163,21 +163,12 @@ class BreadthAssignment:
 
     def chains(self) -> list[list[int]]:
         """Paths that should be straight: trunks, and from each node on to the one that has it as its main input."""
-        graph = self.graph
         follows: dict[int, int] = {}
-        taken = set()
         for row in self.rows:
             for v in row:
-                bend = v >= graph.count
-                same = [u for u in graph.before[v] if u not in taken and (u >= graph.count) == bend]
-                inputs = [u for u in same if bend or graph.before[u]]
-                if not bend and not inputs and len(graph.before[v]) == 1 and len(graph.after[graph.before[v][0]]) == 1:
-                    inputs = [u for u in graph.before[v] if u not in taken]
-                if len(inputs) > 1 and len(inputs) == len(graph.before[v]) and not bend:
-                    continue  # a node with several equal inputs stands between them
-                if inputs:
-                    follows[inputs[0]] = v
-                    taken.add(inputs[0])
+                main = self.main_input(v, follows)
+                if main is not None:
+                    follows[main] = v
         starts = follows.keys() - set(follows.values())
         chains = []
         for v in sorted(starts):
@@ -186,6 +177,18 @@ class BreadthAssignment:
                 chain.append(follows[chain[-1]])
             chains.append(chain)
         return chains
+
+    def main_input(self, v: int, taken: Container[int]) -> int | None:
+        """The input that a node continues, of those that no other one does; None for none, or several equal ones."""
+        graph = self.graph
+        bend, before = v >= graph.count, graph.before[v]
+        same = [u for u in before if u not in taken and (u >= graph.count) == bend]
+        inputs = [u for u in same if bend or graph.before[u]]
+        if not bend and not inputs and len(before) == 1 and len(graph.after[before[0]]) == 1:
+            inputs = [u for u in before if u not in taken]
+        if len(inputs) > 1 and len(inputs) == len(before) and not bend:
+            return None  # the node stands between them
+        return inputs[0] if inputs else None
 
 
 def total_weight(pull: list[tuple[int, float]]) -> float:

@@ -24,7 +24,16 @@ from nbautograd.viz.program.stand_ins import STAND_INS, exception_base
 __all__ = ["OUTSIDE", "Definition", "Key", "NotBundled", "definition", "module_of", "resolved"]
 
 PACKAGE = "nbautograd"
-DECLARING = ("op", "pointwise", "derivative_helper", "looks_at_elements")
+DECLARING = (
+    "op",
+    "elementwise",
+    "no_method",
+    "special",
+    "real_function",
+    "pointwise",
+    "derivative_helper",
+    "looks_at_elements",
+)
 """Decorators of this package; without them a function is its body over arrays."""
 FOR_TENSORS = ("composite", "with_numpy_names", "with_argument_errors")
 """Decorators of functions without array arguments: also named by bodies that know tensors."""

@@ -51,6 +51,15 @@ def dtype_text(dtype: np.dtype[Any]) -> str:
     return "np.bool_" if dtype.kind == "b" else f"np.{dtype.name}"
 
 
+def _scalar_text(a: np.generic) -> str:
+    """A NumPy scalar as an expression."""
+    text = f"{dtype_text(a.dtype)}({_number(a.item())})"
+    if a.dtype in (np.float16, np.float32) and np.isfinite(a):
+        short = f"{dtype_text(a.dtype)}({float(str(a))!r})"
+        text = short if same(_evaluated(short), a) else text
+    return text if same(_evaluated(text), a) else _by_bits(np.asarray(a)) + "[()]"
+
+
 def array_text(a: Any, load: Callable[[Any], str] | None = None) -> str:
     """An array or NumPy scalar as an expression that gives its elements and their order in memory.
 
@@ -91,14 +100,6 @@ def _written(a: np.ndarray[Any, Any]) -> str:
 
 def _shortest(a: np.ndarray[Any, Any]) -> Any:
     return [_shortest(row) for row in a] if a.ndim > 1 else [float(str(v)) for v in a] if a.ndim else float(str(a[()]))
-
-
-def _scalar_text(a: Any) -> str:
-    text = f"{dtype_text(a.dtype)}({_number(a.item())})"
-    if a.dtype in (np.float16, np.float32) and np.isfinite(a):
-        short = f"{dtype_text(a.dtype)}({float(str(a))!r})"
-        text = short if same(_evaluated(short), a) else text
-    return text if same(_evaluated(text), a) else _by_bits(np.asarray(a)) + "[()]"
 
 
 def _evaluated(text: str) -> Any:

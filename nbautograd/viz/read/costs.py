@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbautograd.viz.read import formulas, introspect, values
@@ -37,12 +37,9 @@ def flops(walk: GraphWalk, node: Any) -> tuple[int, int] | None:
     try:
         if base in PRODUCTS:
             first, second = (shapes.get(name, ()) for name in PRODUCTS[base])
-            if first and second:
-                forward = 2 * math.prod(first) * (second[-1] if len(second) > 1 else 1)
-            elif not out and base != "Dot":
+            if not (first and second or out or base == "Dot"):
                 return None
-            else:  # the other one gets no gradient, so this one was not saved
-                forward = 2 * math.prod(out) * (first[-1] if first else second[-2 if len(second) > 1 else -1])
+            forward = _of_product(first, second, out)
             return forward, forward * _wanted(walk, node, PRODUCTS[base])
         if base == "Convolution":
             x, weight = shapes.get("input"), shapes["weight"]
@@ -61,6 +58,14 @@ def flops(walk: GraphWalk, node: Any) -> tuple[int, int] | None:
     except (KeyError, IndexError):  # an unknown shape
         pass
     return None
+
+
+def _of_product(first: Sequence[int], second: Sequence[int], out: Sequence[int]) -> int:
+    """Count the operations of a product of matrices or vectors of these shapes; of one, the shape may be unknown."""
+    if first and second:
+        return 2 * math.prod(first) * (second[-1] if len(second) > 1 else 1)
+    # the other one gets no gradient, so this one was not saved
+    return 2 * math.prod(out) * (first[-1] if first else second[-2 if len(second) > 1 else -1])
 
 
 def _shapes(walk: GraphWalk, node: Any) -> dict[str, Shape]:

@@ -58,11 +58,7 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
     layered = fold is None and any(segment.closed for segment in everything)
     if not fold and tree.size() <= (min(budget, LAYERS) if layered else budget):
         return tree
-    for segment in everything:
-        if segment.kind == "loop" and (rest := segment.children[0]).kind == "loop" and rest.times == segment.times - 1:
-            _close([rest], kept)  # of all steps except the last
-            if not rest.closed:
-                _close(rest.children, kept)
+    _close_early_steps(everything, kept)
     drawn = tree.size()
     if drawn > budget:
         inner = [(depth, segment) for depth, segment in _visible(tree) if depth and segment not in kept]
@@ -72,6 +68,15 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
             if drawn <= budget:
                 break
     return tree if drawn <= budget else _in_runs(tree, budget, kept)
+
+
+def _close_early_steps(segments: Sequence[Segment], kept: Kept) -> None:
+    """Close all steps of loops except the last."""
+    for segment in segments:
+        if segment.kind == "loop" and (rest := segment.children[0]).kind == "loop" and rest.times == segment.times - 1:
+            _close([rest], kept)
+            if not rest.closed:
+                _close(rest.children, kept)
 
 
 class Kept:
@@ -182,22 +187,7 @@ def nearest(model: GraphModel, depth: int) -> GraphModel:
 
     Groups count as one operation. What is left out cannot be opened.
     """
-    into: dict[str, list[str]] = {}
-    for edge in model.edges:
-        into.setdefault(edge.dst, []).append(edge.src)
-    near, now = dict.fromkeys(model.roots, 0), list(model.roots)
-    while now:
-        later = []
-        for key in now:
-            if near[key] > depth:
-                continue
-            for src in into.get(key, ()):
-                steps = near[key] + _is_step(model.by_id[src])
-                if steps < near.get(src, sys.maxsize):
-                    near[src] = steps
-                    later.append(src)
-        now = later
-    kept = {key for key, steps in near.items() if steps <= depth}
+    kept = {key for key, steps in _distances(model, depth).items() if steps <= depth}
     nodes = [node for node in model.nodes if node.id in kept]
     edges = []
     for edge in model.edges:
@@ -213,6 +203,24 @@ def nearest(model: GraphModel, depth: int) -> GraphModel:
         model, nodes=tuple(nodes), edges=tuple(edges), groups=groups, notes=(*model.notes, *said), counts=counts,
         handles=model.handles, whole=None, tree=None, stands={},
     )  # fmt: skip
+
+
+def _distances(model: GraphModel, depth: int) -> dict[str, int]:
+    """Count the operations between each node and the roots, up to one more than ``depth``."""
+    into: dict[str, list[str]] = {}
+    for edge in model.edges:
+        into.setdefault(edge.dst, []).append(edge.src)
+    near, now = dict.fromkeys(model.roots, 0), list(model.roots)
+    while now:
+        later = []
+        for key in now:
+            for src in into.get(key, ()) if near[key] <= depth else ():
+                steps = near[key] + _is_step(model.by_id[src])
+                if steps < near.get(src, sys.maxsize):
+                    near[src] = steps
+                    later.append(src)
+        now = later
+    return near
 
 
 def _is_step(node: Node) -> bool:

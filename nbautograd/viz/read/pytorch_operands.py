@@ -22,36 +22,17 @@ _NAMES = {
 
 _NUMBERS = ("other", "weight", "base")  # operands that may be Python numbers instead of tensors
 _UNBOUNDED = {"low": -math.inf, "high": math.inf}
-_BOUNDS = {"low": "min_val", "high": "max_val"}
-_PADS = {"ReflectionPad": "reflect", "ReplicationPad": "replicate"}
+_RENAMED = {"low": "min_val", "high": "max_val", "factor": "downscale_factor"}
 
 
 def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
     """Add what is known to the operands of a node of this name."""
-    for own, theirs in _NAMES.items():
-        if own not in operands and theirs in operands:
-            operands[own] = operands[theirs]
-    for own, bound in _UNBOUNDED.items():
-        if operands.get(own, 0) is None:
-            operands[own] = bound
-    for own, theirs in _BOUNDS.items():
-        if theirs in operands:
-            operands[own] = operands[theirs]
-    if isinstance(operands.get("index"), int) and operands["index"] >= 2**63:  # kept without its sign
-        operands["index"] -= 2**64
-    if "downscale_factor" in operands:
-        operands["factor"] = operands["downscale_factor"]
+    _rename(operands)
     if name.startswith("Pow") and isinstance(operands.get("input"), (int, float)):
         operands["base"] = operands["input"]
     for own in _NUMBERS:
         if isinstance(operands.get(own), (int, float)):
             operands[own] = np.asarray(operands[own])
-    if name.startswith(("AvgPool2D", "AvgPool3D")):
-        _add_windows(operands)
-    if name.startswith("ScaledDotProductFlashAttentionForCpu"):
-        _add_attention(operands)
-    if name.startswith("Cat"):
-        operands["tensors"] = SimpleNamespace(shape=_joined_shapes(node, operands["dim"]))
     if name.startswith(("Var", "Std")) and operands.get("correction") is None:
         operands["correction"] = 1
     if name.startswith("Cumsum"):
@@ -60,15 +41,7 @@ def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
         if name.startswith(start):
             add(operands, node)
     pytorch_operations.add_to(operands, name)
-    for start, mode in _PADS.items():
-        if name.startswith(start):
-            sides = operands["padding"]
-            operands |= {"mode": mode, "pads": tuple(zip(sides[::2], sides[1::2], strict=True))[::-1]}
-    if "split_size" in operands:
-        size, whole = operands["split_size"], operands["self_sym_sizes"][operands["dim"]]
-        operands["sections"] = [min(size, whole - start) for start in range(0, whole, size)]
-    elif "split_sizes" in operands:
-        operands["sections"] = list(operands["split_sizes"])
+    _add_sections(operands)
     if name.startswith("Index") and isinstance(operands.get("indices"), (tuple, list)):
         operands.pop("index")  # in formulas, the function of this name
         operands["key"] = tuple(slice(None) if part is None else values.host(part) for part in operands["indices"])
@@ -77,26 +50,55 @@ def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
         operands["result2"] = (operands["running_var"] + operands["eps"]) ** -0.5
     norm = next((norm for start, norm in _NORMS.items() if name.startswith(start)), None)
     if norm is not None and getattr(operands.get("input"), "shape", None) is not None:
-        rows, axes, operands["wide"], operands["own"] = norm(operands, tuple(operands["input"].shape))
-        operands |= {"rows": rows, "axes": axes}
-        shape = tuple(1 if dim in axes else size for dim, size in enumerate(rows))
-        for i in (1, 2):
-            if f"result{i}" in operands:
-                operands[f"result{i}"] = operands[f"result{i}"].reshape(shape)
+        _add_rows(operands, *norm(operands, tuple(operands["input"].shape)))
 
 
-def _joined_shapes(node: Any, dim: int) -> list[_Shape]:
-    """The shapes of joined tensors: of each that is differentiated its own, of one other what is left of the result."""
+def _rename(operands: dict[str, Any]) -> None:
+    """Give operands the names that formulas call them by."""
+    for own, theirs in _NAMES.items():
+        if own not in operands and theirs in operands:
+            operands[own] = operands[theirs]
+    for own, bound in _UNBOUNDED.items():
+        if operands.get(own, 0) is None:
+            operands[own] = bound
+    for own, theirs in _RENAMED.items():
+        if theirs in operands:
+            operands[own] = operands[theirs]
+    if isinstance(operands.get("index"), int) and operands["index"] >= 2**63:  # kept without its sign
+        operands["index"] -= 2**64
+
+
+def _add_sections(operands: dict[str, Any]) -> None:
+    """Add the sizes of the parts of a split."""
+    if "split_size" in operands:
+        size, whole = operands["split_size"], operands["self_sym_sizes"][operands["dim"]]
+        operands["sections"] = [min(size, whole - start) for start in range(0, whole, size)]
+    elif "split_sizes" in operands:
+        operands["sections"] = list(operands["split_sizes"])
+
+
+def _add_rows(operands: dict[str, Any], rows: _Shape, axes: _Shape, wide: _Shape, own: _Shape) -> None:
+    """Add the shape in which a normalization sees its input, and bring its statistics into that shape."""
+    operands |= {"rows": rows, "axes": axes, "wide": wide, "own": own}
+    shape = tuple(1 if dim in axes else size for dim, size in enumerate(rows))
+    for i in (1, 2):
+        if f"result{i}" in operands:
+            operands[f"result{i}"] = operands[f"result{i}"].reshape(shape)
+
+
+def _add_joined(operands: dict[str, Any], node: Any) -> None:
+    """Add the shapes of joined tensors: of each that is differentiated its own, of one other what is left."""
+    dim = operands["dim"]
     shapes = [introspect.result_shape(before, index) for before, index in node.next_functions]
     whole = introspect.result_shape(node, 0)
     if whole is not None and shapes.count(None) == 1:
         rest = list(whole)
         rest[dim] -= sum(shape[dim] for shape in shapes if shape is not None)
         shapes[shapes.index(None)] = tuple(rest)
-    return [shape for shape in shapes if shape is not None]
+    operands["tensors"] = SimpleNamespace(shape=[shape for shape in shapes if shape is not None])
 
 
-def _add_attention(operands: dict[str, Any]) -> None:
+def _add_attention(operands: dict[str, Any], node: Any) -> None:
     """Compute the exponentials of the scores again, and their sums, of which PyTorch keeps logarithms only."""
     query, key, mask, scale = (operands[name] for name in ("query", "key", "mask", "scale"))
     operands["factor"] = query.shape[-1] ** -0.5 if scale is None else scale
@@ -109,7 +111,7 @@ def _add_attention(operands: dict[str, Any]) -> None:
     operands |= {"result0": operands["output"], "result1": powers, "result2": powers.sum(-1, keepdims=True)}
 
 
-def _add_windows(operands: dict[str, Any]) -> None:
+def _add_windows(operands: dict[str, Any], node: Any) -> None:
     """Add the options of a mean over windows, a number for each dimension: PyTorch keeps them as they were given."""
     dims = len(operands["kernel_size"])
     stride = operands["stride"] or operands["kernel_size"]
@@ -140,10 +142,14 @@ def _group(operands: dict[str, Any], shape: _Shape) -> _Norm:
     return (shape[0], groups, math.prod(shape[1:]) // groups), (2,), wide, (channels,)
 
 
-def _add_pads(operands: dict[str, Any], node: Any) -> None:
-    """Add the sizes of a padding by a number, in the order of the dimensions."""
-    sides = operands["pad"]
-    operands["pads"] = tuple(zip(sides[::2], sides[1::2], strict=True))[::-1]
+def _add_pads(kept_as: str, **more: Any) -> Callable[[dict[str, Any], Any], None]:
+    """Return a function that adds the sizes of a padding, in the order of the dimensions."""
+
+    def add(operands: dict[str, Any], node: Any) -> None:
+        sides = operands[kept_as]
+        operands |= {**more, "pads": tuple(zip(sides[::2], sides[1::2], strict=True))[::-1]}
+
+    return add
 
 
 def _add_tables(operands: dict[str, Any], node: Any) -> None:
@@ -268,7 +274,13 @@ def _add_results(*names: str) -> Callable[[dict[str, Any], Any], None]:
 
 
 _ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
-    "ConstantPadNd": _add_pads,
+    "AvgPool2D": _add_windows,
+    "AvgPool3D": _add_windows,
+    "Cat": _add_joined,
+    "ConstantPadNd": _add_pads("pad"),
+    "ReflectionPad": _add_pads("padding", mode="reflect"),
+    "ReplicationPad": _add_pads("padding", mode="replicate"),
+    "ScaledDotProductFlashAttentionForCpu": _add_attention,
     "Upsample": _add_tables,
     "GridSampler": _add_grid,
     "AffineGridGenerator": _add_base,

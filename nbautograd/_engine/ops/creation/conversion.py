@@ -11,7 +11,7 @@ from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.memory_format import contiguous_format, memory_format as memory_formats, preserve_format
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.inplace import make_inplace_method
-from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.compiler.op import NATIVE, composite, no_method
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.defaults import warn_once
@@ -27,7 +27,7 @@ from nbautograd.errors import DeviceError, DtypeError, kind_of
 __all__ = ["get_device"]
 
 
-@op(node="ToCopyBackward0", symbol="to", method=False, half=NATIVE, input="move(g, input.dtype, source, place)")
+@no_method(node="ToCopyBackward0", symbol="to", half=NATIVE, input="move(g, input.dtype, source, place)")
 def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
     """Return a copy cast to a NumPy dtype and moved from the device ``source`` to ``place``."""
     if backend.device_of(input) != place:

@@ -437,7 +437,6 @@ def eye(
 
 
 @op(
-    node="FillBackward0",
     symbol="fill",
     half=NATIVE,
     input="zeros_of(g)",
@@ -457,7 +456,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     return np.full_like(input, value, None, "C" if 0 in input.strides else "K", shape=input.shape)
 
 
-@op(node="ZeroBackward0", symbol="0", input="zeros_of(g)", inplace_method=True, into="input[...] = 0", method=False)
+@op(symbol="0", input="zeros_of(g)", inplace_method=True, into="input[...] = 0", method=False)
 def zero(input: Tensor) -> Tensor:
     """Return a tensor of zeros like ``input``.
 

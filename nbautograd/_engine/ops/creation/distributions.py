@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.size import as_int
-from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.compiler.op import NATIVE, composite, no_method
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.inplace import copy_into
 from nbautograd._engine.core.tensor import Tensor, wrap_known
@@ -41,7 +41,7 @@ def bernoulli(
     return _bernoulli(input, p, source(generator))
 
 
-@op(node="BernoulliBackward0", symbol="bernoulli", method=False, half=NATIVE, input="zeros_of(g)")
+@no_method(symbol="bernoulli", half=NATIVE, input="zeros_of(g)")
 def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
     """Return Bernoulli samples in the shape and dtype of ``input``."""
     if backend.is_bare(input):
@@ -50,7 +50,7 @@ def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
     return backend.module(backend.device_of(input)).asarray(drawn)
 
 
-@op(node="PoissonBackward0", symbol="poisson", method=False, half=NATIVE, input="zeros_of(g)")
+@no_method(symbol="poisson", half=NATIVE, input="zeros_of(g)")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample the Poisson distribution with the elements of ``input`` as rates.
 
@@ -68,13 +68,8 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return backend.module(backend.device_of(input)).asarray(drawn)
 
 
-@op(
-    node="BinomialBackward0",
-    symbol="binomial",
-    method=False,
-    half=NATIVE,
-    count="sum_to(zeros_of(g), count.shape)",
-    prob="sum_to(zeros_of(g), prob.shape)",
+@no_method(
+    symbol="binomial", half=NATIVE, count="sum_to(zeros_of(g), count.shape)", prob="sum_to(zeros_of(g), prob.shape)"
 )
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample the binomial distribution: the number of successes in ``count`` trials of probability ``prob``.
@@ -117,13 +112,7 @@ def _check_wide(name: str, dtype: np.dtype[Any]) -> None:
         raise NotImplementedError(f"{name}() is not implemented for {dtypes.of(dtype)!r}. Use float32 or float64")
 
 
-@op(
-    node="StandardGammaBackward0",
-    symbol="Γ",
-    method=False,
-    half=NATIVE,
-    input="g * _standard_gamma_grad(input, result)",
-)
+@no_method(symbol="Γ", half=NATIVE, input="g * _standard_gamma_grad(input, result)")
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Sample the gamma distribution with the elements of ``input`` as shape parameters and scale 1.
 
@@ -138,10 +127,8 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
     return backend.module(backend.device_of(input)).asarray(drawn)
 
 
-@op(
-    node="SampleDirichletBackward0",
+@no_method(
     symbol="Dir",
-    method=False,
     half=NATIVE,
     input="_dirichlet_grad(result, input, sum_along(input, -1)) * (g - sum_along(g * result, -1))",
 )

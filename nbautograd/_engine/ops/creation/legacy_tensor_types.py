@@ -26,7 +26,7 @@ def _construct(kind: dtypes.dtype | None, data: tuple[Any, ...], options: dict[s
     """
     place = options.pop("device", None)
     data = (*data, *(options.pop(name) for name in ("data", "size") if name in options))
-    if not options and (not data or len(data) == 1 and isinstance(data[0], Size) or all(map(_is_length, data))):
+    if not options and (len(data) == 1 and isinstance(data[0], Size) or all(map(_is_length, data))):
         return empty(*(data or (0,)), dtype=kind, device=place)
     if options or len(data) > 1:
         kinds = [*map(kind_of, data), *(f"{name}={kind_of(value)}" for name, value in options.items())]
@@ -36,27 +36,36 @@ def _construct(kind: dtypes.dtype | None, data: tuple[Any, ...], options: dict[s
         )
     (values,) = data
     if isinstance(values, (TypedStorage, UntypedStorage)):
-        kind = kind or dtypes.get_default_dtype()
-        if isinstance(values, TypedStorage) and values.dtype is not kind:
-            expected, got = (next(n for n, d in STORAGE_TYPES.items() if d is each) for each in (kind, values.dtype))
-            raise RuntimeError(
-                f"Expected a Storage of type torch.{expected} or an UntypedStorage, but got type torch.{got} for "
-                "argument 1 'storage'"
-            )
-        return empty(0, dtype=kind, device=values.device).set_(values)
+        return _of_storage(kind or dtypes.get_default_dtype(), values)
     if isinstance(values, Tensor):
-        if kind is not None and values.dtype is not kind:
-            expected, got = (dtypes.C_TYPES[d.name] for d in (kind, values.dtype))
-            raise TypeError(
-                f"expected TensorOptions(dtype={expected}) (got TensorOptions(dtype={got})): the constructor keeps "
-                f"the dtype. Use tensor.to({kind!r})"
-            )
-        return view_alias(values)
+        return _of_tensor(kind or values.dtype, values)
     if isinstance(values, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind_of(values)}'")
     if isinstance(values, (dict, set)) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) == 0:
         raise TypeError(f"new(): data must be a sequence (got {kind_of(values)})")
     return tensor(values, dtype=kind or dtypes.get_default_dtype(), device=place)
+
+
+def _of_storage(kind: dtypes.dtype, values: TypedStorage | UntypedStorage) -> Tensor:
+    """Return a tensor of all elements of a storage, of the dtype ``kind``."""
+    if isinstance(values, TypedStorage) and values.dtype is not kind:
+        expected, got = (next(n for n, d in STORAGE_TYPES.items() if d is each) for each in (kind, values.dtype))
+        raise RuntimeError(
+            f"Expected a Storage of type torch.{expected} or an UntypedStorage, but got type torch.{got} for "
+            "argument 1 'storage'"
+        )
+    return empty(0, dtype=kind, device=values.device).set_(values)
+
+
+def _of_tensor(kind: dtypes.dtype, values: Tensor) -> Tensor:
+    """Return an alias of a tensor, which is of the dtype ``kind``."""
+    if values.dtype is not kind:
+        expected, got = (dtypes.C_TYPES[d.name] for d in (kind, values.dtype))
+        raise TypeError(
+            f"expected TensorOptions(dtype={expected}) (got TensorOptions(dtype={got})): the constructor keeps "
+            f"the dtype. Use tensor.to({kind!r})"
+        )
+    return view_alias(values)
 
 
 def _is_length(value: Any) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.size import as_int, by_name, new_shape
-from nbautograd._engine.compiler.op import NATIVE, op
+from nbautograd._engine.compiler.op import NATIVE, no_method
 from nbautograd._engine.core.batched import elements, random_function
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.inplace import copy_into, out_rules
@@ -416,22 +416,21 @@ def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Genera
     return drawn_on(backend.device_of(like), normal_numbers("normal", chosen, 0.0, std), shape, like.dtype)
 
 
-@op(node="NormalBackward1", symbol="normal", method=False, half=NATIVE, mean="zeros_of(g)")
+@no_method(node="NormalBackward1", symbol="normal", half=NATIVE, mean="zeros_of(g)")
 def _normal_around(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
     """Return samples of normal distributions with the means ``mean`` and one standard deviation."""
     return (_standard_normal(mean, mean.shape, std, generator) + mean).astype(mean.dtype)
 
 
-@op(node="NormalBackward2", symbol="normal", method=False, half=NATIVE, std="zeros_of(g)")
+@no_method(node="NormalBackward2", symbol="normal", half=NATIVE, std="zeros_of(g)")
 def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Tensor:
     """Return samples of normal distributions with one mean and the standard deviations ``std``."""
     return _standard_normal(std, std.shape, 1.0, generator) * std + std.dtype.type(mean)
 
 
-@op(
+@no_method(
     node="NormalBackward3",
     symbol="normal",
-    method=False,
     half=NATIVE,
     mean="sum_to(zeros_of(g), mean.shape)",
     std="cast_back(sum_to(zeros_of(g), std.shape), std.dtype)",

@@ -15,7 +15,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import NATIVE, op
+from nbautograd._engine.compiler.op import NATIVE, no_method
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.inplace import check_call, check_writable, copy_into
 from nbautograd._engine.core.tensor import Tensor
@@ -134,7 +134,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 def _history(name: str, node: str) -> Callable[[Tensor, Any], Tensor]:
     """Declare the operation that becomes the ``grad_fn`` of a filled tensor; its gradient is 0."""
 
-    @op(node=node, symbol=name, name=f"_{node}", method=False, half=NATIVE, input="zeros_of(g)")
+    @no_method(node=node, symbol=name, name=f"_{node}", half=NATIVE, input="zeros_of(g)")
     def overwritten(input: Tensor, values: Any) -> Tensor:
         """Return ``values``, which do not depend on ``input``."""
         return values
@@ -159,10 +159,9 @@ _HISTORIES = {
 }
 
 
-@op(
+@no_method(
     node="BernoulliBackward1",
     symbol="bernoulli",
-    method=False,
     half=NATIVE,
     input="zeros_of(g)",
     p="cast_back(sum_to(zeros_of(g), p.shape), p.dtype)",

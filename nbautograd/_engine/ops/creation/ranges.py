@@ -46,6 +46,17 @@ def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
         )
 
 
+def _real_numbers(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
+    """Return the bounds and the step of ``arange`` as real numbers."""
+    for label, value in (("start", start), ("end", end), ("step", step)):
+        check_option("arange", label, value, "Number")
+    numbers = _number(start), _number(end), _number(step)
+    for number in numbers:
+        if isinstance(number, complex):
+            raise RuntimeError(f"arange(): value cannot be converted to type double without overflow: {number}")
+    return numbers
+
+
 @creation
 def arange(
     start: Any = ...,
@@ -71,12 +82,7 @@ def arange(
     """
     dtype = check_options("arange", dtype, layout, pin_memory)
     start, end, step = _given(start, end, step)
-    for label, value in (("start", start), ("end", end), ("step", step)):
-        check_option("arange", label, value, "Number")
-    first, last, by = _number(start), _number(end), _number(step)
-    for value in (first, last, by):
-        if isinstance(value, complex):
-            raise RuntimeError(f"arange(): value cannot be converted to type double without overflow: {value}")
+    first, last, by = _real_numbers(start, end, step)
     if out is not None:
         check_tensors("arange", out=out)
         dtype = out.dtype if dtype is None else dtype
@@ -85,7 +91,7 @@ def arange(
             f'arange(): "arange_cpu" not implemented for dtype {dtype!r}: expected that of a real number'
         )
     exact = (first, last, by)
-    for value in exact[:2]:
+    for value in (first, last):
         if isinstance(value, float) and not math.isfinite(value):
             raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
     if dtype is not None and dtype.rank == 1:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.compiler.op import NATIVE, op
+from nbautograd._engine.compiler.op import NATIVE, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.elementwise.special import value
@@ -56,10 +56,8 @@ GAMMA_DENOMINATOR = (
 """Coefficients of uⁱvʲ, with u = ln x/α and v = ln α."""
 
 
-@op(
-    node="StandardGammaGradBackward0",
+@no_method(
     symbol="∂Γ/∂α",
-    method=False,
     half=NATIVE,
     input="not_implemented('_standard_gamma_grad')",
     output="not_implemented('_standard_gamma_grad')",
@@ -160,10 +158,8 @@ BETA_DENOMINATOR = (
 """Coefficients of uⁱaʲbᵏ, with u = ln x, a = ln α/x and b = ln (α + β) - a."""
 
 
-@op(
-    node="DirichletGradBackward0",
+@no_method(
     symbol="∂Dir/∂α",
-    method=False,
     half=NATIVE,
     x="not_implemented('_dirichlet_grad')",
     alpha="not_implemented('_dirichlet_grad')",

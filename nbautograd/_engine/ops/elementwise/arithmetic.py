@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes, precise
 from nbautograd._engine.compiler.inplace import make_inplace_method
-from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, alias, composite, elementwise, no_method
 from nbautograd._engine.compiler.promotion import number_like
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
@@ -43,11 +43,9 @@ __all__ = [
 # -- sums and products -----------------------------------------------------------------------------------------------
 
 
-@op(
-    node="AddBackward0",
+@elementwise(
     former="alpha",
     symbol="+",
-    kind=POINTWISE,
     operators="__add__ __radd__ __iadd__",
     input="g",
     other="g if alpha == 1 else conj(conj(g) * alpha)",
@@ -87,11 +85,9 @@ def times(alpha: Number, array: Any) -> Any:
     return array * array.dtype.type(number_in(alpha, dtypes.of(array.dtype)))
 
 
-@op(
-    node="SubBackward0",
+@elementwise(
     former="alpha",
     symbol="−",
-    kind=POINTWISE,
     operators="__sub__ __isub__",
     accepts_each="ifc",
     input="g",
@@ -109,14 +105,12 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
     return input - other if alpha == 1 else input - times(alpha, other)
 
 
-@op(
+@no_method(
     node="RsubBackward1",
     symbol="−",
     kind=POINTWISE,
     operators="__rsub__",
     accepts_each="ifc",
-    method=False,
-    inplace_method=False,
     out=False,
     input="-g if alpha == 1 else -conj(conj(g) * alpha)",
     other="g",
@@ -133,14 +127,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     return other - input if alpha == 1 else other - times(alpha, input)
 
 
-@op(
-    node="MulBackward0",
-    symbol="×",
-    kind=POINTWISE,
-    operators="__mul__ __rmul__ __imul__",
-    input="g * conj(other)",
-    other="g * conj(input)",
-)
+@elementwise(symbol="×", operators="__mul__ __rmul__ __imul__", input="g * conj(other)", other="g * conj(input)")
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input * other``, elementwise, with broadcasting and type promotion.
 
@@ -157,7 +144,7 @@ def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 # -- signs -----------------------------------------------------------------------------------------------------------
 
 
-@op(node="NegBackward0", symbol="−", kind=POINTWISE, accepts="ifc", operators="__neg__", input="-g")
+@elementwise(symbol="−", accepts="ifc", operators="__neg__", input="-g")
 def neg(input: Tensor) -> Tensor:
     """Negate each element: ``-input``.
 
@@ -188,7 +175,7 @@ def positive(input: Tensor) -> Tensor:
 Tensor.__pos__ = positive
 
 
-@op(node="AbsBackward0", symbol="|·|", kind=POINTWISE, accepts="ifc", operators="__abs__", input="g * sgn(input)")
+@elementwise(symbol="|·|", accepts="ifc", operators="__abs__", input="g * sgn(input)")
 def abs(input: Tensor) -> Tensor:
     """Return the absolute value of each element; its derivative at 0 is 0.
 
@@ -208,12 +195,7 @@ def _real_abs(input: Tensor) -> Tensor:
 Tensor.abs_ = make_inplace_method("abs_", _real_abs, OPS["abs"])
 
 
-@op(
-    node="SgnBackward0",
-    symbol="sgn",
-    kind=POINTWISE,
-    input="ratio(g - real(g * conj(result)) * result, abs(input))",
-)
+@elementwise(symbol="sgn", input="ratio(g - real(g * conj(result)) * result, abs(input))")
 def sgn(input: Tensor) -> Tensor:
     """Return the sign of each element: -1, 0 or 1; ``z / abs(z)`` for complex numbers.
 
@@ -229,7 +211,7 @@ def sgn(input: Tensor) -> Tensor:
     return _sign(input)
 
 
-@op(node="SignBackward0", symbol="sign", kind=POINTWISE, accepts="bif", input="zeros_of(g)")
+@elementwise(symbol="sign", accepts="bif", input="zeros_of(g)")
 def sign(input: Tensor) -> Tensor:
     """Return the sign of each element: -1, 0 or 1; 0 for nan.
 
@@ -282,15 +264,8 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     return _lerp(input, end, weight)
 
 
-@op(
-    node="LerpBackward0",
-    symbol="lerp",
-    kind=POINTWISE,
-    method=False,
-    inplace_method=False,
-    input="g * conj(1 - weight)",
-    end="g * conj(weight)",
-    weight="g * conj(end - input)",
+@no_method(
+    symbol="lerp", kind=POINTWISE, input="g * conj(1 - weight)", end="g * conj(weight)", weight="g * conj(end - input)"
 )
 def _lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     """Interpolate linearly, exact at both ends."""
@@ -300,11 +275,9 @@ def _lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     return np.where(np.abs(weight) < 0.5, input + weight * way, end - way * (1 - weight))
 
 
-@op(
-    node="AddcmulBackward0",
+@elementwise(
     former="value",
     symbol="addcmul",
-    kind=POINTWISE,
     accepts="ifc",
     input="g",
     tensor1="g * conj(tensor2 * value)",
@@ -320,11 +293,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     return input + tensor1 * tensor2 * number_in(value, dtypes.of(input.dtype))
 
 
-@op(
-    node="AddcdivBackward0",
+@elementwise(
     former="value",
     symbol="addcdiv",
-    kind=POINTWISE,
     accepts="fc",
     input="g",
     tensor1="g * conj(value / tensor2)",

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, precise
-from nbautograd._engine.compiler.op import POINTWISE, UNSUPPORTED, op
+from nbautograd._engine.compiler.op import UNSUPPORTED
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name it
-from nbautograd._engine.ops.elementwise.special import value
+from nbautograd._engine.ops.elementwise.special import real_function, special, value
 
 __all__ = ["i0"]
 
@@ -18,7 +18,7 @@ __all__ = ["i0"]
 # -- modified, of the first kind -------------------------------------------------------------------------------------
 
 
-@op(node="I0Backward0", symbol="I₀", kind=POINTWISE, floating=True, accepts="bif", input="g * special_i1(input)")
+@real_function(symbol="I₀", input="g * special_i1(input)")
 def i0(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 0 (DLMF 10.25.2).
 
@@ -29,16 +29,7 @@ def i0(input: Tensor) -> Tensor:
     return value("i0", input)
 
 
-@op(
-    node="SpecialI0EBackward0",
-    symbol="I₀ₑ",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    method=False,
-    inplace_method=False,
-    input="g * (special_i1e(input) - sgn(input) * result)",
-)
+@special(symbol="I₀ₑ", input="g * (special_i1e(input) - sgn(input) * result)")
 def special_i0e(input: Tensor) -> Tensor:
     """Compute ``exp(-abs(input)) * i0(input)``, without overflow.
 
@@ -49,16 +40,7 @@ def special_i0e(input: Tensor) -> Tensor:
     return value("i0e", input)
 
 
-@op(
-    node="SpecialI1Backward0",
-    symbol="I₁",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    method=False,
-    inplace_method=False,
-    input="g * (i0(input) - where(input == 0, 0.5, ratio(result, input)))",
-)
+@special(symbol="I₁", input="g * (i0(input) - where(input == 0, 0.5, ratio(result, input)))")
 def special_i1(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 1.
 
@@ -69,15 +51,8 @@ def special_i1(input: Tensor) -> Tensor:
     return value("i1", input)
 
 
-@op(
-    node="SpecialI1EBackward0",
-    symbol="I₁ₑ",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    method=False,
-    inplace_method=False,
-    input="g * (special_i0e(input) - sgn(input) * result - where(input == 0, 0.5, ratio(result, input)))",
+@special(
+    symbol="I₁ₑ", input="g * (special_i0e(input) - sgn(input) * result - where(input == 0, 0.5, ratio(result, input)))"
 )
 def special_i1e(input: Tensor) -> Tensor:
     """Compute ``exp(-abs(input)) * i1(input)``, without overflow.
@@ -89,7 +64,7 @@ def special_i1e(input: Tensor) -> Tensor:
     return value("i1e", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_modified_bessel_i0(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 0, without a derivative (:func:`i0` has one).
 
@@ -100,7 +75,7 @@ def special_modified_bessel_i0(input: Tensor) -> Tensor:
     return value("i0", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_modified_bessel_i1(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 1, without a derivative (``i1`` has one).
 
@@ -114,7 +89,7 @@ def special_modified_bessel_i1(input: Tensor) -> Tensor:
 # -- modified, of the second kind ------------------------------------------------------------------------------------
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_modified_bessel_k0(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the second kind of order 0 (DLMF 10.27.4): inf at 0, nan below.
 
@@ -125,7 +100,7 @@ def special_modified_bessel_k0(input: Tensor) -> Tensor:
     return value("k0", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_modified_bessel_k1(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the second kind of order 1: inf at 0, nan below.
 
@@ -136,7 +111,7 @@ def special_modified_bessel_k1(input: Tensor) -> Tensor:
     return value("k1", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_scaled_modified_bessel_k0(x: Tensor) -> Tensor:
     """Compute ``exp(x) * modified_bessel_k0(x)``, without underflow.
 
@@ -147,7 +122,7 @@ def special_scaled_modified_bessel_k0(x: Tensor) -> Tensor:
     return value("k0e", x)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_scaled_modified_bessel_k1(x: Tensor) -> Tensor:
     """Compute ``exp(x) * modified_bessel_k1(x)``, without underflow.
 
@@ -161,7 +136,7 @@ def special_scaled_modified_bessel_k1(x: Tensor) -> Tensor:
 # -- of the first and second kind ------------------------------------------------------------------------------------
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_bessel_j0(input: Tensor) -> Tensor:
     """Compute the Bessel function of the first kind of order 0 (DLMF 10.2.2).
 
@@ -172,7 +147,7 @@ def special_bessel_j0(input: Tensor) -> Tensor:
     return value("j0", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_bessel_j1(input: Tensor) -> Tensor:
     """Compute the Bessel function of the first kind of order 1.
 
@@ -183,7 +158,7 @@ def special_bessel_j1(input: Tensor) -> Tensor:
     return value("j1", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_bessel_y0(input: Tensor) -> Tensor:
     """Compute the Bessel function of the second kind of order 0 (DLMF 10.2.3): -inf at 0, nan below.
 
@@ -194,7 +169,7 @@ def special_bessel_y0(input: Tensor) -> Tensor:
     return value("y0", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_bessel_y1(input: Tensor) -> Tensor:
     """Compute the Bessel function of the second kind of order 1: -inf at 0, nan below.
 
@@ -205,7 +180,7 @@ def special_bessel_y1(input: Tensor) -> Tensor:
     return value("y1", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_spherical_bessel_j0(x: Tensor) -> Tensor:
     """Compute the spherical Bessel function of the first kind of order 0, ``sin(x) / x`` (DLMF 10.49.3).
 
@@ -217,7 +192,7 @@ def special_spherical_bessel_j0(x: Tensor) -> Tensor:
     return np.where(x == 0, 1, np.where(np.isinf(x), 0, precise.sin(wide) / wide)).astype(x.dtype)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_airy_ai(x: Tensor) -> Tensor:
     """Compute the Airy function Ai, which solves y'' = x y and vanishes at infinity (DLMF 9.2.2).
 

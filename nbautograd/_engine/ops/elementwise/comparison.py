@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.compiler.inplace import make_inplace_method
-from nbautograd._engine.compiler.op import NATIVE, POINTWISE, alias, composite, op
+from nbautograd._engine.compiler.op import NATIVE, POINTWISE, alias, composite, elementwise, no_method
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops._internal import cast_back, not_implemented, sum_to, zeros_of  # noqa: F401 - formulas name them
@@ -42,13 +42,11 @@ __all__ = [
 ]
 
 
-@op(
+@no_method(
     node="NotImplemented",
     symbol="⎽⎾",
     kind=POINTWISE,
     accepts="bif",
-    method=False,
-    inplace_method=False,
     input="not_implemented('heaviside')",
     values="not_implemented('heaviside')",
 )
@@ -76,7 +74,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     return _heaviside(input, values)
 
 
-@op(kind=POINTWISE, inplace_method=False, operators="__eq__")
+@elementwise(inplace_method=False, operators="__eq__")
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input == other``, elementwise.
 
@@ -87,7 +85,7 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     return input == other
 
 
-@op(kind=POINTWISE, inplace_method=False, operators="__ne__")
+@elementwise(inplace_method=False, operators="__ne__")
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input != other``, elementwise.
 
@@ -98,7 +96,7 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     return input != other
 
 
-@op(kind=POINTWISE, inplace_method=False, accepts="bif", operators="__lt__")
+@elementwise(inplace_method=False, accepts="bif", operators="__lt__")
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input < other``, elementwise.
 
@@ -109,7 +107,7 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     return input < other
 
 
-@op(kind=POINTWISE, inplace_method=False, accepts="bif", operators="__le__")
+@elementwise(inplace_method=False, accepts="bif", operators="__le__")
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input <= other``, elementwise.
 
@@ -120,7 +118,7 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
     return input <= other
 
 
-@op(kind=POINTWISE, inplace_method=False, accepts="bif", operators="__gt__")
+@elementwise(inplace_method=False, accepts="bif", operators="__gt__")
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input > other``, elementwise.
 
@@ -131,7 +129,7 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
     return input > other
 
 
-@op(kind=POINTWISE, inplace_method=False, accepts="bif", operators="__ge__")
+@elementwise(inplace_method=False, accepts="bif", operators="__ge__")
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input >= other``, elementwise.
 
@@ -142,7 +140,7 @@ def ge(input: Tensor, other: Tensor | Number) -> Tensor:
     return input >= other
 
 
-@op(kind=POINTWISE, inplace_method=False, out=False)
+@elementwise(inplace_method=False, out=False)
 def isnan(input: Tensor) -> Tensor:
     """Return whether each element is nan.
 
@@ -153,7 +151,7 @@ def isnan(input: Tensor) -> Tensor:
     return input != input
 
 
-@op(kind=POINTWISE, inplace_method=False, out=False)
+@elementwise(inplace_method=False, out=False)
 def isinf(input: Tensor) -> Tensor:
     """Return whether each element is infinite.
 
@@ -164,7 +162,7 @@ def isinf(input: Tensor) -> Tensor:
     return np.isinf(input)
 
 
-@op(kind=POINTWISE, inplace_method=False, out=False)
+@elementwise(inplace_method=False, out=False)
 def isfinite(input: Tensor) -> Tensor:
     """Return whether each element is finite: neither infinite nor nan.
 
@@ -175,7 +173,7 @@ def isfinite(input: Tensor) -> Tensor:
     return np.isfinite(input)
 
 
-@op(kind=POINTWISE, accepts="bif", inplace_method=False)
+@elementwise(accepts="bif", inplace_method=False)
 def isposinf(input: Tensor) -> Tensor:
     """Return whether each element is plus infinity.
 
@@ -188,7 +186,7 @@ def isposinf(input: Tensor) -> Tensor:
     return input == np.inf
 
 
-@op(kind=POINTWISE, accepts="bif", inplace_method=False)
+@elementwise(accepts="bif", inplace_method=False)
 def isneginf(input: Tensor) -> Tensor:
     """Return whether each element is minus infinity.
 
@@ -201,7 +199,7 @@ def isneginf(input: Tensor) -> Tensor:
     return input == -np.inf
 
 
-@op(kind=POINTWISE, inplace_method=False, out=False)
+@elementwise(inplace_method=False, out=False)
 def isreal(input: Tensor) -> Tensor:
     """Return whether each element is real: its imaginary part is 0.
 
@@ -212,7 +210,7 @@ def isreal(input: Tensor) -> Tensor:
     return input.imag == 0 if input.dtype.kind == "c" else (input == 0) | True
 
 
-@op(kind=POINTWISE, method=False, inplace_method=False, out=False)
+@no_method(kind=POINTWISE, out=False)
 def _isclose(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
     """Compute ``isclose`` for operands of one dtype."""
     close = input == other
@@ -281,7 +279,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape and bool((input == other).all())
 
 
-@op(method=False)
+@no_method()
 def _isin(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
     """Compute ``isin`` for arrays of one dtype."""
     return np.isin(elements, test_elements, invert=invert)
@@ -328,16 +326,15 @@ def _in_place(compare: Callable[..., Tensor]) -> None:
     name = compare.__name__
     node = f"{name.capitalize()}Backward"
 
-    @op(node=f"{node}0", symbol=name, name=f"_{node}0", method=False, half=NATIVE, input="zeros_of(g)")
+    @no_method(node=f"{node}0", symbol=name, name=f"_{node}0", half=NATIVE, input="zeros_of(g)")
     def with_number(input: Tensor, answer: Tensor) -> Tensor:
         """Return the result of a comparison with a number, in the dtype of ``input``."""
         return answer.astype(input.dtype)
 
-    @op(
+    @no_method(
         node=f"{node}1",
         symbol=name,
         name=f"_{node}1",
-        method=False,
         half=NATIVE,
         input="zeros_of(g)",
         other="cast_back(sum_to(zeros_of(g), other.shape), other.dtype)",

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes, precise
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.op import POINTWISE, VIEW, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, VIEW, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import complex_array, ratio  # noqa: F401 - formulas name the last
 from nbautograd._engine.ops.queries import Number, check_tensors
@@ -33,15 +33,7 @@ __all__ = [
 # -- conjugates ------------------------------------------------------------------------------------------------------
 
 
-@op(
-    node="ConjBackward0",
-    symbol="conj",
-    kind=POINTWISE,
-    method=False,
-    inplace_method=False,
-    name="conj",
-    input="conj(g)",
-)
+@no_method(symbol="conj", kind=POINTWISE, name="conj", input="conj(g)")
 def _conj(input: Tensor) -> Tensor:
     """Return the complex conjugate."""
     return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
@@ -64,14 +56,7 @@ def conj(input: Tensor) -> Tensor:
 Tensor.conj = conj
 
 
-@op(
-    node="ConjPhysicalBackward0",
-    symbol="conj",
-    kind=POINTWISE,
-    method=False,
-    inplace_method=False,
-    input="conj(g)",
-)
+@no_method(symbol="conj", kind=POINTWISE, input="conj(g)")
 def _conj_physical(input: Tensor) -> Tensor:
     """Return the complex conjugate."""
     return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
@@ -113,13 +98,13 @@ def resolve_neg(input: Tensor) -> Tensor:
 # -- parts -----------------------------------------------------------------------------------------------------------
 
 
-@op(node="ImagBackward0", symbol="Im", method=False, name="imag", input="cast_back(g * 1j, input.dtype)")
+@no_method(symbol="Im", name="imag", input="cast_back(g * 1j, input.dtype)")
 def _imag(input: Tensor) -> Tensor:
     """Return the imaginary part as a copy, for formulas, like ``real`` in ops/shape/shape.py."""
     return input.imag.copy()
 
 
-@op(node="ViewAsRealBackward0", symbol="ℂ→ℝ²", kind=VIEW, method=False, input="complex_of_pairs(g)")
+@no_method(symbol="ℂ→ℝ²", kind=VIEW, input="complex_of_pairs(g)")
 def view_as_real(input: Tensor) -> Tensor:
     """Return a real view of a complex tensor: a new last dimension of size 2 holds real and imaginary parts.
 
@@ -134,7 +119,7 @@ def view_as_real(input: Tensor) -> Tensor:
     return input[..., None].view(input.real.dtype)
 
 
-@op(node="ViewAsComplexBackward0", symbol="ℝ²→ℂ", kind=VIEW, method=False, input="view_as_real(g)")
+@no_method(symbol="ℝ²→ℂ", kind=VIEW, input="view_as_real(g)")
 def view_as_complex(input: Tensor) -> Tensor:
     """Return a complex view of a real tensor whose last dimension of size 2 holds real and imaginary parts.
 
@@ -164,7 +149,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     return input.view(kind.to_complex().numpy)[..., 0]
 
 
-@op(node="ViewAsComplexBackward0", symbol="ℝ²→ℂ", method=False, input="view_as_real(g)")
+@no_method(node="ViewAsComplexBackward0", symbol="ℝ²→ℂ", input="view_as_real(g)")
 def complex_of_pairs(input: Tensor) -> Tensor:
     """Compute ``view_as_complex`` as a copy."""
     return input.copy().view(dtypes.of(input.dtype).to_complex().numpy)[..., 0]
@@ -212,10 +197,8 @@ Tensor.real = _part(real)
 Tensor.imag = _part(imag)
 
 
-@op(
-    node="AngleBackward0",
+@elementwise(
     symbol="∠",
-    kind=POINTWISE,
     floating=True,
     inplace_method=False,
     input="cast_back(ratio(g * 1j * input, input * conj(input)), input.dtype)",
@@ -250,16 +233,7 @@ def check_parts(name: str, **parts: Tensor) -> None:
         )
 
 
-@op(
-    node="ComplexBackward0",
-    symbol="a+bi",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    re="real(g)",
-    im="imag(g)",
-)
+@no_method(symbol="a+bi", kind=POINTWISE, accepts="f", re="real(g)", im="imag(g)")
 def _complex(re: Tensor, im: Tensor) -> Tensor:
     """Build complex numbers from real and imaginary parts."""
     return complex_array(re, im)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, alias, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.queries import Number
@@ -14,10 +14,9 @@ from nbautograd._engine.ops.queries import Number
 __all__ = ["div", "divide", "floor_divide", "fmod", "gcd", "lcm", "reciprocal", "remainder", "true_divide"]
 
 
-@op(
+@elementwise(
     node="DivBackward0",
     symbol="÷",
-    kind=POINTWISE,
     operators="__truediv__ __itruediv__ __div__ __idiv__",
     floating=True,
     input="g / conj(other)",
@@ -63,16 +62,7 @@ def _refuse_zero_divisor(input: Any, other: Any) -> None:
         raise RuntimeError("ZeroDivisionError: an integer tensor was divided by zero")
 
 
-@op(
-    node="DivBackward2",
-    symbol="÷",
-    kind=POINTWISE,
-    accepts="if",
-    method=False,
-    inplace_method=False,
-    input="zeros_of(g)",
-    other="zeros_of(g)",
-)
+@no_method(node="DivBackward2", symbol="÷", kind=POINTWISE, accepts="if", input="zeros_of(g)", other="zeros_of(g)")
 def divide_rounded(input: Tensor | Number, other: Tensor | Number, rounding_mode: str) -> Tensor:
     """Return the quotient rounded to an integer, in the inputs' result type; its derivative is 0."""
     _refuse_zero_divisor(input, other)
@@ -84,10 +74,9 @@ def divide_rounded(input: Tensor | Number, other: Tensor | Number, rounding_mode
     return quotient + ((quotient < 0) & (quotient * other != input)).astype(quotient.dtype)
 
 
-@op(
+@elementwise(
     node="NotImplemented",
     symbol="⌊÷⌋",
-    kind=POINTWISE,
     operators="__floordiv__ __ifloordiv__",
     accepts="if",
     input="not_implemented('floor_divide')",
@@ -122,10 +111,8 @@ def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
     return floor_divide(other, input)
 
 
-@op(
-    node="RemainderBackward0",
+@elementwise(
     symbol="mod",
-    kind=POINTWISE,
     accepts="if",
     operators="__mod__ __imod__",
     input="g",
@@ -163,22 +150,14 @@ def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
     return remainder(other, input)
 
 
-@op(
-    node="NotImplemented",
-    symbol="mod",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    input="not_implemented('remainder')",
-)
+@no_method(node="NotImplemented", symbol="mod", kind=POINTWISE, accepts="f", input="not_implemented('remainder')")
 def remainder_of_number(input: Tensor, number: Number) -> Tensor:
     """Compute ``number % input``, without a derivative, as in PyTorch; that of a tensor has one."""
     result = np.remainder(number, input)
     return np.where(result == 0, np.copysign(result, number), result)
 
 
-@op(node="FmodBackward0", symbol="fmod", kind=POINTWISE, accepts="if", input="g", other="-g * trunc(input / other)")
+@elementwise(symbol="fmod", accepts="if", input="g", other="-g * trunc(input / other)")
 def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute C's ``fmod``: the remainder of truncated division, which has the sign of the dividend.
 
@@ -190,7 +169,7 @@ def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
     return np.fmod(input, other)
 
 
-@op(node="ReciprocalBackward0", symbol="1/·", kind=POINTWISE, floating=True, input="-g * conj(result * result)")
+@elementwise(symbol="1/·", floating=True, input="-g * conj(result * result)")
 def reciprocal(input: Tensor) -> Tensor:
     """Compute ``1 / input``, elementwise; integers give floats.
 
@@ -217,7 +196,7 @@ def _rdiv(input: Tensor, other: Tensor | Number) -> Tensor:
     return reciprocal(input) * other
 
 
-@op(kind=POINTWISE, accepts="i")
+@elementwise(accepts="i")
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """Return the greatest common divisor of each pair of integers.
 
@@ -230,7 +209,7 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
     return np.gcd(input, other)
 
 
-@op(kind=POINTWISE, accepts="i")
+@elementwise(accepts="i")
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """Return the least common multiple of each pair of integers.
 

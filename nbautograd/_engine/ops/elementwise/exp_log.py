@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbautograd._engine.arrays import precise
-from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.errors import UnsupportedDtypeError
@@ -34,7 +34,7 @@ LOG_10 = 2.302585092994046
 # -- exponentials and logarithms -------------------------------------------------------------------------------------
 
 
-@op(node="ExpBackward0", symbol="exp", kind=POINTWISE, floating=True, input="g * conj(result)")
+@elementwise(symbol="exp", floating=True, input="g * conj(result)")
 def exp(input: Tensor) -> Tensor:
     """Compute ``e**x`` for each element.
 
@@ -45,7 +45,7 @@ def exp(input: Tensor) -> Tensor:
     return precise.exp(input)
 
 
-@op(node="Exp2Backward0", symbol="2ˣ", kind=POINTWISE, floating=True, input="g * conj(result) * LOG_2")
+@elementwise(symbol="2ˣ", floating=True, input="g * conj(result) * LOG_2")
 def exp2(input: Tensor) -> Tensor:
     """Compute ``2**x`` for each element.
 
@@ -56,7 +56,7 @@ def exp2(input: Tensor) -> Tensor:
     return precise.exp2(input)
 
 
-@op(node="Expm1Backward0", symbol="expm1", kind=POINTWISE, floating=True, input="g * conj(result + 1)")
+@elementwise(symbol="expm1", floating=True, input="g * conj(result + 1)")
 def expm1(input: Tensor) -> Tensor:
     """Compute ``exp(x) - 1`` for each element, accurate near 0.
 
@@ -67,7 +67,7 @@ def expm1(input: Tensor) -> Tensor:
     return precise.expm1(input)
 
 
-@op(node="LogBackward0", symbol="ln", kind=POINTWISE, floating=True, input="g / conj(input)")
+@elementwise(symbol="ln", floating=True, input="g / conj(input)")
 def log(input: Tensor) -> Tensor:
     """Compute the natural logarithm of each element; nan for negative elements, -inf for 0.
 
@@ -78,7 +78,7 @@ def log(input: Tensor) -> Tensor:
     return precise.log(input)
 
 
-@op(node="Log2Backward0", symbol="log₂", kind=POINTWISE, floating=True, input="g / (conj(input) * LOG_2)")
+@elementwise(symbol="log₂", floating=True, input="g / (conj(input) * LOG_2)")
 def log2(input: Tensor) -> Tensor:
     """Compute the base-2 logarithm of each element.
 
@@ -89,7 +89,7 @@ def log2(input: Tensor) -> Tensor:
     return precise.log2(input)
 
 
-@op(node="Log10Backward0", symbol="log₁₀", kind=POINTWISE, floating=True, input="g / (conj(input) * LOG_10)")
+@elementwise(symbol="log₁₀", floating=True, input="g / (conj(input) * LOG_10)")
 def log10(input: Tensor) -> Tensor:
     """Compute the base-10 logarithm of each element.
 
@@ -100,7 +100,7 @@ def log10(input: Tensor) -> Tensor:
     return precise.log10(input)
 
 
-@op(node="Log1PBackward0", symbol="ln1p", kind=POINTWISE, floating=True, input="g / conj(input + 1)")
+@elementwise(symbol="ln1p", floating=True, input="g / conj(input + 1)")
 def log1p(input: Tensor) -> Tensor:
     """Compute ``log(1 + x)`` for each element, accurate near 0.
 
@@ -111,10 +111,8 @@ def log1p(input: Tensor) -> Tensor:
     return precise.log1p(input)
 
 
-@op(
-    node="LogaddexpBackward0",
+@elementwise(
     symbol="ln(eˣ+eʸ)",
-    kind=POINTWISE,
     accepts="fc",
     inplace_method=False,
     input="g / conj(1 + exp(other - input))",
@@ -140,10 +138,8 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     )
 
 
-@op(
-    node="Logaddexp2Backward0",
+@elementwise(
     symbol="log₂(2ˣ+2ʸ)",
-    kind=POINTWISE,
     accepts="f",
     inplace_method=False,
     input="g / (1 + exp2(other - input))",
@@ -177,27 +173,18 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     return _ldexp(input, other)
 
 
-@op(
-    node="LdexpBackward0",
-    symbol="x·2ʸ",
-    kind=POINTWISE,
-    floating=True,
-    method=False,
-    inplace_method=False,
-    input="g * conj(exp2(other))",
-    other="g * conj(result * LOG_2)",
+@no_method(
+    symbol="x·2ʸ", kind=POINTWISE, floating=True, input="g * conj(exp2(other))", other="g * conj(result * LOG_2)"
 )
 def _ldexp(input: Tensor, other: Tensor) -> Tensor:
     """Compute ``input * 2 ** other``, for operands of one dtype."""
     return input * precise.exp2(other)
 
 
-@op(
+@no_method(
     node="SigmoidBackwardBackward0",
     symbol="σ′",
     kind=POINTWISE,
-    method=False,
-    inplace_method=False,
     out=False,
     slope="sigmoid_slope(g, conj(value))",
     value="g * conj(slope * (1 - 2 * value))",
@@ -207,13 +194,7 @@ def sigmoid_slope(slope: Tensor, value: Tensor) -> Tensor:
     return slope * ((1 - value) * value)
 
 
-@op(
-    node="SigmoidBackward0",
-    symbol="σ",
-    kind=POINTWISE,
-    floating=True,
-    input="sigmoid_slope(g, conj(result))",
-)
+@elementwise(symbol="σ", floating=True, input="sigmoid_slope(g, conj(result))")
 def sigmoid(input: Tensor) -> Tensor:
     """Compute the logistic sigmoid ``1 / (1 + exp(-x))`` of each element.
 
@@ -227,7 +208,7 @@ def sigmoid(input: Tensor) -> Tensor:
 # -- roots -----------------------------------------------------------------------------------------------------------
 
 
-@op(node="SqrtBackward0", symbol="√", kind=POINTWISE, floating=True, input="g / (2 * conj(result))")
+@elementwise(symbol="√", floating=True, input="g / (2 * conj(result))")
 def sqrt(input: Tensor) -> Tensor:
     """Compute the square root of each element; nan for negative elements.
 
@@ -238,7 +219,7 @@ def sqrt(input: Tensor) -> Tensor:
     return np.sqrt(input)
 
 
-@op(node="RsqrtBackward0", symbol="1/√", kind=POINTWISE, floating=True, input="-0.5 * g * conj(result ** 3)")
+@elementwise(symbol="1/√", floating=True, input="-0.5 * g * conj(result ** 3)")
 def rsqrt(input: Tensor) -> Tensor:
     """Compute the reciprocal of the square root of each element.
 
@@ -249,14 +230,7 @@ def rsqrt(input: Tensor) -> Tensor:
     return 1 / np.sqrt(input)
 
 
-@op(
-    node="HypotBackward0",
-    symbol="√(x²+y²)",
-    kind=POINTWISE,
-    accepts="f",
-    input="g * (input / result)",
-    other="g * (other / result)",
-)
+@elementwise(symbol="√(x²+y²)", accepts="f", input="g * (input / result)", other="g * (other / result)")
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """Compute the hypotenuse ``sqrt(input**2 + other**2)``, without overflow.
 

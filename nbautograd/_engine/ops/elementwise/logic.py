@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.compiler.op import composite, elementwise
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import Number
 
@@ -25,7 +25,7 @@ __all__ = [
 # -- logical ---------------------------------------------------------------------------------------------------------
 
 
-@op(kind=POINTWISE)
+@elementwise()
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Compute logical AND, elementwise: True if both elements are nonzero.
 
@@ -36,7 +36,7 @@ def logical_and(input: Tensor, other: Tensor) -> Tensor:
     return np.logical_and(input, other)
 
 
-@op(kind=POINTWISE)
+@elementwise()
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Compute logical OR, elementwise: True if at least one element is nonzero.
 
@@ -47,7 +47,7 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
     return np.logical_or(input, other)
 
 
-@op(kind=POINTWISE)
+@elementwise()
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Compute logical XOR, elementwise: True if exactly one element is nonzero.
 
@@ -58,7 +58,7 @@ def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     return np.logical_xor(input, other)
 
 
-@op(kind=POINTWISE)
+@elementwise()
 def logical_not(input: Tensor) -> Tensor:
     """Compute logical NOT, elementwise: True if the element is zero.
 
@@ -72,7 +72,7 @@ def logical_not(input: Tensor) -> Tensor:
 # -- bitwise ---------------------------------------------------------------------------------------------------------
 
 
-@op(kind=POINTWISE, accepts="bi", operators="__and__ __rand__ __iand__")
+@elementwise(accepts="bi", operators="__and__ __rand__ __iand__")
 def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute bitwise AND of integers; logical AND of bools.
 
@@ -83,7 +83,7 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     return input & other
 
 
-@op(kind=POINTWISE, accepts="bi", operators="__or__ __ror__ __ior__")
+@elementwise(accepts="bi", operators="__or__ __ror__ __ior__")
 def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute bitwise OR of integers; logical OR of bools.
 
@@ -94,7 +94,7 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     return input | other
 
 
-@op(kind=POINTWISE, accepts="bi", operators="__xor__ __rxor__ __ixor__")
+@elementwise(accepts="bi", operators="__xor__ __rxor__ __ixor__")
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute bitwise XOR of integers; logical XOR of bools.
 
@@ -105,7 +105,7 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     return input ^ other
 
 
-@op(kind=POINTWISE, accepts="bi")
+@elementwise(accepts="bi")
 def bitwise_not(input: Tensor) -> Tensor:
     """Compute bitwise NOT of integers; logical NOT of bools.
 
@@ -135,7 +135,7 @@ def _invert(input: Tensor) -> Tensor:
     return bitwise_not(input)
 
 
-@op(kind=POINTWISE, accepts="i", operators="__lshift__ __ilshift__")
+@elementwise(accepts="i", operators="__lshift__ __ilshift__")
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Shift the bits of ``input`` left by ``other``: ``input << other``.
 
@@ -146,7 +146,7 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor
     return input << other
 
 
-@op(kind=POINTWISE, accepts="i", operators="__rshift__ __irshift__")
+@elementwise(accepts="i", operators="__rshift__ __irshift__")
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Shift the bits of ``input`` right by ``other``: ``input >> other``; negative numbers keep their sign.
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.compiler.op import POINTWISE, UNSUPPORTED, op
+from nbautograd._engine.compiler.op import UNSUPPORTED
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.special import special
 from nbautograd._engine.ops.queries import Number
 
 __all__: list[str] = []
@@ -78,7 +79,7 @@ def _legendre(x: Any, k: int, value: Any, before: Any) -> Any:
     return ((2 * k + 1) * x * value - k * before) / (k + 1)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the first kind, ``cos(n * acos(x))`` on [-1, 1].
 
@@ -91,7 +92,7 @@ def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Te
     return recurrence(x, n, x, _chebyshev, _first)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the second kind.
 
@@ -104,7 +105,7 @@ def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Te
     return recurrence(x, n, 2 * x, _chebyshev, _second)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the third kind.
 
@@ -117,7 +118,7 @@ def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Te
     return recurrence(x, n, 2 * x - 1, _chebyshev, _third)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the fourth kind.
 
@@ -130,7 +131,7 @@ def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Te
     return recurrence(x, n, 2 * x + 1, _chebyshev, _fourth)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the first kind at ``2 * x - 1``.
 
@@ -143,7 +144,7 @@ def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Numbe
     return recurrence(2 * x - 1, n, 2 * x - 1, _chebyshev, _first)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the second kind at ``2 * x - 1``.
 
@@ -156,7 +157,7 @@ def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Numbe
     return recurrence(2 * x - 1, n, 4 * x - 2, _chebyshev, _second)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the third kind at ``2 * x - 1``.
 
@@ -169,7 +170,7 @@ def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Numbe
     return recurrence(2 * x - 1, n, 4 * x - 3, _chebyshev, _third)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the fourth kind at ``2 * x - 1``.
 
@@ -182,7 +183,7 @@ def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Numbe
     return recurrence(2 * x - 1, n, 4 * x - 1, _chebyshev, _fourth)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the physicist's Hermite polynomial, of weight exp(-x²).
 
@@ -195,7 +196,7 @@ def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tens
     return recurrence(x, n, 2 * x, _hermite_h)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the probabilist's Hermite polynomial, of weight exp(-x²/2).
 
@@ -208,7 +209,7 @@ def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Ten
     return recurrence(x, n, x, _hermite_he)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Laguerre polynomial.
 
@@ -221,7 +222,7 @@ def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Ten
     return recurrence(x, n, 1 - x, _laguerre)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
+@special(half=UNSUPPORTED)
 def special_legendre_polynomial_p(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Legendre polynomial.
 

@@ -9,7 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes, precise
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.inplace import make_inplace_method
-from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, composite, no_method
 from nbautograd._engine.core.inplace import apply_augmented, out_rules
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
@@ -20,13 +20,11 @@ from nbautograd.errors import is_pytorchs, kind_of
 __all__ = ["float_power", "pow", "square"]
 
 
-@op(
+@no_method(
     node="PowBackward0",
     symbol="xⁿ",
     kind=POINTWISE,
     accepts="bifc",
-    method=False,
-    inplace_method=False,
     input="g * conj(exponent * input ** (exponent - 1)) if exponent != 0 else zeros_of(g)",
 )
 def pow_number(input: Tensor, exponent: Number) -> Tensor:
@@ -42,13 +40,11 @@ BY_OPERATOR = (-1, 0, 0.5, 1, 2)
 """Exponents for which NumPy's operator calls sqrt, square or reciprocal, which are correctly rounded."""
 
 
-@op(
+@no_method(
     node="PowBackward1",
     symbol="xʸ",
     kind=POINTWISE,
     accepts="ifc",
-    method=False,
-    inplace_method=False,
     input="where(exponent == 0, zeros_of(g), g * conj(exponent * input ** (exponent - 1)))",
     exponent="g * conj(where(logical_and(input == 0, is_nonnegative(exponent)), zeros_of(result), "
     "result * log(input)))",
@@ -67,19 +63,17 @@ def _integer_power(base: Any, exponent: Any) -> Any:
     return np.where(exponent >= 0, power, np.where((base == 1) | (base == -1), parity, 0)).astype(base.dtype)
 
 
-@op(kind=POINTWISE, method=False, inplace_method=False)
+@no_method(kind=POINTWISE)
 def is_nonnegative(input: Tensor) -> Tensor:
     """Return whether the real part of the exponent is at least 0, so that the derivative of 0**exponent by it is 0."""
     return input.real >= 0
 
 
-@op(
+@no_method(
     node="PowBackward2",
     symbol="aˣ",
     kind=POINTWISE,
     accepts="ifc",
-    method=False,
-    inplace_method=False,
     exponent="where(is_nonnegative(exponent) if base == 0 else exponent != exponent, zeros_of(result), "
     "g * conj(result * LOG(base)))",
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.strides import copied
-from nbautograd._engine.compiler.op import NATIVE, POINTWISE, alias, composite, op
+from nbautograd._engine.compiler.op import NATIVE, POINTWISE, alias, composite, elementwise, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.queries import Number, check_tensors
@@ -32,7 +32,7 @@ __all__ = [
 # -- rounding --------------------------------------------------------------------------------------------------------
 
 
-@op(node="FloorBackward0", symbol="⌊·⌋", kind=POINTWISE, accepts="if", input="zeros_of(g)")
+@elementwise(symbol="⌊·⌋", accepts="if", input="zeros_of(g)")
 def floor(input: Tensor) -> Tensor:
     """Round each element down; the derivative is 0.
 
@@ -45,7 +45,7 @@ def floor(input: Tensor) -> Tensor:
     return np.floor(input) if input.dtype.kind == "f" else +input
 
 
-@op(node="CeilBackward0", symbol="⌈·⌉", kind=POINTWISE, accepts="if", input="zeros_of(g)")
+@elementwise(symbol="⌈·⌉", accepts="if", input="zeros_of(g)")
 def ceil(input: Tensor) -> Tensor:
     """Round each element up; the derivative is 0.
 
@@ -58,7 +58,7 @@ def ceil(input: Tensor) -> Tensor:
     return np.ceil(input) if input.dtype.kind == "f" else +input
 
 
-@op(node="TruncBackward0", symbol="trunc", kind=POINTWISE, accepts="if", input="zeros_of(g)")
+@elementwise(symbol="trunc", accepts="if", input="zeros_of(g)")
 def trunc(input: Tensor) -> Tensor:
     """Truncate each element: round towards zero; the derivative is 0.
 
@@ -85,36 +85,20 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return _round(input) if decimals == 0 else _round_decimals(input, decimals)
 
 
-@op(
-    node="RoundBackward0",
-    symbol="round",
-    kind=POINTWISE,
-    accepts="if",
-    method=False,
-    inplace_method=False,
-    input="zeros_of(g)",
-)
+@no_method(symbol="round", kind=POINTWISE, accepts="if", input="zeros_of(g)")
 def _round(input: Tensor) -> Tensor:
     """Round each element to an integer."""
     return np.rint(input) if input.dtype.kind == "f" else +input
 
 
-@op(
-    node="RoundBackward1",
-    symbol="round",
-    kind=POINTWISE,
-    accepts="f",
-    method=False,
-    inplace_method=False,
-    input="zeros_of(g)",
-)
+@no_method(node="RoundBackward1", symbol="round", kind=POINTWISE, accepts="f", input="zeros_of(g)")
 def _round_decimals(input: Tensor, decimals: int) -> Tensor:
     """Round each element to a decimal place."""
     scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else np.inf
     return np.rint(input * scale) / scale if decimals > 0 else np.rint(input / scale) * scale
 
 
-@op(node="FracBackward0", symbol="frac", kind=POINTWISE, accepts="f", input="g")
+@elementwise(symbol="frac", accepts="f", input="g")
 def frac(input: Tensor) -> Tensor:
     """Compute the fractional part, ``input - trunc(input)``; it has the sign of the input.
 
@@ -130,20 +114,14 @@ def frac(input: Tensor) -> Tensor:
 # -- floating-point representation -----------------------------------------------------------------------------------
 
 
-@op(
-    node="FrexpBackward0",
-    symbol="frexp",
-    many=True,
-    method=False,
-    input="None if g[0] is None else scale_down(g[0], result[1])",
-)
+@no_method(symbol="frexp", many=True, input="None if g[0] is None else scale_down(g[0], result[1])")
 def _frexp(input: Tensor) -> Any:
     """Return mantissa and exponent."""
     mantissa, exponent = np.frexp(input)
     return mantissa, exponent.astype(np.int32)
 
 
-@op(node="FrexpBackward0", symbol="frexp", method=False, input="scale_down(g, exponent)")
+@no_method(node="FrexpBackward0", symbol="frexp", input="scale_down(g, exponent)")
 def scale_down(input: Tensor, exponent: Tensor) -> Tensor:
     """Compute ``input / 2 ** exponent``, for an integer ``exponent``."""
     return np.ldexp(input, -exponent)
@@ -186,7 +164,7 @@ def copysign(input: Tensor, other: Tensor | Number) -> Tensor:
     return np.copysign(input, other)
 
 
-@op(kind=POINTWISE, accepts="bif", inplace_method=False)
+@elementwise(accepts="bif", inplace_method=False)
 def signbit(input: Tensor) -> Tensor:
     """Return whether the sign bit is set: the element is negative, or -0.0.
 
@@ -197,14 +175,8 @@ def signbit(input: Tensor) -> Tensor:
     return np.signbit(input) if input.dtype.kind == "f" else input < 0
 
 
-@op(
-    node="NextafterBackward0",
-    symbol="nextafter",
-    kind=POINTWISE,
-    half=NATIVE,
-    accepts="f",
-    input="where(input == other, zeros_of(g), g)",
-    other="zeros_of(g)",
+@elementwise(
+    symbol="nextafter", half=NATIVE, accepts="f", input="where(input == other, zeros_of(g), g)", other="zeros_of(g)"
 )
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """Return the next representable floating-point number after ``input`` towards ``other``; the derivative is 1.
@@ -239,15 +211,7 @@ def nan_to_num(
     return _nan_to_num(input, 0.0 if nan is None else nan, posinf, neginf)
 
 
-@op(
-    node="NanToNumBackward0",
-    symbol="nan→0",
-    kind=POINTWISE,
-    method=False,
-    inplace_method=False,
-    real_only=True,
-    input="where(isfinite(input), g, zeros_of(g))",
-)
+@no_method(symbol="nan→0", kind=POINTWISE, real_only=True, input="where(isfinite(input), g, zeros_of(g))")
 def _nan_to_num(input: Tensor, nan: float, posinf: float | None, neginf: float | None) -> Tensor:
     """Compute ``nan_to_num`` with all replacements given."""
     return np.nan_to_num(copied(input) if 0 in input.strides else input, nan=nan, posinf=posinf, neginf=neginf)

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.masking import bitwise_where
-from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, alias, composite, elementwise, no_method, op
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import under_node
@@ -24,12 +24,9 @@ __all__ = ["clamp", "clamp_max", "clamp_min", "clip", "fmax", "fmin", "maximum",
 Mask = Tensor
 
 
-@op(
-    node="WhereBackward0",
+@no_method(
     symbol="where",
     kind=POINTWISE,
-    method=False,
-    inplace_method=False,
     input="where(condition, g, zeros_of(g))",
     other="where(condition, zeros_of(g), g)",
     name="where",
@@ -112,13 +109,7 @@ def along(node: str) -> Callable[..., Tensor]:
 along_threshold = along("ThresholdBackwardBackward0")
 
 
-@op(
-    node="ReluBackward0",
-    symbol="relu",
-    kind=POINTWISE,
-    accepts="if",
-    input="along_threshold(where(result <= 0, zeros_of(g), g), result)",
-)
+@elementwise(symbol="relu", accepts="if", input="along_threshold(where(result <= 0, zeros_of(g), g), result)")
 def relu(input: Tensor) -> Tensor:
     """Compute the rectified linear unit ``max(x, 0)`` of each element; the derivative at 0 is 0.
 
@@ -129,10 +120,8 @@ def relu(input: Tensor) -> Tensor:
     return np.maximum(0, input)  # of equal operands the second is returned: -0 stays -0, as in PyTorch
 
 
-@op(
-    node="MaximumBackward0",
+@elementwise(
     symbol="max",
-    kind=POINTWISE,
     accepts="bif",
     inplace_method=False,
     input="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
@@ -148,10 +137,8 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
     return np.maximum(other, input)  # of equal operands the second is returned: input's zero keeps its sign
 
 
-@op(
-    node="MinimumBackward0",
+@elementwise(
     symbol="min",
-    kind=POINTWISE,
     accepts="bif",
     inplace_method=False,
     input="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
@@ -167,10 +154,8 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
     return np.minimum(other, input)  # as in maximum
 
 
-@op(
-    node="FmaxBackward0",
+@elementwise(
     symbol="fmax",
-    kind=POINTWISE,
     accepts="bif",
     inplace_method=False,
     input="where(logical_or(input >= other, isnan(other)), g, zeros_of(g))",
@@ -186,10 +171,8 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
     return np.fmax(input, other)
 
 
-@op(
-    node="FminBackward0",
+@elementwise(
     symbol="fmin",
-    kind=POINTWISE,
     accepts="bif",
     inplace_method=False,
     input="where(logical_or(input <= other, isnan(other)), g, zeros_of(g))",
@@ -205,13 +188,11 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
     return np.fmin(input, other)
 
 
-@op(
+@no_method(
     node="ClampBackward1",
     symbol="clamp",
     kind=POINTWISE,
     accepts="if",
-    method=False,
-    inplace_method=False,
     input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
 )
 def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
@@ -220,13 +201,11 @@ def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
     return np.clip(input, low, high) if input.size > 4096 else np.minimum(high, np.maximum(low, input))
 
 
-@op(
+@no_method(
     node="ClampBackward0",
     symbol="clamp",
     kind=POINTWISE,
     accepts="if",
-    method=False,
-    inplace_method=False,
     input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
     low="where(logical_and(low < high, input < low), g, zeros_of(g))",
     high="where(logical_or(input > high, high < low), g, zeros_of(g))",
@@ -236,41 +215,23 @@ def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
     return np.minimum(high, np.maximum(low, input))
 
 
-@op(
-    node="ClampMinBackward0",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="bif",
-    method=False,
-    inplace_method=False,
-    input="where(input >= low, g, zeros_of(g))",
-)
+@no_method(symbol="clamp", kind=POINTWISE, accepts="bif", input="where(input >= low, g, zeros_of(g))")
 def _clamp_min(input: Tensor, low: Number) -> Tensor:
     """Clamp each element to at least ``low``."""
     return np.maximum(low, input)
 
 
-@op(
-    node="ClampMaxBackward0",
-    symbol="clamp",
-    kind=POINTWISE,
-    accepts="bif",
-    method=False,
-    inplace_method=False,
-    input="where(input <= high, g, zeros_of(g))",
-)
+@no_method(symbol="clamp", kind=POINTWISE, accepts="bif", input="where(input <= high, g, zeros_of(g))")
 def _clamp_max(input: Tensor, high: Number) -> Tensor:
     """Clamp each element to at most ``high``."""
     return np.minimum(high, input)
 
 
-@op(
+@no_method(
     node="ClampMinBackward1",
     symbol="clamp",
     kind=POINTWISE,
     accepts="bif",
-    method=False,
-    inplace_method=False,
     input="where(input >= min, g, zeros_of(g))",
     min="where(input < min, g, zeros_of(g))",
 )
@@ -279,13 +240,11 @@ def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
     return np.maximum(min, input)
 
 
-@op(
+@no_method(
     node="ClampMaxBackward1",
     symbol="clamp",
     kind=POINTWISE,
     accepts="bif",
-    method=False,
-    inplace_method=False,
     input="where(input <= max, g, zeros_of(g))",
     max="where(input > max, g, zeros_of(g))",
 )

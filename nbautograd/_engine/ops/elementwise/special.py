@@ -12,7 +12,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, error_function, precise
 from nbautograd._engine.arrays.strides import copied, row_major
-from nbautograd._engine.compiler.op import POINTWISE, UNSUPPORTED, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, UNSUPPORTED, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.queries import Number
@@ -33,6 +33,10 @@ __all__ = [
     "xlogy",
 ]
 
+real_function = functools.partial(elementwise, floating=True, accepts="bif")
+"""Declares an elementwise function of real numbers."""
+special = functools.partial(no_method, kind=POINTWISE, floating=True, accepts="bif")
+"""Declares such a function that is no method: one of ``torch.special``."""
 
 SQRT_HALF = math.sqrt(0.5)
 SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
@@ -61,7 +65,7 @@ def _log_gamma(x: Any) -> Any:
     return np.where(x == -math.inf, -x, value("gammaln", x))
 
 
-@op(node="LgammaBackward0", symbol="ln Γ", kind=POINTWISE, floating=True, accepts="bif", input="g * digamma(input)")
+@real_function(symbol="ln Γ", input="g * digamma(input)")
 def lgamma(input: Tensor) -> Tensor:
     """Compute the logarithm of the absolute value of the gamma function.
 
@@ -72,14 +76,7 @@ def lgamma(input: Tensor) -> Tensor:
     return _log_gamma(input)
 
 
-@op(
-    node="DigammaBackward0",
-    symbol="ψ",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    input="g * derivative_of_digamma(input, 1)",
-)
+@real_function(symbol="ψ", input="g * derivative_of_digamma(input, 1)")
 def digamma(input: Tensor) -> Tensor:
     """Compute the digamma function, the derivative of ``lgamma``; -inf at 0, nan at negative integers.
 
@@ -90,16 +87,7 @@ def digamma(input: Tensor) -> Tensor:
     return value("digamma", input)
 
 
-@op(
-    node="PolygammaBackward0",
-    symbol="ψ⁽ⁿ⁾",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    method=False,
-    inplace_method=False,
-    input="g * derivative_of_digamma(input, order + 1)",
-)
+@special(node="PolygammaBackward0", symbol="ψ⁽ⁿ⁾", input="g * derivative_of_digamma(input, order + 1)")
 def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
     """Compute the derivative of the given order: :func:`polygamma` with its arguments exchanged."""
     if order < 0:
@@ -161,15 +149,7 @@ _polygamma.__name__ = _polygamma.__qualname__ = "polygamma"
 composite(inplace_method=True)(_polygamma)
 
 
-@op(
-    node="MvlgammaBackward0",
-    symbol="ln Γₚ",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    accepts_each="if",
-    input="g * added(digamma(input - j / 2) for j in range(p))",
-)
+@real_function(symbol="ln Γₚ", accepts_each="if", input="g * added(digamma(input - j / 2) for j in range(p))")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """Compute the logarithm of the multivariate gamma function of dimension ``p`` (DLMF 35.3.4).
 
@@ -197,10 +177,8 @@ def special_multigammaln(input: Tensor, p: int) -> Tensor:
     return mvlgamma(input, p)
 
 
-@op(
-    node="IgammaBackward0",
+@elementwise(
     symbol="P",
-    kind=POINTWISE,
     accepts="f",
     input="not_implemented('igamma: input')",
     other="g * exp((input - 1) * log(other) - other - lgamma(input))",
@@ -219,10 +197,8 @@ def igamma(input: Tensor, other: Tensor) -> Tensor:
     return value("gammainc", input, other)
 
 
-@op(
-    node="IgammacBackward0",
+@elementwise(
     symbol="Q",
-    kind=POINTWISE,
     accepts="f",
     input="not_implemented('igammac: input')",
     other="-g * exp((input - 1) * log(other) - other - lgamma(input))",
@@ -241,17 +217,8 @@ def igammac(input: Tensor, other: Tensor) -> Tensor:
     return value("gammaincc", input, other)
 
 
-@op(
-    node="SpecialZetaBackward0",
-    symbol="ζ",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    half=UNSUPPORTED,
-    method=False,
-    inplace_method=False,
-    input="not_implemented('zeta')",
-    other="-g * input * special_zeta(input + 1, other)",
+@special(
+    symbol="ζ", half=UNSUPPORTED, input="not_implemented('zeta')", other="-g * input * special_zeta(input + 1, other)"
 )
 def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute the Hurwitz zeta function, the sum of ``(k + other) ** -input`` over k = 0, 1, 2, ... (DLMF 25.11.1).
@@ -268,14 +235,7 @@ def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 # -- error functions and the normal distribution ---------------------------------------------------------------------
 
 
-@op(
-    node="ErfBackward0",
-    symbol="erf",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    input="g * exp(-(input * input)) * TWO_OVER_SQRT_PI",
-)
+@real_function(symbol="erf", input="g * exp(-(input * input)) * TWO_OVER_SQRT_PI")
 def erf(input: Tensor) -> Tensor:
     """Compute the error function (DLMF 7.2.1).
 
@@ -286,14 +246,7 @@ def erf(input: Tensor) -> Tensor:
     return error_function.erf(input)
 
 
-@op(
-    node="ErfcBackward0",
-    symbol="erfc",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    input="-g * exp(-(input * input)) * TWO_OVER_SQRT_PI",
-)
+@real_function(symbol="erfc", input="-g * exp(-(input * input)) * TWO_OVER_SQRT_PI")
 def erfc(input: Tensor) -> Tensor:
     """Compute the complementary error function ``1 - erf(x)``, accurate where it is tiny.
 
@@ -304,14 +257,7 @@ def erfc(input: Tensor) -> Tensor:
     return value("erfc", input)
 
 
-@op(
-    node="ErfinvBackward0",
-    symbol="erf⁻¹",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    input="g * exp(result * result) * HALF_SQRT_PI",
-)
+@real_function(symbol="erf⁻¹", input="g * exp(result * result) * HALF_SQRT_PI")
 def erfinv(input: Tensor) -> Tensor:
     """Compute the inverse of the error function: nan outside [-1, 1].
 
@@ -322,17 +268,7 @@ def erfinv(input: Tensor) -> Tensor:
     return value("erfinv", input)
 
 
-@op(
-    node="SpecialErfcxBackward0",
-    symbol="erfcx",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    half=UNSUPPORTED,
-    method=False,
-    inplace_method=False,
-    input="g * (2 * input * result - TWO_OVER_SQRT_PI)",
-)
+@special(symbol="erfcx", half=UNSUPPORTED, input="g * (2 * input * result - TWO_OVER_SQRT_PI)")
 def special_erfcx(input: Tensor) -> Tensor:
     """Compute the scaled complementary error function ``exp(x**2) * erfc(x)``, without overflow (DLMF 7.2).
 
@@ -354,17 +290,7 @@ def special_ndtr(input: Tensor) -> Tensor:
     return erfc(input * -SQRT_HALF) * 0.5
 
 
-@op(
-    node="SpecialNdtriBackward0",
-    symbol="Φ⁻¹",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    half=UNSUPPORTED,
-    method=False,
-    inplace_method=False,
-    input="g * exp(result * result / 2) * SQRT_2PI",
-)
+@special(symbol="Φ⁻¹", half=UNSUPPORTED, input="g * exp(result * result / 2) * SQRT_2PI")
 def special_ndtri(input: Tensor) -> Tensor:
     """Compute the quantile function of the standard normal distribution, the inverse of ``ndtr``; nan outside [0, 1].
 
@@ -375,17 +301,7 @@ def special_ndtri(input: Tensor) -> Tensor:
     return value("ndtri", input)
 
 
-@op(
-    node="SpecialLogNdtrBackward0",
-    symbol="ln Φ",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    half=UNSUPPORTED,
-    method=False,
-    inplace_method=False,
-    input="g / special_erfcx(input * -SQRT_HALF) * SQRT_2_OVER_PI",
-)
+@special(symbol="ln Φ", half=UNSUPPORTED, input="g / special_erfcx(input * -SQRT_HALF) * SQRT_2_OVER_PI")
 def special_log_ndtr(input: Tensor) -> Tensor:
     """Compute the logarithm of the standard normal CDF ``ndtr``, accurate where that is tiny.
 
@@ -399,12 +315,8 @@ def special_log_ndtr(input: Tensor) -> Tensor:
 # -- logarithms ------------------------------------------------------------------------------------------------------
 
 
-@op(
-    node="LogitBackward0",
+@real_function(
     symbol="logit",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
     input="where((input >= (eps or 0)) & (input <= 1 - (eps or 0)), g / (input * (1 - input)), "
     "zeros_of(g) * (NAN if eps is None else 0))",
 )
@@ -426,16 +338,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 NAN = math.nan
 
 
-@op(
-    node="SpecialEntrBackward0",
-    symbol="entr",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    method=False,
-    inplace_method=False,
-    input="-g * (log(input) + 1)",
-)
+@special(symbol="entr", input="-g * (log(input) + 1)")
 def special_entr(input: Tensor) -> Tensor:
     """Compute the entropy ``-x * log(x)`` of each element: 0 at 0, -inf below.
 
@@ -453,14 +356,8 @@ def _times(factor: Any, logarithm: Any, of: Any) -> Any:
     return np.where((factor == 0) & (of == of), product.dtype.type(0), product)
 
 
-@op(
-    node="XlogyBackward0",
-    symbol="x ln y",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    input="xlogy(where((input == 0) & (other <= 0), zeros_of(g), g), other)",
-    other="g * input / other",
+@real_function(
+    symbol="x ln y", input="xlogy(where((input == 0) & (other <= 0), zeros_of(g), g), other)", other="g * input / other"
 )
 def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input * log(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
@@ -472,14 +369,8 @@ def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     return _times(input, precise.log(other), other)
 
 
-@op(
-    node="SpecialXlog1PyBackward0",
+@special(
     symbol="x ln1p y",
-    kind=POINTWISE,
-    floating=True,
-    accepts="bif",
-    method=False,
-    inplace_method=False,
     input="special_xlog1py(where((input == 0) & (other <= -1), zeros_of(g), g), other)",
     other="g * input / (other + 1)",
 )

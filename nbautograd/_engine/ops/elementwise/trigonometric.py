@@ -7,7 +7,7 @@ from math import pi as PI  # noqa: N812 - formulas name it as a constant
 import numpy as np
 
 from nbautograd._engine.arrays import precise
-from nbautograd._engine.compiler.op import POINTWISE, alias, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, alias, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import complex_array, ratio  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.elementwise.complex import check_parts
@@ -44,7 +44,7 @@ __all__ = [
 # -- trigonometric functions -----------------------------------------------------------------------------------------
 
 
-@op(node="SinBackward0", symbol="sin", kind=POINTWISE, floating=True, input="g * conj(cos(input))")
+@elementwise(symbol="sin", floating=True, input="g * conj(cos(input))")
 def sin(input: Tensor) -> Tensor:
     """Compute the sine of each element, an angle in radians.
 
@@ -55,7 +55,7 @@ def sin(input: Tensor) -> Tensor:
     return precise.sin(input)
 
 
-@op(node="CosBackward0", symbol="cos", kind=POINTWISE, floating=True, input="-g * conj(sin(input))")
+@elementwise(symbol="cos", floating=True, input="-g * conj(sin(input))")
 def cos(input: Tensor) -> Tensor:
     """Compute the cosine of each element, an angle in radians.
 
@@ -66,7 +66,7 @@ def cos(input: Tensor) -> Tensor:
     return precise.cos(input)
 
 
-@op(node="TanBackward0", symbol="tan", kind=POINTWISE, floating=True, input="g * conj(1 + result * result)")
+@elementwise(symbol="tan", floating=True, input="g * conj(1 + result * result)")
 def tan(input: Tensor) -> Tensor:
     """Compute the tangent of each element, an angle in radians.
 
@@ -77,7 +77,7 @@ def tan(input: Tensor) -> Tensor:
     return precise.tan(input)
 
 
-@op(node="AsinBackward0", symbol="asin", kind=POINTWISE, floating=True, input="g * conj(rsqrt(1 - input * input))")
+@elementwise(symbol="asin", floating=True, input="g * conj(rsqrt(1 - input * input))")
 def asin(input: Tensor) -> Tensor:
     """Compute the inverse sine (arcsine) of each element, in radians; nan outside [-1, 1].
 
@@ -88,7 +88,7 @@ def asin(input: Tensor) -> Tensor:
     return precise.arcsin(input)
 
 
-@op(node="AcosBackward0", symbol="acos", kind=POINTWISE, floating=True, input="-g * conj(rsqrt(1 - input * input))")
+@elementwise(symbol="acos", floating=True, input="-g * conj(rsqrt(1 - input * input))")
 def acos(input: Tensor) -> Tensor:
     """Compute the inverse cosine (arccosine) of each element, in radians; nan outside [-1, 1].
 
@@ -99,7 +99,7 @@ def acos(input: Tensor) -> Tensor:
     return precise.arccos(input)
 
 
-@op(node="AtanBackward0", symbol="atan", kind=POINTWISE, floating=True, input="g / conj(input * input + 1)")
+@elementwise(symbol="atan", floating=True, input="g / conj(input * input + 1)")
 def atan(input: Tensor) -> Tensor:
     """Compute the inverse tangent (arctangent) of each element, in radians.
 
@@ -110,10 +110,8 @@ def atan(input: Tensor) -> Tensor:
     return precise.arctan(input)
 
 
-@op(
-    node="Atan2Backward0",
+@elementwise(
     symbol="atan2",
-    kind=POINTWISE,
     accepts="bif",
     floating=True,
     input="g * ratio(other, input * input + other * other)",
@@ -129,10 +127,8 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
     return precise.arctan2(input, other)
 
 
-@op(
-    node="SincBackward0",
+@elementwise(
     symbol="sinc",
-    kind=POINTWISE,
     floating=True,
     input="g * conj(ratio(PI * input * cos(PI * input) - sin(PI * input), PI * input * input))",
 )
@@ -146,7 +142,7 @@ def sinc(input: Tensor) -> Tensor:
     return np.sinc(input)
 
 
-@op(node="Deg2RadBackward0", symbol="°→rad", kind=POINTWISE, floating=True, accepts="bif", input="g * (PI / 180)")
+@elementwise(symbol="°→rad", floating=True, accepts="bif", input="g * (PI / 180)")
 def deg2rad(input: Tensor) -> Tensor:
     """Convert degrees to radians.
 
@@ -157,7 +153,7 @@ def deg2rad(input: Tensor) -> Tensor:
     return input * (PI / 180)
 
 
-@op(node="Rad2DegBackward0", symbol="rad→°", kind=POINTWISE, floating=True, accepts="bif", input="g * (180 / PI)")
+@elementwise(symbol="rad→°", floating=True, accepts="bif", input="g * (180 / PI)")
 def rad2deg(input: Tensor) -> Tensor:
     """Convert radians to degrees.
 
@@ -171,7 +167,7 @@ def rad2deg(input: Tensor) -> Tensor:
 # -- hyperbolic functions --------------------------------------------------------------------------------------------
 
 
-@op(node="SinhBackward0", symbol="sinh", kind=POINTWISE, floating=True, input="g * conj(cosh(input))")
+@elementwise(symbol="sinh", floating=True, input="g * conj(cosh(input))")
 def sinh(input: Tensor) -> Tensor:
     """Compute the hyperbolic sine of each element.
 
@@ -182,7 +178,7 @@ def sinh(input: Tensor) -> Tensor:
     return precise.sinh(input)
 
 
-@op(node="CoshBackward0", symbol="cosh", kind=POINTWISE, floating=True, input="g * conj(sinh(input))")
+@elementwise(symbol="cosh", floating=True, input="g * conj(sinh(input))")
 def cosh(input: Tensor) -> Tensor:
     """Compute the hyperbolic cosine of each element.
 
@@ -193,12 +189,10 @@ def cosh(input: Tensor) -> Tensor:
     return precise.cosh(input)
 
 
-@op(
+@no_method(
     node="TanhBackwardBackward0",
     symbol="tanh′",
     kind=POINTWISE,
-    method=False,
-    inplace_method=False,
     out=False,
     slope="tanh_slope(g, conj(value))",
     value="-2 * (g * conj(slope * value))",
@@ -208,13 +202,7 @@ def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
     return slope * (1 - value * value)
 
 
-@op(
-    node="TanhBackward0",
-    symbol="tanh",
-    kind=POINTWISE,
-    floating=True,
-    input="tanh_slope(g, conj(result))",
-)
+@elementwise(symbol="tanh", floating=True, input="tanh_slope(g, conj(result))")
 def tanh(input: Tensor) -> Tensor:
     """Compute the hyperbolic tangent of each element.
 
@@ -225,7 +213,7 @@ def tanh(input: Tensor) -> Tensor:
     return precise.tanh(input)
 
 
-@op(node="AsinhBackward0", symbol="asinh", kind=POINTWISE, floating=True, input="g * conj(rsqrt(input * input + 1))")
+@elementwise(symbol="asinh", floating=True, input="g * conj(rsqrt(input * input + 1))")
 def asinh(input: Tensor) -> Tensor:
     """Compute the inverse hyperbolic sine of each element.
 
@@ -236,13 +224,7 @@ def asinh(input: Tensor) -> Tensor:
     return precise.arcsinh(input)
 
 
-@op(
-    node="AcoshBackward0",
-    symbol="acosh",
-    kind=POINTWISE,
-    floating=True,
-    input="g * conj(half_plane(input) * rsqrt(input * input - 1))",
-)
+@elementwise(symbol="acosh", floating=True, input="g * conj(half_plane(input) * rsqrt(input * input - 1))")
 def acosh(input: Tensor) -> Tensor:
     """Compute the inverse hyperbolic cosine of each element; nan below 1.
 
@@ -253,14 +235,14 @@ def acosh(input: Tensor) -> Tensor:
     return precise.arccosh(input)
 
 
-@op(kind=POINTWISE, method=False, inplace_method=False)
+@no_method(kind=POINTWISE)
 def half_plane(input: Tensor) -> Tensor:
     """Return the sign that makes ``sqrt(z² - 1)`` equal ``sqrt(z - 1) * sqrt(z + 1)``: -1 on the left, 1 for real z."""
     left = (input.real < 0) | ((input.real == 0) & (input.imag < 0))
     return np.where(left & (input.dtype.kind == "c"), -1, 1).astype(input.dtype)
 
 
-@op(node="AtanhBackward0", symbol="atanh", kind=POINTWISE, floating=True, input="g / conj(1 - input * input)")
+@elementwise(symbol="atanh", floating=True, input="g / conj(1 - input * input)")
 def atanh(input: Tensor) -> Tensor:
     """Compute the inverse hyperbolic tangent of each element; nan outside [-1, 1].
 
@@ -275,13 +257,10 @@ arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh = acos, acosh, asin, 
 alias(arccos=acos, arccosh=acosh, arcsin=asin, arcsinh=asinh, arctan=atan, arctan2=atan2, arctanh=atanh)
 
 
-@op(
-    node="PolarBackward0",
+@no_method(
     symbol="r∠φ",
     kind=POINTWISE,
     accepts="f",
-    method=False,
-    inplace_method=False,
     abs="real(g) * cos(angle) + imag(g) * sin(angle)",
     angle="(imag(g) * cos(angle) - real(g) * sin(angle)) * abs",
 )

@@ -12,7 +12,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.indices import as_int64, fill
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import laid_as, row_major
-from nbautograd._engine.compiler.op import NATIVE, OPS, composite, op
+from nbautograd._engine.compiler.op import NATIVE, OPS, composite, no_method, op
 from nbautograd._engine.core.batched import refuse_dynamic
 from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap
@@ -79,7 +79,6 @@ def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, .
 
 
 @op(
-    node="GatherBackward0",
     symbol="gather",
     out=True,
     half=NATIVE,
@@ -107,7 +106,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return row_major(input[along(index, d)])
 
 
-@op(node="GatherBackwardBackward0", symbol="gather", method=False, input="gather(g, dim, index)")
+@no_method(node="GatherBackwardBackward0", symbol="gather", input="gather(g, dim, index)")
 def gather_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
     """Compute the transpose of ``gather``: ``input`` added into zeros of ``shape`` at ``index``."""
     output = np.zeros_like(input, shape=shape)
@@ -145,13 +144,7 @@ def at_slices(dim: int, index: Any) -> tuple[Any, ...]:
     return (*(slice(None),) * dim, index.reshape((-1,)))
 
 
-@op(
-    node="IndexSelectBackward0",
-    symbol="index",
-    out=True,
-    half=NATIVE,
-    input="index_select_back(g, input.shape, dim, index)",
-)
+@op(symbol="index", out=True, half=NATIVE, input="index_select_back(g, input.shape, dim, index)")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return the slices at ``index`` along ``dim``, copied.
 
@@ -172,7 +165,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return np.take(input, index.reshape((-1,)), d)
 
 
-@op(node="IndexAddBackward0", symbol="index +", method=False, input="index_select(g, dim, index)")
+@no_method(node="IndexAddBackward0", symbol="index +", input="index_select(g, dim, index)")
 def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
     """Compute the transpose of ``index_select``: slices added into zeros of ``shape`` at ``index``."""
     if not shape:
@@ -221,7 +214,6 @@ def _but(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 @op(
-    node="MaskedFillBackward0",
     symbol="mask",
     half=NATIVE,
     inplace_method=True,
@@ -271,7 +263,7 @@ def check_mask(name: str, mask: Any) -> None:
         )
 
 
-@op(node="MaskedSelectBackward0", symbol="mask", out=True, half=NATIVE, input="masked_back(g, input.shape, mask)")
+@op(symbol="mask", out=True, half=NATIVE, input="masked_back(g, input.shape, mask)")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Return the elements where the bool tensor ``mask`` is true, as a 1-d tensor.
 
@@ -286,10 +278,9 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return np.broadcast_to(input, shape)[np.broadcast_to(mask, shape)]
 
 
-@op(
+@no_method(
     node="MaskedSelectBackwardBackward0",
     symbol="mask",
-    method=False,
     input="masked_select(expand(g, *joint(shape, mask.shape)), mask)",
 )
 def masked_back(input: Tensor, shape: Any, mask: Tensor) -> Tensor:
@@ -306,7 +297,6 @@ def joint(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @op(
-    node="MaskedScatterBackward0",
     symbol="mask",
     inplace_method=True,
     input="sum_to(masked_fill(g, mask, 0), input.shape)",
@@ -336,13 +326,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return output
 
 
-@op(
-    node="ConstantPadNdBackward0",
-    symbol="pad",
-    method=False,
-    half=NATIVE,
-    input="g.reshape(flat(shape))[:input.shape[0]]",
-)
+@no_method(node="ConstantPadNdBackward0", symbol="pad", half=NATIVE, input="g.reshape(flat(shape))[:input.shape[0]]")
 def first_of(input: Tensor, shape: Any) -> Tensor:
     """Return a vector as the first elements of a tensor of zeros of ``shape``."""
     output = np.zeros_like(input, shape=flat(shape))
@@ -367,13 +351,7 @@ def _check_places(name: str, a: Any, index: Any) -> None:
         raise IndexError(f"{name}(): out of range: tried to access index {bad} on a tensor of {a.size} elements.")
 
 
-@op(
-    node="TakeBackward0",
-    symbol="take",
-    out=True,
-    half=NATIVE,
-    input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)",
-)
+@op(symbol="take", out=True, half=NATIVE, input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Return elements at flat indices: ``input.flatten()[index]``, in the shape of ``index``.
 
@@ -393,7 +371,6 @@ def flat(shape: tuple[int, ...]) -> tuple[int]:
 
 
 @op(
-    node="PutBackward0",
     symbol="put",
     inplace_method=True,
     input="g if accumulate else put(g, index, zeros_of(take(g, index)))",
@@ -485,7 +462,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 # -- corners ---------------------------------------------------------------------------------------------------------
 
 
-@op(node="ConstantPadNdBackward0", symbol="pad", method=False, half=NATIVE, input="crop_like(g, input.shape)")
+@no_method(node="ConstantPadNdBackward0", symbol="pad", half=NATIVE, input="crop_like(g, input.shape)")
 def pad_like(input: Tensor, shape: Any) -> Tensor:
     """Return ``input`` followed by zeros along each dimension, to ``shape``."""
     output = np.zeros_like(input, shape=shape)
@@ -493,7 +470,7 @@ def pad_like(input: Tensor, shape: Any) -> Tensor:
     return output
 
 
-@op(node="SliceBackward0", symbol="slice", method=False, half=NATIVE, input="pad_like(g, input.shape)")
+@no_method(node="SliceBackward0", symbol="slice", half=NATIVE, input="pad_like(g, input.shape)")
 def crop_like(input: Tensor, shape: Any) -> Tensor:
     """Return the first elements of ``input`` along each dimension, of ``shape``."""
     return own(input[tuple(slice(n) for n in shape)])

@@ -9,7 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import copied
-from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
@@ -70,7 +70,6 @@ def _lines(a: Any) -> Any:
 
 
 @op(
-    node="IndexAddBackward0",
     symbol="index +",
     inplace_method=True,
     out=True,
@@ -100,7 +99,6 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 @op(
-    node="IndexCopyBackward0",
     symbol="index =",
     inplace_method=True,
     out=True,
@@ -125,7 +123,6 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 
 @op(
-    node="IndexFillBackward0",
     symbol="index =",
     half=NATIVE,
     inplace_method=True,
@@ -163,13 +160,13 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     return output
 
 
-@op(method=False)
+@no_method()
 def once(index: Tensor, shape: Any, dim: int) -> Tensor:
     """Return the distinct indices along a dimension, as non-negative numbers."""
     return np.unique(index.reshape((-1,)) % (shape[dim] if shape else 1))
 
 
-@op(method=False)
+@no_method()
 def spread_index(index: Tensor, shape: Any, dim: int) -> Tensor:
     """Return a vector of indices along a dimension, expanded to the index of ``scatter``."""
     return np.broadcast_to(index.reshape((-1,) + (1,) * (len(shape) - dim - 1)), shape) if shape else index.reshape(())

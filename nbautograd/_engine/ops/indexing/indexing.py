@@ -12,7 +12,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.indices import in_order, takes_rows
 from nbautograd._engine.arrays.strides import copied
-from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
+from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, no_method
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.batched import BatchedTensor, checks_values, elements
 from nbautograd._engine.core.grad_mode import is_grad_enabled
@@ -202,7 +202,7 @@ def view_alias(x: Tensor) -> Tensor:
 Tensor._alias = view_alias
 
 
-@op(node="AliasBackward0", symbol="alias", kind=VIEW, method=False, input="g")
+@no_method(symbol="alias", kind=VIEW, input="g")
 def _alias(input: Tensor) -> Tensor:
     """Return an array with the same memory."""
     return input.view()
@@ -247,7 +247,7 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
             ) from None
 
 
-@op(node="IndexBackward0", symbol="index", method=False, half=NATIVE, input="index_back(g, input.shape, key)")
+@no_method(symbol="index", half=NATIVE, input="index_back(g, input.shape, key)")
 def index(input: Tensor, key: Key) -> Tensor:
     """Return the elements at arrays of indices or a mask, copied (advanced indexing)."""
     key = tuple(array_of(item) for item in key)
@@ -260,7 +260,7 @@ def index(input: Tensor, key: Key) -> Tensor:
     return in_order(input[key], input, key, picked)
 
 
-@op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
+@no_method(node="IndexBackwardBackward0", symbol="index", input="index(g, key)")
 def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
     """Compute the transpose of ``index``: ``input`` added into zeros of ``shape`` at the indices."""
     key = tuple(array_of(item) for item in key)
@@ -398,10 +398,9 @@ def own(a: Any) -> Any:
     return np.array(a) if isinstance(a, np.generic) else a.copy()
 
 
-@op(
+@no_method(
     node="IndexPutBackward0",
     symbol="[…]=",
-    method=False,
     input="g if accumulate else zero_at(g, key)",
     values="cast_back(sum_to(index(g, key), values.shape), values.dtype)",
 )
@@ -421,7 +420,7 @@ def put_at(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
     return output
 
 
-@op(node="IndexPutBackward0", symbol="[…]=", method=False, half=NATIVE, input="zero_at(g, key)")
+@no_method(node="IndexPutBackward0", symbol="[…]=", half=NATIVE, input="zero_at(g, key)")
 def zero_at(input: Tensor, key: Key) -> Tensor:
     """Return a copy of ``input`` with zeros at ``key``."""
     output = own(input)

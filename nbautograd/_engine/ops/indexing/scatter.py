@@ -10,7 +10,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.creation.from_data import number_as, number_in
@@ -64,10 +64,9 @@ def _check_rank(index: Any, src: Any) -> None:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
 
 
-@op(
+@no_method(
     node="ScatterBackward0",
     symbol="scatter",
-    method=False,
     half=NATIVE,
     input="zero_along(g, dim, index)",
     src="pad_like(gather(g, dim, index), src.shape)",
@@ -79,26 +78,19 @@ def scatter_src(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return _scattered("scatter", input, dim, index, src, _replace)
 
 
-@op(node="ScatterBackward1", symbol="scatter", method=False, half=NATIVE, input="zero_along(g, dim, index)")
+@no_method(node="ScatterBackward1", symbol="scatter", half=NATIVE, input="zero_along(g, dim, index)")
 def scatter_value(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Compute ``scatter`` with a number."""
     return _scattered("scatter", input, dim, index, number_in(value, dtypes.of(input.dtype)), _replace)
 
 
-@op(node="ScatterBackward1", symbol="scatter", method=False, half=NATIVE, input="zero_along(g, dim, index)")
+@no_method(node="ScatterBackward1", symbol="scatter", half=NATIVE, input="zero_along(g, dim, index)")
 def zero_along(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return a copy of ``input`` with zeros at the positions that ``scatter`` writes."""
     return _scattered("scatter", input, dim, index, 0, _replace, check=False)
 
 
-@op(
-    node="ScatterAddBackward0",
-    symbol="scatter +",
-    inplace_method=True,
-    out=True,
-    input="g",
-    src="pad_like(gather(g, dim, index), src.shape)",
-)
+@op(symbol="scatter +", inplace_method=True, out=True, input="g", src="pad_like(gather(g, dim, index), src.shape)")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return a copy of ``input`` with ``copy[index[i][j]][j] += src[i][j]`` for ``dim=0``, likewise for others.
 
@@ -213,7 +205,7 @@ def _counts(like: Any, key: tuple[Any, ...], shape: tuple[int, ...], include_sel
     return count + 1 if include_self else np.maximum(count, 1)
 
 
-@op(method=False)
+@no_method()
 def scatter_counts(input: Tensor, dim: int, index: Tensor, include_self: bool) -> Tensor:
     """Return, for each element of ``input``, the number of values in its mean."""
     results: list[Any] = []
@@ -226,13 +218,13 @@ def scatter_counts(input: Tensor, dim: int, index: Tensor, include_self: bool) -
     return counted if results else np.ones_like(input)
 
 
-@op(method=False)
+@no_method()
 def equal_to(input: Tensor, other: Tensor) -> Tensor:
     """Return 1 where two tensors are equal, 0 elsewhere, in their dtype."""
     return (input == other).astype(input.dtype)
 
 
-@op(method=False)
+@no_method()
 def is_zero(input: Tensor) -> Tensor:
     """Return 1 where the tensor is 0, 0 elsewhere, in its dtype."""
     return (input == 0).astype(input.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 from nbautograd._engine.arrays import strides as stride_tools
 from nbautograd._engine.arrays.size import dimension, sizes
 from nbautograd._engine.arrays.strides import Geometry, restride
-from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.indexing.indexing import own
 from nbautograd._engine.ops.shape.as_strided import check_inside
@@ -47,7 +47,6 @@ def _overwrite(region: Any, src: Any) -> None:
 
 
 @op(
-    node="SelectScatterBackward0",
     symbol="select =",
     real_only=True,
     half=NATIVE,
@@ -73,7 +72,6 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 
 @op(
-    node="SliceScatterBackward0",
     symbol="slice =",
     real_only=True,
     out=True,
@@ -102,7 +100,6 @@ def slice_scatter(
 
 
 @op(
-    node="DiagonalScatterBackward0",
     symbol="diagonal =",
     half=NATIVE,
     input="diagonal_scatter(g, zeros_of(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2)",
@@ -144,10 +141,9 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     return strided_scatter(input, src, view, home, stride_tools.length_of(input._a))
 
 
-@op(
+@no_method(
     node="AsStridedScatterBackward0",
     symbol="strides =",
-    method=False,
     half=NATIVE,
     input="strided_scatter(g, zeros_of(strided_gather(g, view, home, length)), view, home, length)",
     src="cast_back(strided_gather(g, view, home, length), src.dtype)",
@@ -159,10 +155,9 @@ def strided_scatter(input: Tensor, src: Tensor, view: Any, home: Any, length: in
     return result
 
 
-@op(
+@no_method(
     node="AsStridedBackward0_copy",
     symbol="strides",
-    method=False,
     input="as_strided_back(g, home, view.shape, view.strides, view.offset)",
 )
 def strided_gather(input: Tensor, view: Any, home: Any, length: int) -> Tensor:

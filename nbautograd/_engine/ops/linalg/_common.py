@@ -17,7 +17,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.ops._internal import added, sum_to
 from nbautograd._engine.ops.elementwise.complex import conj
@@ -147,7 +147,7 @@ def mH(x: Any) -> Any:  # noqa: N802 - the usual name
     return conj(turned) if is_complex(x) else turned
 
 
-@op(method=False)
+@no_method()
 def eye_of(input: Tensor) -> Tensor:
     """Return the identity of the dtype of ``input``, with as many rows as its last dimension is long."""
     return identity_of(input)
@@ -275,10 +275,9 @@ def triangle_back(g: Any, x: Any, a: Any, upper: bool, left: bool, unit: bool, s
     return sum_to(triu(full, int(unit)) if upper else tril(full, -int(unit)), shape)
 
 
-@op(
+@no_method(
     node="LinalgSolveTriangularBackward0",
     symbol="solve",
-    method=False,
     A="triangle_back(g, result, A, upper, left, unitriangular, A.shape)",
     B="sum_to(triangle_solve(mH(A), g, not upper, left, unitriangular), B.shape)",
 )
@@ -318,10 +317,9 @@ def solve_back(g: Any, x: Any, a: Any, left: bool, shape: Any) -> Any:
     return sum_to(-gb @ mH(x) if left else -mH(x) @ gb, shape)
 
 
-@op(
+@no_method(
     node="LinalgSolveExBackward0",
     symbol="solve",
-    method=False,
     A="solve_back(g, result, A, left, A.shape)",
     B="sum_to(solve_same(mH(A), g, left), B.shape)",
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.matmul import (
     bmm,  # noqa: F401 - formulas name it
@@ -63,7 +63,6 @@ def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> 
 
 
 @op(
-    node="AddmmBackward0",
     former="beta alpha",
     symbol="x @ w + b",
     input="sum_to(g, input.shape) if beta == 1 else sum_to(g, input.shape) * beta.conjugate()",
@@ -85,7 +84,6 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
 
 
 @op(
-    node="AddmvBackward0",
     former="beta alpha",
     symbol="x @ w + b",
     input="sum_to(g, input.shape) * beta.conjugate()",
@@ -104,10 +102,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     return _plus("addmv", input, check_mv(mat, vec), beta, alpha)
 
 
-@op(
+@no_method(
     node="AddrBackward0",
     symbol="+ ⊗",
-    method=False,
     input="sum_to(g, input.shape) * beta.conjugate()",
     vec1="mv(g, conj(vec2)) * alpha.conjugate()",
     vec2="mv(t(g), conj(vec1)) * alpha.conjugate()",
@@ -157,7 +154,6 @@ def _check_batches(batch1: Any, batch2: Any) -> None:
 
 
 @op(
-    node="AddbmmBackward0",
     former="beta alpha",
     symbol="+ Σ@",
     input="sum_to(g, input.shape) * beta.conjugate()",
@@ -180,7 +176,6 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
 
 
 @op(
-    node="BaddbmmBackward0",
     former="beta alpha",
     symbol="x @ w + b",
     input="sum_to(g, input.shape) * beta.conjugate()",

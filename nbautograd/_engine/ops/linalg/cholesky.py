@@ -13,7 +13,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg._common import check_info, checked, each, mH, no_info, triangle_solve
@@ -61,13 +61,7 @@ def _factor(a: Any, upper: bool) -> tuple[Any, Any]:
     return mH(result).copy(), info
 
 
-@op(
-    node="LinalgCholeskyExBackward0",
-    symbol="chol",
-    many=True,
-    method=False,
-    A="cholesky_back(g[0], result[0], upper)",
-)
+@no_method(node="LinalgCholeskyExBackward0", symbol="chol", many=True, A="cholesky_back(g[0], result[0], upper)")
 def cholesky_parts(A: Tensor, upper: bool) -> Any:
     """Return the Cholesky factor and LAPACK's info."""
     return _factor(A, upper)
@@ -113,7 +107,7 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
     return return_type("linalg_cholesky_ex")((factor, info))
 
 
-@op(node="CholeskyBackward0", symbol="chol", half=NATIVE, out=True, input="cholesky_back(g, result, upper)")
+@op(symbol="chol", half=NATIVE, out=True, input="cholesky_back(g, result, upper)")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """Compute the Cholesky decomposition; see :func:`linalg.cholesky`.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import cast_back  # noqa: F401 - formulas name it
@@ -40,13 +40,7 @@ def eigh_back(gl: Any, gv: Any, values: Any, v: Any) -> Any:
     return v @ inner @ mH(v)
 
 
-@op(
-    node="LinalgEighBackward0",
-    symbol="eigh",
-    many=True,
-    method=False,
-    A="eigh_back(g[0], g[1], result[0], result[1])",
-)
+@no_method(node="LinalgEighBackward0", symbol="eigh", many=True, A="eigh_back(g[0], g[1], result[0], result[1])")
 def eigh_parts(A: Tensor, UPLO: str) -> Any:
     """Return the eigenvalues and eigenvectors of Hermitian matrices."""
     return tuple(converging("linalg.eigh", np.linalg.eigh, A, UPLO))
@@ -72,7 +66,7 @@ def linalg_eigh(A: Tensor, UPLO: str = "L") -> Any:
     return return_type("linalg_eigh")(eigh_parts(A, _triangle(UPLO)))
 
 
-@op(method=False)
+@no_method()
 def _eigvalsh(A: Tensor, UPLO: str) -> Tensor:
     """Return the eigenvalues without eigenvectors, if no gradient is needed."""
     return converging("linalg.eigh", np.linalg.eigvalsh, A, UPLO)
@@ -108,11 +102,10 @@ def eig_back(gl: Any, gv: Any, values: Any, v: Any) -> Any:
     return solve_same(vh, inner @ vh, True)
 
 
-@op(
+@no_method(
     node="LinalgEigBackward0",
     symbol="eig",
     many=True,
-    method=False,
     A="cast_back(eig_back(g[0], g[1], result[0], result[1]), A.dtype)",
 )
 def eig_parts(A: Tensor) -> Any:
@@ -145,7 +138,7 @@ def linalg_eig(A: Tensor) -> Any:
     return return_type("linalg_eig")(eig_parts(A))
 
 
-@op(method=False)
+@no_method()
 def _eigvals(A: Tensor) -> Tensor:
     """Return the eigenvalues without eigenvectors, if no gradient is needed."""
     return _finite(np.linalg.eigvals, A).astype(np.result_type(A.dtype, np.complex64))

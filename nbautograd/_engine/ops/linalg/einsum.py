@@ -52,21 +52,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     torch.Size([2, 4])
     """
     n, m = a._a.ndim, b._a.ndim
-    if isinstance(dims, Tensor):
-        dims = dims.tolist()
-    if not isinstance(dims, (int, tuple, list)):
-        raise RuntimeError(f"tensordot expects dims to be int or two lists of ints, but got dims={dims}")
-    if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > min(n, m):
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims} for {n}D and {m}D")
-        dims = (list(range(n - dims, n)), list(range(dims)))
-    for label, given in zip(("dims_self", "dims_other"), dims, strict=True):
-        check_option("tensordot", label, given, "Sequence[int]")
-    first, second = (list(given) for given in dims)
-    if len(first) != len(second):
-        raise RuntimeError(f"both dimension lists should have same length, got {first} and {second}")
+    first, second = _contracted(dims, n, m)
     check_same_dtype("tensordot", a._a, b._a)
     left, right = [dimension(d, n) for d in first], [dimension(d, m) for d in second]
     for i, j in zip(left, right, strict=True):
@@ -87,6 +73,26 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     columns = b.permute(*right, *keep_b).reshape(k, math.prod(shape_b))
     result: Tensor = mm(rows, columns) if keep_a or keep_b else dot(rows.reshape(k), columns.reshape(k))
     return result.view((*shape_a, *shape_b))
+
+
+def _contracted(dims: Any, n: int, m: int) -> tuple[list[int], list[int]]:
+    """Return the dimensions that ``tensordot`` sums over, of tensors of ``n`` and ``m`` dimensions."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if not isinstance(dims, (int, tuple, list)):
+        raise RuntimeError(f"tensordot expects dims to be int or two lists of ints, but got dims={dims}")
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(n, m):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims} for {n}D and {m}D")
+        dims = (list(range(n - dims, n)), list(range(dims)))
+    for label, given in zip(("dims_self", "dims_other"), dims, strict=True):
+        check_option("tensordot", label, given, "Sequence[int]")
+    first, second = (list(given) for given in dims)
+    if len(first) != len(second):
+        raise RuntimeError(f"both dimension lists should have same length, got {first} and {second}")
+    return first, second
 
 
 # -- einsum ----------------------------------------------------------------------------------------------------------
@@ -114,17 +120,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         operands = tuple(operands[0])
     inputs, output = _parse(equation, operands)
     parts = [_only_letters(i, x, letters) for i, (x, letters) in enumerate(zip(operands, inputs, strict=True))]
-    sizes: dict[str, int] = {}
-    for x, letters in parts:
-        for letter, n in zip(letters, x._a.shape, strict=True):
-            if sizes.setdefault(letter, n) != n:
-                if 1 not in (n, sizes[letter]):
-                    raise ShapeError(
-                        "einsum(): operands do not broadcast with remapped shapes [original->remapped]: "
-                        f"subscript {letter} "
-                        f"has size {n} which does not broadcast with previously seen size {sizes[letter]}"
-                    )
-                sizes[letter] = max(n, sizes[letter])
+    sizes = _sizes(parts)
     result, letters = parts[0]
     for i, (x, theirs) in enumerate(parts[1:], 1):
         needed = set(output).union(*(later for _, later in parts[i + 1 :]))
@@ -138,6 +134,21 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if any(result._a.shape[i] != sizes[letter] for i, letter in enumerate(output)):
         result = result.expand(*(sizes[letter] for letter in output))
     return result
+
+
+def _sizes(parts: Sequence[tuple[Tensor, str]]) -> dict[str, int]:
+    """Return the size of each subscript."""
+    sizes: dict[str, int] = {}
+    for x, letters in parts:
+        for letter, n in zip(letters, x._a.shape, strict=True):
+            if sizes.setdefault(letter, n) != n:
+                if 1 not in (n, sizes[letter]):
+                    raise ShapeError(
+                        "einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript "
+                        f"{letter} has size {n} which does not broadcast with previously seen size {sizes[letter]}"
+                    )
+                sizes[letter] = max(n, sizes[letter])
+    return sizes
 
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -188,21 +199,7 @@ def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
             f"einsum(): {'fewer' if len(ndims) < len(terms) else 'more'} operands were provided "
             f"than specified in the equation: {len(ndims)} for {equation!r}"
         )
-    widths = []
-    for i, (term, ndim) in enumerate(zip(terms, ndims, strict=True)):
-        letters = term.replace("...", "", 1)
-        if not all(c.isascii() and c.isalpha() for c in letters):
-            raise RuntimeError(
-                f"einsum(): invalid subscript given at operand {i} in the equation string {equation!r}, "
-                "subscripts must be in [a-zA-Z]"
-            )
-        width = ndim - len(letters)
-        if width < 0 or width and "..." not in term:
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(letters)}) does not match the number of "
-                f"dimensions ({ndim}) for operand {i}"
-            )
-        widths.append(width)
+    widths = [_width(equation, i, term, ndim) for i, (term, ndim) in enumerate(zip(terms, ndims, strict=True))]
     most = max(widths)
     used = {c for c in text if c.isalpha()}
     spare = [chr(c) for c in range(0x3B1, 0x3B1 + 64)]
@@ -211,19 +208,33 @@ def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
     if arrow:
         output = right.replace("...", dots)
         for letter in output:
-            if output.count(letter) > 1 or not any(letter in term for term in inputs):
+            if output.count(letter) > 1:
+                raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
+            if letter not in "".join(inputs):
                 raise RuntimeError(
-                    f"einsum(): output subscript {letter} "
-                    + (
-                        "appears more than once in the output"
-                        if output.count(letter) > 1
-                        else "does not appear in the equation for any input operand"
-                    )
+                    f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
                 )
     else:
         joined = left.replace("...", "").replace(",", "")
         output = dots + "".join(sorted(letter for letter in used if joined.count(letter) == 1))
     return tuple(inputs), output
+
+
+def _width(equation: str, operand: int, term: str, ndim: int) -> int:
+    """Return for how many dimensions ``...`` stands in the subscripts of an operand."""
+    letters = term.replace("...", "", 1)
+    if not all(c.isascii() and c.isalpha() for c in letters):
+        raise RuntimeError(
+            f"einsum(): invalid subscript given at operand {operand} in the equation string {equation!r}, "
+            "subscripts must be in [a-zA-Z]"
+        )
+    width = ndim - len(letters)
+    if width < 0 or width and "..." not in term:
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({len(letters)}) does not match the number of "
+            f"dimensions ({ndim}) for operand {operand}"
+        )
+    return width
 
 
 def _only_letters(operand: int, x: Tensor, letters: str) -> tuple[Tensor, str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import NATIVE, alias, composite, op
+from nbautograd._engine.compiler.op import NATIVE, alias, composite, no_method, op
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.complex import conj
@@ -66,7 +66,7 @@ def product_back(g: Any, a: Any, tau: Any, start: Any) -> tuple[Any, Any]:
     return tril(cat_same([*columns, a[..., k:] * 0], -1), -1), cat_same(scalars, -1)
 
 
-@op(method=False)
+@no_method()
 def first_columns(input: Tensor) -> Tensor:
     """Return the first columns of the identity, shaped like ``input``, batch dimensions included."""
     return unit_columns(input)
@@ -88,11 +88,9 @@ def reflected(a: Any, tau: Any, x: Any, transpose: bool = False) -> Any:
     return x
 
 
-@op(
-    node="LinalgHouseholderProductBackward0",
+@no_method(
     symbol="Q",
     half=NATIVE,
-    method=False,
     out=True,
     A="product_back(g, A, tau, first_columns(A))[0]",
     tau="product_back(g, A, tau, first_columns(A))[1]",
@@ -140,7 +138,6 @@ def ormqr_back(g: Any, a: Any, tau: Any, other: Any, left: bool, transpose: bool
 
 
 @op(
-    node="OrmqrBackward0",
     symbol="Q @",
     half=NATIVE,
     out=True,
@@ -186,14 +183,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 # -- QR in LAPACK's form ---------------------------------------------------------------------------------------------
 
 
-@op(
-    node="GeqrfBackward0",
-    symbol="QR",
-    many=True,
-    method=False,
-    real_only=True,
-    input="refuse_derivative('geqrf')",
-)
+@no_method(node="GeqrfBackward0", symbol="QR", many=True, real_only=True, input="refuse_derivative('geqrf')")
 def geqrf_parts(input: Tensor) -> Any:
     """Return R with the Householder vectors below it, and their scalars tau."""
     packed, tau = np.linalg.qr(input, mode="raw")

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.return_types import return_type
@@ -78,7 +78,7 @@ def pinv_back(g: Any, p: Any, a: Any) -> Any:
     return first + second + third
 
 
-@op(node="LinalgPinvBackward0", symbol="⁺", method=False, A="pinv_back(g, result, A)")
+@no_method(node="LinalgPinvBackward0", symbol="⁺", A="pinv_back(g, result, A)")
 def pinv_same(A: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
     """Return the pseudoinverses of matrices."""
     if not A.size:
@@ -200,11 +200,10 @@ def lstsq_back(gx: Any, gr: Any, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return ga, gb
 
 
-@op(
+@no_method(
     node="LinalgLstsqBackward0",
     symbol="lstsq",
     many=True,
-    method=False,
     A="sum_to(lstsq_back(g[0], g[1], result[0], A, B)[0], A.shape)",
     B="sum_to(lstsq_back(g[0], g[1], result[0], A, B)[1], B.shape)",
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
@@ -105,13 +105,7 @@ def _check(name: str, a: Any) -> None:
     checked(name, a)
 
 
-@op(
-    node="LinalgLuBackward0",
-    symbol="LU",
-    many=True,
-    method=False,
-    A="lu_back(g[0], g[1], result[2], result[0], result[1])",
-)
+@no_method(node="LinalgLuBackward0", symbol="LU", many=True, A="lu_back(g[0], g[1], result[2], result[0], result[1])")
 def lu_triple(A: Tensor) -> Any:
     """Return L, U and P; PyTorch numbers the outputs that have gradients first."""
     packed, pivots, _ = lu_arrays(A)
@@ -143,13 +137,7 @@ def lu_factor_back(g: Any, packed: Any, pivots: Any) -> Any:
     return lu_back(g[..., :k], g[..., :k, :], p, low, up)
 
 
-@op(
-    node="LinalgLuFactorExBackward0",
-    symbol="LU",
-    many=True,
-    method=False,
-    A="lu_factor_back(g[0], result[0], result[1])",
-)
+@no_method(node="LinalgLuFactorExBackward0", symbol="LU", many=True, A="lu_factor_back(g[0], result[0], result[1])")
 def lu_packed(A: Tensor) -> Any:
     """Return the packed LU, the pivots, and LAPACK's info."""
     return lu_arrays(A)
@@ -248,13 +236,7 @@ def lu_unpack_back(gl: Any, gu: Any, packed: Any) -> Any:
     return total
 
 
-@op(
-    node="LuUnpackBackward0",
-    symbol="P L U",
-    many=True,
-    method=False,
-    LU_data="lu_unpack_back(g[0], g[1], LU_data)",
-)
+@no_method(node="LuUnpackBackward0", symbol="P L U", many=True, LU_data="lu_unpack_back(g[0], g[1], LU_data)")
 def unpack_triple(LU_data: Tensor, LU_pivots: Tensor) -> Any:
     """Return L, U and P of a packed LU."""
     p = exchange_matrix(LU_pivots, LU_data.shape[-2], LU_data.dtype)
@@ -314,10 +296,9 @@ def lu_solve_back(g: Any, x: Any, packed: Any, pivots: Any, left: bool, adjoint:
     return tril(turned @ mH(up), -1) + triu(mH(low) @ turned)
 
 
-@op(
+@no_method(
     node="LinalgLuSolveBackward0",
     symbol="solve",
-    method=False,
     LU="sum_to(lu_solve_back(g, result, LU, pivots, left, adjoint), LU.shape)",
     B="sum_to(lu_solve_same(LU, pivots, g, left, not adjoint), B.shape)",
 )
@@ -388,7 +369,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 # -- LDL -------------------------------------------------------------------------------------------------------------
 
 
-@op(node="NotImplemented", symbol="LDL", many=True, method=False, A="refuse_derivative('linalg_ldl_factor_ex')")
+@no_method(node="NotImplemented", symbol="LDL", many=True, A="refuse_derivative('linalg_ldl_factor_ex')")
 def ldl_parts(A: Tensor, hermitian: bool) -> Any:
     """Return LDL in LAPACK's packed form, its pivots and its info."""
     place = backend.module(backend.device_of(A))
@@ -440,10 +421,9 @@ def linalg_ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bo
     return return_type("linalg_ldl_factor_ex")((packed, pivots, info))
 
 
-@op(
+@no_method(
     node="NotImplemented",
     symbol="solve",
-    method=False,
     LD="refuse_derivative('linalg_ldl_solve')",
     B="refuse_derivative('linalg_ldl_solve')",
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import blas, dtypes
-from nbautograd._engine.compiler.op import alias, composite, op
+from nbautograd._engine.compiler.op import alias, composite, no_method, op
 from nbautograd._engine.compiler.promotion import broadcast_shapes
 from nbautograd._engine.core import tracing
 from nbautograd._engine.core.inplace import into
@@ -92,13 +92,7 @@ def check_mm(a: Any, b: Any, name: str = "mm") -> Any:
     return product(a, b)
 
 
-@op(
-    node="MmBackward0",
-    symbol="@",
-    out=True,
-    input="mm(g, conj(t(mat2)))",
-    mat2="mm_like(conj(t(input)), g, mat2.strides)",
-)
+@op(symbol="@", out=True, input="mm(g, conj(t(mat2)))", mat2="mm_like(conj(t(input)), g, mat2.strides)")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Compute the matrix product of two matrices, without broadcasting.
 
@@ -114,7 +108,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return check_mm(input, mat2)
 
 
-@op(node="MmBackward0", symbol="@", method=False, input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
+@no_method(node="MmBackward0", symbol="@", input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
 def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
     """Compute the matrix product, column-major if ``strides`` are.
 
@@ -125,7 +119,7 @@ def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
     return product(input, mat2)
 
 
-@op(node="MvBackward0", symbol="@", out=True, input="outer_product(g, conj(vec))", vec="mv(conj(t(input)), g)")
+@op(symbol="@", out=True, input="outer_product(g, conj(vec))", vec="mv(conj(t(input)), g)")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Compute the matrix-vector product: (n, m) @ (m,) gives (n,).
 
@@ -151,7 +145,7 @@ def check_mv(mat: Any, vec: Any) -> Any:
     return product(mat, vec)
 
 
-@op(node="DotBackward0", symbol="·", out=True, input="g * conj(tensor)", tensor="g * conj(input)")
+@op(symbol="·", out=True, input="g * conj(tensor)", tensor="g * conj(input)")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Compute the dot product of two vectors.
 
@@ -177,13 +171,7 @@ def check_dot(name: str, a: Any, b: Any) -> None:
     check_same_dtype(name, a, b)
 
 
-@op(
-    node="BmmBackward0",
-    symbol="@",
-    out=True,
-    input="bmm(g, conj(transpose(mat2, 1, 2)))",
-    mat2="bmm(conj(transpose(input, 1, 2)), g)",
-)
+@op(symbol="@", out=True, input="bmm(g, conj(transpose(mat2, 1, 2)))", mat2="bmm(conj(transpose(input, 1, 2)), g)")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Compute the batched matrix product: (b, n, m) @ (b, m, p) gives (b, n, p), without broadcasting.
 
@@ -208,7 +196,7 @@ def check_bmm(a: Any, b: Any) -> None:
     check_same_dtype("bmm", a, b)
 
 
-@op(node="MulBackward0", symbol="⊗", method=False, input="mv(g, conj(vec2))", vec2="mv(t(g), conj(input))")
+@no_method(node="MulBackward0", symbol="⊗", input="mv(g, conj(vec2))", vec2="mv(t(g), conj(input))")
 def outer_product(input: Tensor, vec2: Tensor) -> Tensor:
     """Compute ``outer`` of one dtype."""
     return input[:, None] * vec2

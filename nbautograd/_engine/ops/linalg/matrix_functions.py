@@ -10,7 +10,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import alias, composite, op
+from nbautograd._engine.compiler.op import alias, composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg._common import checked, eye_of, identity_of, mH, solve_array
 from nbautograd._engine.ops.linalg.matmul import matmul
@@ -58,12 +58,7 @@ def exponential_back(g: Any, a: Any) -> Any:
     return linalg_matrix_exp(cat_same([upper, lower], -2))[..., :n, n:]
 
 
-@op(
-    node="LinalgMatrixExpBackward0",
-    symbol="exp",
-    method=False,
-    A="exponential_back(g, A)",
-)
+@no_method(symbol="exp", A="exponential_back(g, A)")
 def linalg_matrix_exp(A: Tensor) -> Tensor:
     """Compute the matrix exponential of square matrices: the sum of Aᵏ / k!.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg._common import checked, eye_of, mH, triangle_solve
@@ -61,13 +61,7 @@ def _qr_square(gq: Any, gr: Any, q: Any, r: Any) -> Any:
     return triangle_solve(mH(r), t if gq is None else gq + t, False, False, False)
 
 
-@op(
-    node="LinalgQrBackward0",
-    symbol="QR",
-    many=True,
-    method=False,
-    A="qr_back(g[0], g[1], result[0], result[1], mode)",
-)
+@no_method(node="LinalgQrBackward0", symbol="QR", many=True, A="qr_back(g[0], g[1], result[0], result[1], mode)")
 def qr_parts(A: Tensor, mode: str) -> Any:
     """Return Q and R."""
     if mode == "r":

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import NATIVE, alias, composite, op
+from nbautograd._engine.compiler.op import NATIVE, alias, composite, no_method, op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -75,10 +75,9 @@ def _system(name: str, a: Tensor, b: Tensor, left: bool) -> Tensor:
     return solve_columns(a, b)
 
 
-@op(
+@no_method(
     node="LinalgSolveExBackward0",
     symbol="solve",
-    method=False,
     A="sum_to(-outer_columns(solve_columns(mH(A), g), result), A.shape)",
     B="sum_to(solve_columns(mH(A), g), B.shape)",
 )
@@ -176,11 +175,10 @@ def triangular_solve(
     return return_type("triangular_solve")((solution, copy.transpose(-2, -1) if transpose else copy))
 
 
-@op(
+@no_method(
     node="TriangularSolveBackward0",
     symbol="solve",
     many=True,
-    method=False,
     A="triangle_and_copy_back(g, result[0], A, upper, unit)",
     B="triangle_and_copy_solved(g, A, B, upper, unit)",
 )
@@ -198,10 +196,9 @@ def cholesky_solve_back(g: Any, x: Any, factor: Any, upper: bool, shape: Any) ->
     return sum_to(factor @ both if upper else both @ factor, shape)
 
 
-@op(
+@no_method(
     node="CholeskySolveBackward0",
     symbol="solve",
-    method=False,
     B="sum_to(cholesky_solve_same(g, L, upper), B.shape)",
     L="cholesky_solve_back(g, result, L, upper, L.shape)",
 )
@@ -239,13 +236,7 @@ def cholesky_inverse_back(g: Any, inverse: Any, factor: Any, upper: bool) -> Any
     return factor @ both if upper else both @ factor
 
 
-@op(
-    node="CholeskyInverseBackward0",
-    symbol="⁻¹",
-    half=NATIVE,
-    out=True,
-    L="cholesky_inverse_back(g, result, L, upper)",
-)
+@op(symbol="⁻¹", half=NATIVE, out=True, L="cholesky_inverse_back(g, result, L, upper)")
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """Compute the inverse of A = L Lᴴ, given the Cholesky factor L.
 
@@ -269,7 +260,7 @@ NOT_INVERTED = (
 )
 
 
-@op(node="LinalgInvExBackward0", symbol="⁻¹", method=False, A="-mH(result) @ g @ mH(result)")
+@no_method(node="LinalgInvExBackward0", symbol="⁻¹", A="-mH(result) @ g @ mH(result)")
 def inv_same(A: Tensor) -> Tensor:
     """Invert matrices (Giles 2008, section 2.2.3)."""
     return _inverse(A, "linalg.inv")
@@ -387,7 +378,7 @@ def adjugate_back(g: Any, result: Any, a: Any) -> Any:
     return weight * inverse - inverse @ g @ mH(result)
 
 
-@op(node="AdjugateBackward0", symbol="adj", method=False, A="adjugate_back(g, result, A)")
+@no_method(symbol="adj", A="adjugate_back(g, result, A)")
 def adjugate(A: Tensor) -> Tensor:
     """Return the adjugate of each matrix: the gradient of the determinant, also where that is 0."""
     d = np.linalg.det(A)[..., None, None]
@@ -404,14 +395,7 @@ def adjugate(A: Tensor) -> Tensor:
     return (phase * result).astype(A.dtype)
 
 
-@op(
-    node="LinalgDetBackward0",
-    symbol="det",
-    method=False,
-    half=NATIVE,
-    out=True,
-    A="g[..., None, None] * mH(adjugate(A))",
-)
+@no_method(symbol="det", half=NATIVE, out=True, A="g[..., None, None] * mH(adjugate(A))")
 def linalg_det(A: Tensor) -> Tensor:
     """Compute the determinant of each matrix.
 
@@ -442,13 +426,7 @@ def slogdet_back(gs: Any, gl: Any, sign: Any, a: Any) -> Any:
     return solve_same(mH(a), weight[..., None, None] * eye_of(a), True)
 
 
-@op(
-    node="LinalgSlogdetBackward0",
-    symbol="log|det|",
-    many=True,
-    method=False,
-    A="slogdet_back(g[0], g[1], result[0], A)",
-)
+@no_method(node="LinalgSlogdetBackward0", symbol="log|det|", many=True, A="slogdet_back(g[0], g[1], result[0], A)")
 def slogdet_parts(A: Tensor) -> Any:
     """Return the sign and the logarithm of the absolute value of determinants."""
     return tuple(np.linalg.slogdet(A))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.grad_mode import is_grad_enabled
@@ -83,19 +83,15 @@ def svd_back(gu: Any, gs: Any, gvh: Any, u: Any, s: Any, vh: Any) -> Any:
     return result
 
 
-@op(
-    node="LinalgSvdBackward0",
-    symbol="SVD",
-    many=True,
-    method=False,
-    A="svd_back(g[0], g[1], g[2], result[0], result[1], result[2])",
+@no_method(
+    node="LinalgSvdBackward0", symbol="SVD", many=True, A="svd_back(g[0], g[1], g[2], result[0], result[1], result[2])"
 )
 def svd_parts(A: Tensor, full_matrices: bool) -> Any:
     """Return U, S and Vᴴ."""
     return tuple(converging("linalg.svd", np.linalg.svd, A, full_matrices))
 
 
-@op(method=False)
+@no_method()
 def _svdvals(A: Tensor) -> Tensor:
     """Return the singular values without vectors, if no gradient is needed."""
     return converging("linalg.svd", np.linalg.svd, A, False, False)

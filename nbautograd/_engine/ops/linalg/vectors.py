@@ -7,7 +7,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.op import POINTWISE, composite, op
+from nbautograd._engine.compiler.op import POINTWISE, composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg._common import check_float, scalar_type
 from nbautograd._engine.ops.linalg.matmul import check_dot, check_same_dtype, product
@@ -19,7 +19,7 @@ from nbautograd.errors import DtypeError, ShapeError, warn
 __all__ = ["cross", "vdot"]
 
 
-@op(node="VdotBackward0", symbol="·", out=True, input="conj(g) * other", other="g * input")
+@op(symbol="·", out=True, input="conj(g) * other", other="g * input")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Compute the dot product of two vectors, the first of which is conjugated.
 
@@ -47,17 +47,16 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return product_.sum(dim)
 
 
-@op(
+@no_method(
     node="LinalgCrossBackward0",
     symbol="×",
     kind=POINTWISE,
-    method=False,
-    inplace_method=False,
     accepts="ifc",
+    name="linalg_cross_same",
     input="linalg_cross_same(conj(other), g, dim)",
     other="linalg_cross_same(g, conj(input), dim)",
 )
-def linalg_cross_same(input: Tensor, other: Tensor, dim: int) -> Tensor:
+def cross_same(input: Tensor, other: Tensor, dim: int) -> Tensor:
     """Compute ``linalg.cross`` of one dtype and shape."""
     return row_major(np.cross(input, other, axis=dim))
 
@@ -86,7 +85,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise ShapeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[d]} and {other.shape[d]}"
         )
-    result: Tensor = linalg_cross_same(input, other, d)
+    result: Tensor = cross_same(input, other, d)
     return result
 
 

@@ -12,7 +12,7 @@ from nbautograd._engine.arrays import backend, dtypes, precise
 from nbautograd._engine.arrays.memory_format import contiguous_format
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import axes, count, pairwise_sum, ratio, summed, upcast_half  # noqa: F401 - formulas name ratio
 from nbautograd._engine.ops.queries import check_tensors
@@ -29,10 +29,9 @@ Dims = int | tuple[int, ...] | list[int] | None
 # PyTorch has one operation; here there are several, since the derivative differs by exponent.
 
 
-@op(
+@no_method(
     node="LinalgVectorNormBackward0",
     symbol="‖·‖₂",
-    method=False,
     input="input * ratio(spread(g, input.shape, dim, keepdim), spread(result, input.shape, dim, keepdim))",
 )
 def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
@@ -41,32 +40,23 @@ def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     return np.sqrt(summed(np.square, (a,), axes(dim, input.ndim), keepdim)).astype(input.real.dtype)
 
 
-@op(
-    node="LinalgVectorNormBackward0",
-    symbol="‖·‖₁",
-    method=False,
-    input="sgn(input) * spread(g, input.shape, dim, keepdim)",
-)
+@no_method(node="LinalgVectorNormBackward0", symbol="‖·‖₁", input="sgn(input) * spread(g, input.shape, dim, keepdim)")
 def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """Return the 1-norm over ``dim``."""
     return summed(precise.absolute, (input,), axes(dim, input.ndim), keepdim)
 
 
-@op(
-    node="LinalgVectorNormBackward0",
-    symbol="‖·‖₀",
-    method=False,
-    input="sgn(input) * zeros_of(spread(g, input.shape, dim, keepdim))",
+@no_method(
+    node="LinalgVectorNormBackward0", symbol="‖·‖₀", input="sgn(input) * zeros_of(spread(g, input.shape, dim, keepdim))"
 )
 def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """Return the 0-norm over ``dim``: the number of nonzero elements."""
     return pairwise_sum(input != 0, axes(dim, input.ndim), keepdim).astype(input.real.dtype)
 
 
-@op(
+@no_method(
     node="LinalgVectorNormBackward0",
     symbol="‖·‖∞",
-    method=False,
     input="sgn(input) * spread(g, input.shape, dim, keepdim) "
     "* ties(abs(input), spread(result, input.shape, dim, keepdim), dim, shared)",
 )
@@ -77,10 +67,9 @@ def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared:
     return row_major((a.max if largest else a.min)(axes(dim, input.ndim), None, keepdim))
 
 
-@op(
+@no_method(
     node="LinalgVectorNormBackward0",
     symbol="‖·‖ₚ",
-    method=False,
     input="sgn(input) * power_or_zero(abs(input), p - 1) "
     "* ratio(spread(g, input.shape, dim, keepdim), spread(power_or_zero(result, p - 1), input.shape, dim, keepdim))",
 )
@@ -92,7 +81,7 @@ def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
     return result.astype(input.real.dtype)
 
 
-@op(method=False, node="PowBackward0", symbol="xⁿ", input="g * exponent * power_or_zero(input, exponent - 1)")
+@no_method(node="PowBackward0", symbol="xⁿ", input="g * exponent * power_or_zero(input, exponent - 1)")
 def power_or_zero(input: Tensor, exponent: float) -> Tensor:
     """Return ``input ** exponent`` of non-negative numbers, with 0 where 0 to a negative power would be inf."""
     return input**exponent if exponent >= 0 else np.where(input == 0, input, input**exponent)
@@ -167,10 +156,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     return scaled_slices(input, (maxnorm / (length + 1e-7)).where(length > maxnorm, (length * 0 + 1)))
 
 
-@op(
+@no_method(
     node="RenormBackward0",
     symbol="renorm",
-    method=False,
     input="g * conj(factor)",
     factor="sum_to(real(g * conj(input)), factor.shape)",
 )
@@ -182,10 +170,9 @@ def scaled_slices(input: Tensor, factor: Tensor) -> Tensor:
 # -- distances between points ----------------------------------------------------------------------------------------
 
 
-@op(
+@no_method(
     node="EuclideanDistBackward0",
     symbol="‖x−y‖",
-    method=False,
     x1="x1 * sum_over(ratio(g, result), -1, True) - bmm(ratio(g, result), x2)",
     x2="x2 * transpose(sum_over(ratio(g, result), -2, True), 1, 2) - bmm(transpose(ratio(g, result), 1, 2), x1)",
 )

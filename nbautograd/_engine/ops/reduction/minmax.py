@@ -10,7 +10,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.arrays.size import Int, dimension, dimensions
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import added, axes, pairwise_sum, reduced_shape  # noqa: F401 - formulas name some
@@ -50,7 +50,7 @@ def check(name: str, a: Any, dim: Any = ANY) -> None:
                 raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
-@op(method=False)
+@no_method()
 def ties(input: Tensor, extreme: Tensor, dim: Dims = None, shared: bool = True) -> Tensor:
     """Return 1 / m for each of the m ties of the extremum along ``dim``, 0 elsewhere; shaped like ``input``.
 
@@ -62,14 +62,14 @@ def ties(input: Tensor, extreme: Tensor, dim: Dims = None, shared: bool = True) 
     return hit / pairwise_sum(hit, axes(dim, input.ndim), True).astype(extreme.dtype)
 
 
-@op(node="MaxBackward1", symbol="max", method=False, input="g * ties(input, spread(result, input.shape), None)")
+@no_method(node="MaxBackward1", symbol="max", input="g * ties(input, spread(result, input.shape), None)")
 def max_all(input: Tensor) -> Tensor:
     """Return the maximum of all elements: ``max()``."""
     check("max", input, None)
     return input.max()
 
 
-@op(node="MinBackward1", symbol="min", method=False, input="g * ties(input, spread(result, input.shape), None)")
+@no_method(node="MinBackward1", symbol="min", input="g * ties(input, spread(result, input.shape), None)")
 def min_all(input: Tensor) -> Tensor:
     """Return the minimum of all elements: ``min()``."""
     check("min", input, None)
@@ -95,13 +95,13 @@ CHOSEN = (
 """The gradient of an operation that selects one element along ``dim``: scattered to its index."""
 
 
-@op(node="MaxBackward0", symbol="max", many=True, method=False, input=CHOSEN)
+@no_method(node="MaxBackward0", symbol="max", many=True, input=CHOSEN)
 def max_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
     """Return the maxima along a dimension and their indices: ``max(dim)``."""
     return _over(input, "max", dim, keepdim)
 
 
-@op(node="MinBackward0", symbol="min", many=True, method=False, input=CHOSEN)
+@no_method(node="MinBackward0", symbol="min", many=True, input=CHOSEN)
 def min_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
     """Return the minima along a dimension and their indices: ``min(dim)``."""
     return _over(input, "min", dim, keepdim)
@@ -139,7 +139,7 @@ SHARED = "spread(g, input.shape, dim, keepdim) * ties(input, spread(result, inpu
 """The gradient, divided equally among the ties of the extremum."""
 
 
-@op(node="AmaxBackward0", symbol="max", out=True, input=SHARED)
+@op(symbol="max", out=True, input=SHARED)
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """Return the maximum over ``dim``, by default of all elements; ties share the gradient.
 
@@ -151,7 +151,7 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     return row_major(input.max(axes(dim, input.ndim), None, keepdim))
 
 
-@op(node="AminBackward0", symbol="min", out=True, input=SHARED)
+@op(symbol="min", out=True, input=SHARED)
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """Return the minimum over ``dim``, by default of all elements; ties share the gradient.
 
@@ -163,11 +163,10 @@ def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     return row_major(input.min(axes(dim, input.ndim), None, keepdim))
 
 
-@op(
+@no_method(
     node="AminmaxBackward0",
     symbol="min, max",
     many=True,
-    method=False,
     input="added(*(None if h is None else spread(h, input.shape, dim, keepdim) "
     "* ties(input, spread(r, input.shape, dim, keepdim), dim) for h, r in ((g[0], result[0]), (g[1], result[1]))))",
 )

@@ -10,7 +10,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import Int, dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.inplace import make_inplace_method, scan_in_place
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.reduction.reduction import accumulated, upcast_half
 from nbautograd._engine.ops.reduction.scan import WIDE, moved, recurrence, shifted  # noqa: F401 - formulas name two
@@ -27,10 +27,9 @@ def _products(a: Any, d: int) -> Any:
     return a.cumprod(d, WIDE.get(a.dtype.char)).astype(a.dtype) if a.ndim else a.copy()
 
 
-@op(
+@no_method(
     node="CumprodBackward0",
     symbol="Π≤",
-    method=False,
     input="conj(products_before(input, dim)) * recurrence(g, conj(shifted(input, dim, -1)), dim, True)",
 )
 def cumprod_over(input: Tensor, dim: int) -> Tensor:
@@ -39,10 +38,9 @@ def cumprod_over(input: Tensor, dim: int) -> Tensor:
     return result if input.dtype.kind in "fc" else result.astype(np.int64)
 
 
-@op(
+@no_method(
     node="CumprodBackward0",
     symbol="Π before",
-    method=False,
     input="conj(result) * recurrence(shifted(g, dim, 1 if reverse else -1), "
     "conj(shifted(input, dim, 1 if reverse else -1)), dim, not reverse)",
 )
@@ -80,10 +78,9 @@ Tensor.cumprod_ = make_inplace_method("cumprod_", scan_in_place(cumprod))
 # -- products of all elements, or over a dimension -----------------------------------------------------------------
 
 
-@op(
+@no_method(
     node="ProdBackward0",
     symbol="Π",
-    method=False,
     input="g * conj(products_before(input.reshape((-1,)), 0) * products_before(input.reshape((-1,)), 0, True))"
     ".reshape(input.shape)",
 )
@@ -92,10 +89,9 @@ def prod_all(input: Tensor) -> Tensor:
     return upcast_half(input).prod().astype(accumulated(input.dtype))
 
 
-@op(
+@no_method(
     node="ProdBackward1",
     symbol="Π",
-    method=False,
     input="spread(g, input.shape, dim, keepdim) "
     "* conj(products_before(input, dim) * products_before(input, dim, True))",
 )

@@ -10,7 +10,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.size import Int, dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -38,7 +38,7 @@ def _one(a: Any, d: int, index: Any, keepdim: bool) -> tuple[Any, Any]:
     return values.reshape(shape), index.reshape(shape)
 
 
-@op(node="KthvalueBackward0", symbol="k-th", many=True, method=False, real_only=True, input=CHOSEN)
+@no_method(node="KthvalueBackward0", symbol="k-th", many=True, real_only=True, input=CHOSEN)
 def kth_over(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
     """Return the k-th smallest element along a dimension, and its index."""
     d = dimension(dim, input.ndim)
@@ -99,27 +99,25 @@ def _median_over(a: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
     return _one(a, d, index, keepdim)
 
 
-@op(node="MedianBackward0", symbol="median", method=False, input="g * ties(input, spread(result, input.shape), None)")
+@no_method(node="MedianBackward0", symbol="median", input="g * ties(input, spread(result, input.shape), None)")
 def median_all(input: Tensor) -> Tensor:
     """Return the lower median of all elements: ``median()``; ties share the gradient."""
     return _median_all(input, False)
 
 
-@op(
-    node="NanmedianBackward0", symbol="median", method=False, input="g * ties(input, spread(result, input.shape), None)"
-)
+@no_method(node="NanmedianBackward0", symbol="median", input="g * ties(input, spread(result, input.shape), None)")
 def nanmedian_all(input: Tensor) -> Tensor:
     """Return the lower median of the elements that are not nan: ``nanmedian()``; ties share the gradient."""
     return _median_all(input, True)
 
 
-@op(node="MedianBackward1", symbol="median", many=True, method=False, input=CHOSEN)
+@no_method(node="MedianBackward1", symbol="median", many=True, input=CHOSEN)
 def median_over(input: Tensor, dim: int, keepdim: bool) -> Any:
     """Return the lower median along a dimension, and its index."""
     return _median_over(input, dim, keepdim, False)
 
 
-@op(node="NanmedianBackward1", symbol="median", many=True, method=False, input=CHOSEN)
+@no_method(node="NanmedianBackward1", symbol="median", many=True, input=CHOSEN)
 def nanmedian_over(input: Tensor, dim: int, keepdim: bool) -> Any:
     """Return the lower median along a dimension, ignoring nan, and its index."""
     return _median_over(input, dim, keepdim, True)
@@ -151,7 +149,7 @@ def nanmedian(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
     return return_type("nanmedian")(nanmedian_over(input, dim, keepdim))
 
 
-@op(node="ModeBackward0", symbol="mode", many=True, method=False, real_only=True, input=CHOSEN)
+@no_method(node="ModeBackward0", symbol="mode", many=True, real_only=True, input=CHOSEN)
 def mode_over(input: Tensor, dim: int, keepdim: bool) -> Any:
     """Return the mode along a dimension, and the index of its last occurrence."""
     d = dimension(dim, input.ndim)

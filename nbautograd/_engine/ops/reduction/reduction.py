@@ -9,7 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes, precise
 from nbautograd._engine.arrays.size import by_name, dimensions, sizes
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import (
     axes,
@@ -44,13 +44,13 @@ def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
 # -- sums ------------------------------------------------------------------------------------------------------------
 
 
-@op(node="SumBackward0", symbol="Σ", method=False, input="spread(g, input.shape)")
+@no_method(node="SumBackward0", symbol="Σ", input="spread(g, input.shape)")
 def sum_all(input: Tensor) -> Tensor:
     """Return the sum of all elements."""
     return pairwise_sum(input)
 
 
-@op(node="SumBackward1", symbol="Σ", method=False, input="spread(g, input.shape, dim, keepdim)")
+@no_method(node="SumBackward1", symbol="Σ", input="spread(g, input.shape, dim, keepdim)")
 def sum_over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Return the sum over ``dim``."""
     return pairwise_sum(input, axes(dim, input.ndim), keepdim)
@@ -76,12 +76,7 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes
     return result if dtype is None or dtype.rank == 2 else result.to(dtype)
 
 
-@op(
-    node="NansumBackward0",
-    symbol="Σ",
-    method=False,
-    input="spread(g, input.shape, dim, keepdim) * (input == input)",
-)
+@no_method(node="NansumBackward0", symbol="Σ", input="spread(g, input.shape, dim, keepdim) * (input == input)")
 def nansum_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """Return the sum over ``dim``, with nan treated as 0."""
     return summed(zero_for_nan, (input,), axes(dim, input.ndim), keepdim)
@@ -137,18 +132,13 @@ def accumulated(dtype: np.dtype[Any]) -> np.dtype[Any]:
 # -- means -----------------------------------------------------------------------------------------------------------
 
 
-@op(node="MeanBackward0", symbol="mean", method=False, input="spread(g / count(input.shape, None), input.shape)")
+@no_method(node="MeanBackward0", symbol="mean", input="spread(g / count(input.shape, None), input.shape)")
 def mean_all(input: Tensor) -> Tensor:
     """Return the mean of all elements of a floating tensor."""
     return pairwise_mean(input)
 
 
-@op(
-    node="MeanBackward1",
-    symbol="mean",
-    method=False,
-    input="spread(g / count(input.shape, dim), input.shape, dim, keepdim)",
-)
+@no_method(node="MeanBackward1", symbol="mean", input="spread(g / count(input.shape, dim), input.shape, dim, keepdim)")
 def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """Return the mean over ``dim`` of a floating tensor."""
     return pairwise_mean(input, axes(dim, input.ndim), keepdim)
@@ -241,10 +231,9 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 # -- log-sum-exp -----------------------------------------------------------------------------------------------------
 
 
-@op(
+@no_method(
     node="LogsumexpBackward0",
     symbol="lse",
-    method=False,
     input="spread(g, input.shape, dim, keepdim) * conj(exp(input - spread(result, input.shape, dim, keepdim)))",
 )
 def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:

@@ -14,7 +14,7 @@ from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.arrays.summation import cumulative_sums
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.inplace import make_inplace_method, scan_in_place
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
@@ -56,7 +56,7 @@ def running(function: Any, a: Any, d: int) -> Any:
     return row_major(np.moveaxis(y, 0, d))
 
 
-@op(node="ShiftBackward0", symbol="shift", method=False, input="shifted(g, dim, -by)")
+@no_method(node="ShiftBackward0", symbol="shift", input="shifted(g, dim, -by)")
 def shifted(input: Tensor, dim: int, by: int, fill: Number = 0) -> Tensor:
     """Return the elements shifted by one along ``dim``, up for ``by=1``, down for ``by=-1``; ``fill`` is shifted in."""
     return moved(input, dimension(dim, input.ndim), by, fill)
@@ -71,10 +71,8 @@ def moved(a: Any, d: int, by: int, fill: Number) -> Any:
     return output
 
 
-@op(
-    node="RecurrenceBackward0",
+@no_method(
     symbol="y = b + a·y₋₁",
-    method=False,
     input="recurrence(g, conj(shifted(factors, dim, 1 if reverse else -1)), dim, not reverse)",
     factors="recurrence(g, conj(shifted(factors, dim, 1 if reverse else -1)), dim, not reverse) "
     "* conj(shifted(result, dim, -1 if reverse else 1))",
@@ -102,7 +100,7 @@ def recurrence(input: Tensor, factors: Tensor, dim: int, reverse: bool = False) 
 # -- cumulative sums, extrema ----------------------------------------------------------------------------------------
 
 
-@op(node="CumsumBackward0", symbol="Σ≤", method=False, input="cumsum_over(g, dim, not reverse)")
+@no_method(node="CumsumBackward0", symbol="Σ≤", input="cumsum_over(g, dim, not reverse)")
 def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
     """Return the cumulative sum along ``dim``, accumulated in double precision; from the end with ``reverse``."""
     d = dimension(dim, input.ndim)
@@ -151,13 +149,13 @@ FROM_THERE = "gather_back(g[0], input.shape, dim, result[1])"
 """The gradient of an operation that selects elements along ``dim``: added at their indices."""
 
 
-@op(node="CummaxBackward0", symbol="max≤", many=True, method=False, real_only=True, input=FROM_THERE)
+@no_method(node="CummaxBackward0", symbol="max≤", many=True, real_only=True, input=FROM_THERE)
 def cummax_over(input: Tensor, dim: int) -> Any:
     """Return the cumulative maximum and its index."""
     return _running_extreme("cummax", input, dim)
 
 
-@op(node="CumminBackward0", symbol="min≤", many=True, method=False, real_only=True, input=FROM_THERE)
+@no_method(node="CumminBackward0", symbol="min≤", many=True, real_only=True, input=FROM_THERE)
 def cummin_over(input: Tensor, dim: int) -> Any:
     """Return the cumulative minimum and its index."""
     return _running_extreme("cummin", input, dim)
@@ -194,10 +192,9 @@ def log_ratio(result: Any, dim: int) -> Any:
     return masked_fill(less, less != less, 0)  # type: ignore[name-defined]  # noqa: F821
 
 
-@op(
+@no_method(
     node="LogcumsumexpBackward0",
     symbol="lse≤",
-    method=False,
     input="conj(exp(input - result)) * recurrence(g, conj(exp(log_ratio(result, dim))), dim, True)",
 )
 def logcumsumexp_over(input: Tensor, dim: int) -> Tensor:

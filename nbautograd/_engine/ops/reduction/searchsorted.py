@@ -8,13 +8,13 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.indices import as_int64
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor, wrap
 
 __all__ = ["bucketize", "searchsorted"]
 
 
-@op(method=False)
+@no_method()
 def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None) -> Tensor:
     """Compute ``searchsorted`` of arrays; each of several sequences has its own row of values."""
     if sorter is not None:

@@ -8,7 +8,7 @@ from nbautograd._engine.arrays import dtypes, precise, rows
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import highest, pairwise_sum
 from nbautograd._engine.ops.elementwise.exp_log import exp
@@ -69,7 +69,7 @@ def sum_along(g: Any, dim: int) -> Any:
     return g.sum(dim, keepdim=True) if isinstance(g, Tensor) else pairwise_sum(g, (dim % g.ndim,), True)
 
 
-@op(node="SoftmaxBackward0", symbol="softmax", method=False, input="softmax_back(g, result, dim)")
+@no_method(node="SoftmaxBackward0", symbol="softmax", input="softmax_back(g, result, dim)")
 def softmax_over(input: Tensor, dim: int) -> Tensor:
     """Compute softmax over one dimension."""
     d = dimension(dim, input.ndim)
@@ -85,7 +85,7 @@ def softmax_over(input: Tensor, dim: int) -> Tensor:
     return powers
 
 
-@op(node="LogSoftmaxBackward0", symbol="log softmax", method=False, input="log_softmax_back(g, result, dim)")
+@no_method(node="LogSoftmaxBackward0", symbol="log softmax", input="log_softmax_back(g, result, dim)")
 def log_softmax_over(input: Tensor, dim: int) -> Tensor:
     """Compute log-softmax over one dimension."""
     d = dimension(dim, input.ndim)

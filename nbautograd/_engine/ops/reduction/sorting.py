@@ -10,7 +10,7 @@ from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import laid_as, row_major
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.reduction.minmax import check
@@ -33,7 +33,7 @@ def picked(a: Any, d: int, index: Any) -> tuple[Any, Any]:
     return (np.take_along_axis(a, index, d) if a.ndim else a.reshape(index.shape)), index
 
 
-@op(node="SortBackward0", symbol="sort", many=True, method=False, input=FROM_THERE)
+@no_method(node="SortBackward0", symbol="sort", many=True, input=FROM_THERE)
 def sort_over(input: Tensor, dim: int, descending: bool) -> Any:
     """Return the elements sorted along a dimension, and their indices."""
     d = dimension(dim, input.ndim)
@@ -96,7 +96,7 @@ def _few(a: Any, k: int, d: int, largest: bool) -> Any:
     return np.moveaxis(as_int64(np.nonzero(rows)[-1]).reshape((*rows.shape[:-1], k)), -1, d)
 
 
-@op(node="TopkBackward0", symbol="top k", many=True, method=False, input=FROM_THERE)
+@no_method(node="TopkBackward0", symbol="top k", many=True, input=FROM_THERE)
 def topk_over(input: Tensor, k: int, dim: int, largest: bool) -> Any:
     """Return the k largest or smallest elements along a dimension, sorted, and their indices."""
     d = dimension(dim, input.ndim)

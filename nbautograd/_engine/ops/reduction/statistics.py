@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.indices import as_int64
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.batched import elements, looks_at_elements
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -224,13 +224,40 @@ def _histogram(
     return binned(given, lambda: arrays[:1])[0], binned(given, lambda: arrays[1:])
 
 
-@op(node="NotImplemented", symbol="▁▃▂", many=True, method=False, sources="not_implemented('histogram')")
+@no_method(node="NotImplemented", symbol="▁▃▂", many=True, sources="not_implemented('histogram')")
 def binned(sources: Sequence[Tensor], compute: Any) -> Any:
     """Return the computed histogram and its edges, which have no derivative.
 
     :param sources: the input, and the other tensors that the histogram depends on and that require grad.
     """
     return compute()
+
+
+def _edges(name: str, input: Tensor, i: int, bins: Any, range_: Sequence[float] | None) -> Any:
+    """Return the edges of the bins of dimension ``i``: those given, or those between two limits."""
+    points = input._a
+    if isinstance(bins, Tensor):
+        if bins._a.ndim != 1 or not bins._a.size:
+            raise RuntimeError(f"{name}(): bins tensor should have one dimension, but got {bins._a.ndim}")
+        if bins._a.dtype != points.dtype:
+            raise DtypeError(
+                f"{name}(): input tensor and bins tensors should have the same dtype, but got input with dtype "
+                f"{dtypes.scalar_type(input.dtype)} and bins with dtype {dtypes.scalar_type(bins.dtype)}"
+            )
+        _positive(bins._a.size - 1, name)
+        return bins._a
+    _positive(bins, name)
+    if range_ is None:
+        low, high = _limits(points[:, i], 0.0, 0.0, name) if points.size else (0.0, 1.0)
+    else:
+        low, high = range_[2 * i : 2 * i + 2]
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise RuntimeError(f"{name}(): dimension {i}'s range [{low}, {high}] is not finite")
+        if low > high:
+            raise RuntimeError(f"{name}(): min should not exceed max, but got min {low} max {high}")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return backend.module(input.device).linspace(low, high, bins + 1).astype(points.dtype)
 
 
 def _binned(
@@ -241,32 +268,7 @@ def _binned(
     _floating(points, name)
     if range_ is not None and len(range_) != 2 * len(bins):
         raise RuntimeError(f"{name}(): the range should have {2 * len(bins)} elements, but got {len(range_)}")
-    edges: list[Any] = []
-    for i, how in enumerate(bins):
-        if isinstance(how, Tensor):
-            if how._a.ndim != 1 or not how._a.size:
-                raise RuntimeError(f"{name}(): bins tensor should have one dimension, but got {how._a.ndim}")
-            if how._a.dtype != points.dtype:
-                raise DtypeError(
-                    f"{name}(): input tensor and bins tensors should have the same dtype, but got input with dtype "
-                    f"{dtypes.scalar_type(input.dtype)} and bins with dtype {dtypes.scalar_type(how.dtype)}"
-                )
-            _positive(how._a.size - 1, name)
-            edges.append(how._a)
-            continue
-        _positive(how, name)
-        if range_ is None:
-            low, high = _limits(points[:, i], 0.0, 0.0, name) if points.size else (0.0, 1.0)
-        else:
-            low, high = range_[2 * i : 2 * i + 2]
-            if not (math.isfinite(low) and math.isfinite(high)):
-                raise RuntimeError(f"{name}(): dimension {i}'s range [{low}, {high}] is not finite")
-            if low > high:
-                raise RuntimeError(f"{name}(): min should not exceed max, but got min {low} max {high}")
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-        ends = backend.module(input.device).linspace(low, high, how + 1)
-        edges.append(ends.astype(points.dtype))
+    edges = [_edges(name, input, i, how, range_) for i, how in enumerate(bins)]
     there = np.ones_like(points, bool, shape=points.shape[:1])
     box = np.zeros_like(points, np.int64, shape=points.shape[:1])
     for i, ends in enumerate(edges):

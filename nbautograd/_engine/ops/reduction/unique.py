@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.arrays.size import dimension
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import under_node
 from nbautograd._engine.ops.reduction.minmax import check
@@ -69,7 +69,7 @@ def _slices(rows: Any, input: Any, d: int) -> Any:
     return np.moveaxis(rows.reshape((n, *shape)), 0, d) if n else input.copy()
 
 
-@op(node="Unique2Backward0", symbol="unique", many=True, method=False, input="not_implemented('unique')")
+@no_method(node="Unique2Backward0", symbol="unique", many=True, input="not_implemented('unique')")
 def unique_over(input: Tensor, dim: int | None = None) -> Any:
     """Return the sorted unique elements or slices, the inverse indices, and the counts."""
     rows, d = _rows(input, dim, "unique")
@@ -87,13 +87,7 @@ def unique_over(input: Tensor, dim: int | None = None) -> Any:
 unique_slices = under_node(unique_over, "UniqueDimBackward0", "unique_slices")
 
 
-@op(
-    node="UniqueConsecutiveBackward0",
-    symbol="unique",
-    many=True,
-    method=False,
-    input="not_implemented('unique_consecutive')",
-)
+@no_method(node="UniqueConsecutiveBackward0", symbol="unique", many=True, input="not_implemented('unique_consecutive')")
 def consecutive_over(input: Tensor, dim: int | None = None) -> Any:
     """Return the first of each run of equal elements or slices, the run of each element, and the lengths."""
     rows, d = _rows(input, dim, "unique_consecutive")

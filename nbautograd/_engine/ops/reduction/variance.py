@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import (
     added,  # noqa: F401 - formulas name it
@@ -26,7 +26,7 @@ from nbautograd.errors import DtypeError, warn
 __all__ = ["std", "std_mean", "var", "var_mean"]
 
 
-@op(node="SubBackward0", symbol="x − mean", method=False, input="deviation(g, dim)")
+@no_method(node="SubBackward0", symbol="x − mean", input="deviation(g, dim)")
 def deviation(input: Tensor, dim: Dims = None) -> Tensor:
     """Return the elements minus their mean over ``dim``."""
     return input - pairwise_mean(input, axes(dim, input.ndim), True)
@@ -65,14 +65,14 @@ def reciprocal_or_nan(x: float) -> float:
     return 1 / x if x else math.nan
 
 
-@op(node="VarBackward0", symbol="var", method=False, input=VAR)
+@no_method(node="VarBackward0", symbol="var", input=VAR)
 def var_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
     """Return the variance over ``dim``."""
     v = variance(upcast_half(input), dim, correction, keepdim)
     return v.astype(input.dtype) if input.dtype.itemsize == 2 else v
 
 
-@op(node="StdBackward0", symbol="std", method=False, input=STD)
+@no_method(node="StdBackward0", symbol="std", input=STD)
 def std_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
     """Return the standard deviation over ``dim``; its derivative is 0 where it is 0."""
     s = np.sqrt(variance(upcast_half(input), dim, correction, keepdim))
@@ -88,7 +88,7 @@ def _mean_too(formula: str) -> str:
     )
 
 
-@op(node="VarMeanBackward0", symbol="var, mean", many=True, method=False, input=_mean_too(VAR))
+@no_method(node="VarMeanBackward0", symbol="var, mean", many=True, input=_mean_too(VAR))
 def var_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
     """Return the variance and the mean over ``dim``."""
     a = upcast_half(input)
@@ -96,7 +96,7 @@ def var_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> 
     return tuple(x.astype(input.dtype) for x in pair) if input.dtype.itemsize == 2 else pair
 
 
-@op(node="StdMeanBackward0", symbol="std, mean", many=True, method=False, input=_mean_too(STD))
+@no_method(node="StdMeanBackward0", symbol="std, mean", many=True, input=_mean_too(STD))
 def std_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
     """Return the standard deviation and the mean over ``dim``."""
     a = upcast_half(input)

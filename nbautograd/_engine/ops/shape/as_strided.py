@@ -11,7 +11,7 @@ from nbautograd._engine.arrays import backend, strides as stride_tools, version_
 from nbautograd._engine.arrays.memory_format import contiguous_format, preserve_format
 from nbautograd._engine.arrays.size import sizes
 from nbautograd._engine.arrays.strides import Geometry, restride
-from nbautograd._engine.compiler.op import NATIVE, OPS, alias, composite, op
+from nbautograd._engine.compiler.op import NATIVE, OPS, alias, composite, no_method
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.exchanged_data import exchange
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
@@ -255,7 +255,7 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
 alias(resize_as_=resize_as_)
 
 
-@op(node="NotImplemented", symbol="set", method=False, half=NATIVE, input="not_implemented('set_')")
+@no_method(node="NotImplemented", symbol="set", half=NATIVE, input="not_implemented('set_')")
 def _with_storage_of(input: Tensor) -> Tensor:
     """Return the tensor: its node stands for a change of storage, without a derivative."""
     return input

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-@op(node="ExpandBackward0", symbol="expand", kind=VIEW, input="sum_to(g, input.shape)")
+@op(symbol="expand", kind=VIEW, input="sum_to(g, input.shape)")
 def expand(input: Tensor, *size: int) -> Tensor:
     """Return a view with dimensions of size 1 expanded to a larger size, and new dimensions in front.
 

@@ -12,7 +12,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import is_channels_last, row_major
 from nbautograd._engine.compiler.argument_errors import with_argument_errors
-from nbautograd._engine.compiler.op import NATIVE, VIEW, op, with_numpy_names
+from nbautograd._engine.compiler.op import NATIVE, VIEW, no_method, op, with_numpy_names
 from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.overlap import check_operands
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
@@ -60,7 +60,7 @@ def cut(g: Any, shapes: list[tuple[int, ...]], dim: int) -> list[Any]:
     return result
 
 
-@op(node="CatBackward0", symbol="cat", method=False, half=NATIVE, tensors="cut(g, tensors.shape, dim)")
+@no_method(node="CatBackward0", symbol="cat", half=NATIVE, tensors="cut(g, tensors.shape, dim)")
 def cat_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
     """Concatenate tensors of one dtype."""
     real = [a for a in tensors if a.shape != (0,)] or tensors[:1]
@@ -134,7 +134,7 @@ def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
 # -- along a new dimension, and back --------------------------------------------------------------------------------
 
 
-@op(node="UnbindBackward0", symbol="unbind", kind=VIEW, many=True, input="restack(g, input.shape, dim)")
+@op(symbol="unbind", kind=VIEW, many=True, input="restack(g, input.shape, dim)")
 def unbind(input: Tensor, dim: int = 0) -> Any:
     """Return the slices along a dimension, which is removed, as a tuple of views.
 
@@ -174,7 +174,7 @@ def unstacked(g: Any, dim: int) -> list[Any]:
     return [g[(slice(None),) * d + (i, Ellipsis)] for i in range(g.shape[d])]
 
 
-@op(node="StackBackward0", symbol="stack", method=False, half=NATIVE, tensors="unstacked(g, dim)")
+@no_method(node="StackBackward0", symbol="stack", half=NATIVE, tensors="unstacked(g, dim)")
 def stack_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
     """Stack tensors of one dtype."""
     for number, a in enumerate(tensors):
@@ -269,7 +269,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 # -- blocks, grids and choices ---------------------------------------------------------------------------------------
 
 
-@op(node="BlockDiagBackward0", symbol="blocks", method=False, tensors="blocks_of(g, tensors.shape)")
+@no_method(node="BlockDiagBackward0", symbol="blocks", tensors="blocks_of(g, tensors.shape)")
 def block_diag_same(tensors: Sequence[Tensor]) -> Tensor:
     """Compute ``block_diag`` of matrices of one dtype."""
     blocks = [a if a.ndim == 2 else a.reshape((1, -1)) for a in tensors]

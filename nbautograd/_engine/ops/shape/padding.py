@@ -9,7 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.strides import images_like, is_channels_last
 from nbautograd._engine.compiler.argument_errors import with_argument_errors
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import under_node
 from nbautograd._engine.ops.queries import Number, check_tensors
@@ -27,7 +27,7 @@ def negated(pads: Pads) -> Pads:
     return tuple((-a, -b) for a, b in pads)
 
 
-@op(node="ConstantPadNdBackward0", symbol="pad", method=False, input="constant_pad(g, negated(pads), 0)")
+@no_method(node="ConstantPadNdBackward0", symbol="pad", input="constant_pad(g, negated(pads), 0)")
 def constant_pad(input: Tensor, pads: Pads, value: Any) -> Tensor:
     """Return ``input`` padded with ``value``."""
     first = input.ndim - len(pads)
@@ -72,7 +72,7 @@ def _pad(input: Tensor, pads: Pads, mode: str) -> Tensor:
     return padded if mode == "circular" else images_like(padded, input)
 
 
-@op(node="PadBackwardBackward0", symbol="pad", method=False, input="pad_more(g, pads, mode)")
+@no_method(node="PadBackwardBackward0", symbol="pad", input="pad_more(g, pads, mode)")
 def pad_back(input: Tensor, shape: Any, pads: Pads, mode: str) -> Tensor:
     """Compute the transpose of ``_pad``: add each element to the input element that it repeats."""
     result = input

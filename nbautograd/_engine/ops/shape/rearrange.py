@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-@op(node="FlipBackward0", symbol="flip", half=NATIVE, input="flip(g, *dims)")
+@op(symbol="flip", half=NATIVE, input="flip(g, *dims)")
 def flip(input: Tensor, *dims: int) -> Tensor:
     """Return the tensor reversed along ``dims``, copied.
 
@@ -100,7 +100,7 @@ def flipud(input: Tensor) -> Tensor:
 Ints = int | tuple[int, ...] | list[int]
 
 
-@op(node="RollBackward0", symbol="roll", half=NATIVE, input="roll(g, negated(shifts), dims)")
+@op(symbol="roll", half=NATIVE, input="roll(g, negated(shifts), dims)")
 def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     """Return the tensor shifted circularly along dimensions.
 
@@ -135,7 +135,7 @@ def negated(shifts: Any) -> Any:
     return tuple(-int(n) for n in shifts) if isinstance(shifts, (tuple, list)) else -int(shifts)
 
 
-@op(node="Rot90Backward0", symbol="rot90", half=NATIVE, input="rot90(g, -k, dims)")
+@op(symbol="rot90", half=NATIVE, input="rot90(g, -k, dims)")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Return the tensor rotated by 90 degrees ``k`` times in the plane of two dimensions, from the first to the second.
 
@@ -166,7 +166,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 # -- repeated --------------------------------------------------------------------------------------------------------
 
 
-@op(node="RepeatBackward0", symbol="repeat", half=NATIVE, input="unrepeat(g, input.shape, repeats)")
+@op(symbol="repeat", half=NATIVE, input="unrepeat(g, input.shape, repeats)")
 def repeat(input: Tensor, *repeats: int) -> Tensor:
     """Return the tensor repeated along each dimension, copied.
 

@@ -13,7 +13,7 @@ from nbautograd._engine.arrays import dtypes, memory_format as memory_formats, s
 from nbautograd._engine.arrays.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from nbautograd._engine.arrays.size import Ints, by_name, dimension, sizes
 from nbautograd._engine.arrays.strides import restride, strides_of
-from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
+from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, no_method, op
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import ShapeError, kind_of
@@ -53,7 +53,7 @@ def _is_plain(a: Any) -> bool:
     return a.flags.c_contiguous and a.size and 1 not in a.shape
 
 
-@op(node="ViewBackward0", symbol="view", kind=VIEW, method=False, input="g.reshape(input.shape)")
+@no_method(symbol="view", kind=VIEW, input="g.reshape(input.shape)")
 def view(input: Tensor, *shape: int) -> Tensor:
     """Return a view with another shape; one size may be -1, which is inferred."""
     result = inferred(shape, input.size)
@@ -80,7 +80,7 @@ def temporarily_reshaped(input: Tensor, shape: tuple[int, ...]) -> Tensor:
         return reshape_copy(input, shape)
 
 
-@op(symbol="view", kind=VIEW, method=False)
+@no_method(symbol="view", kind=VIEW)
 def view_dtype(input: Tensor, dtype: Any) -> Tensor:
     """Return a view whose bytes are reinterpreted as another (NumPy) dtype."""
     have, want = input.itemsize, dtype.itemsize
@@ -150,13 +150,13 @@ _view.__name__ = _view.__qualname__ = "view"
 Tensor.view = _view
 
 
-@op(node="UnsafeViewBackward0", symbol="view", method=False, half=NATIVE, input="g.reshape(input.shape)")
+@no_method(node="UnsafeViewBackward0", symbol="view", half=NATIVE, input="g.reshape(input.shape)")
 def reshape_copy(input: Tensor, shape: Any) -> Tensor:
     """Return a copy with another shape, where the strides do not allow a view."""
     return input.reshape(shape).copy() if input.size else input.reshape(shape)
 
 
-@op(node="UnsafeViewBackward0", symbol="view", method=False, half=NATIVE, input="g.reshape(input.shape)")
+@no_method(symbol="view", half=NATIVE, input="g.reshape(input.shape)")
 def unsafe_view(input: Tensor, shape: Any) -> Tensor:
     """Return a new result reshaped, which is not recorded as a view."""
     return input.reshape(shape)
@@ -271,7 +271,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 # -- dimensions of size 1 --------------------------------------------------------------------------------------------
 
 
-@op(node="UnsqueezeBackward0", symbol="unsqueeze", kind=VIEW, input="g.reshape(input.shape)")
+@op(symbol="unsqueeze", kind=VIEW, input="g.reshape(input.shape)")
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """Return a view with a dimension of size 1 inserted at ``dim``.
 
@@ -298,25 +298,25 @@ def without(a: Any, gone: Any) -> Any:
     return restride(a, tuple(a.shape[d] for d in left), tuple(strides[d] for d in left))
 
 
-@op(node="SqueezeBackward0", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
+@no_method(node="SqueezeBackward0", symbol="squeeze", kind=VIEW, input="g.reshape(input.shape)")
 def squeeze_all(input: Tensor) -> Tensor:
     """Remove all dimensions of size 1: ``squeeze()``."""
     return without(input, range(input.ndim))
 
 
-@op(node="SqueezeBackward1", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
+@no_method(node="SqueezeBackward1", symbol="squeeze", kind=VIEW, input="g.reshape(input.shape)")
 def squeeze_one(input: Tensor, dim: int) -> Tensor:
     """Remove one dimension if its size is 1: ``squeeze(dim)``."""
     return without(input, (dimension(dim, input.ndim),))
 
 
-@op(node="SqueezeBackward4", symbol="squeeze", method=False, half=NATIVE, input="g.reshape(input.shape)")
+@no_method(node="SqueezeBackward4", symbol="squeeze", half=NATIVE, input="g.reshape(input.shape)")
 def squeezed(input: Tensor, dim: int) -> Tensor:
     """Remove one dimension of a new result, which is not recorded as a view."""
     return without(input, (dimension(dim, input.ndim),))
 
 
-@op(node="SqueezeBackward2", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
+@no_method(node="SqueezeBackward2", symbol="squeeze", kind=VIEW, input="g.reshape(input.shape)")
 def squeeze_some(input: Tensor, dims: Any) -> Tensor:
     """Remove those of several dimensions that have size 1: ``squeeze(dims)``."""
     output = [dimension(d, input.ndim) for d in dims]
@@ -342,7 +342,7 @@ def squeeze(input: Tensor, dim: Ints = None) -> Tensor:
 # -- copies ----------------------------------------------------------------------------------------------------------
 
 
-@op(node="CloneBackward0", symbol="clone", half=NATIVE, input="g")
+@op(symbol="clone", half=NATIVE, input="g")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Return a differentiable copy.
 
@@ -408,7 +408,7 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
 Tensor.is_contiguous = is_contiguous
 
 
-@op(node="RealBackward0", symbol="Re", method=False, input="cast_back(g, input.dtype)")
+@no_method(symbol="Re", input="cast_back(g, input.dtype)")
 def real(input: Tensor) -> Tensor:
     """Return the real part as a copy, for formulas."""
     return input.real.copy()

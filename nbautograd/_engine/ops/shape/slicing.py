@@ -9,7 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.arrays.strides import Geometry, laid_out, places, restride, strides_of
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, op
+from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap
 from nbautograd._engine.core.views import AsStridedBackward0, CopySlices
 
@@ -40,7 +40,7 @@ def stretch(a: Any, d: int, start: int, stop: int, step: int = 1) -> Any:
     )
 
 
-@op(node="SelectBackward0", symbol="select", kind=VIEW, input="select_back(g, input.shape, dim, index)")
+@op(symbol="select", kind=VIEW, input="select_back(g, input.shape, dim, index)")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """Return a view of the slice at ``index`` of a dimension, which is removed.
 
@@ -69,20 +69,14 @@ def checked_index(index: Any, shape: tuple[int, ...], dim: int) -> int:
     return result
 
 
-@op(
-    node="SliceBackward0",
-    symbol="slice",
-    kind=VIEW,
-    method=False,
-    input="slice_back(g, input.shape, dim, start, stop, step)",
-)
+@no_method(symbol="slice", kind=VIEW, input="slice_back(g, input.shape, dim, start, stop, step)")
 def slice_(input: Tensor, dim: int, start: int | None, stop: int | None, step: int | None) -> Tensor:
     """Return a view of the slice ``start:stop:step`` of a dimension."""
     first, last, by = slice(start, stop, step).indices(input.shape[dim])
     return stretch(input, dim, first, last, by)
 
 
-@op(node="SelectBackwardBackward0", symbol="select", method=False, half=NATIVE, input="select(g, dim, index)")
+@no_method(node="SelectBackwardBackward0", symbol="select", half=NATIVE, input="select(g, dim, index)")
 def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
     """Compute the transpose of ``select``: ``input`` as that slice of zeros of ``shape``."""
     output = np.zeros_like(input, shape=shape)
@@ -90,7 +84,7 @@ def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
     return output
 
 
-@op(node="SliceBackwardBackward0", symbol="slice", method=False, half=NATIVE, input="slice_(g, dim, start, stop, step)")
+@no_method(node="SliceBackwardBackward0", symbol="slice", half=NATIVE, input="slice_(g, dim, start, stop, step)")
 def slice_back(input: Tensor, shape: Any, dim: int, start: Any, stop: Any, step: Any) -> Tensor:
     """Compute the transpose of ``slice_``: ``input`` as that slice of zeros of ``shape``."""
     output = np.zeros_like(input, shape=shape)
@@ -144,7 +138,7 @@ def on_diagonal(a: Any, offset: int, dim1: int, dim2: int) -> Any:
     )
 
 
-@op(node="DiagonalBackward0", symbol="diagonal", kind=VIEW, input="diagonal_back(g, input.shape, offset, dim1, dim2)")
+@op(symbol="diagonal", kind=VIEW, input="diagonal_back(g, input.shape, offset, dim1, dim2)")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a view of the diagonal over two dimensions, which becomes the last dimension.
 
@@ -158,13 +152,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return on_diagonal(input, offset, dim1, dim2)
 
 
-@op(
-    node="DiagonalBackwardBackward0",
-    symbol="diagonal",
-    method=False,
-    half=NATIVE,
-    input="diagonal(g, offset, dim1, dim2)",
-)
+@no_method(node="DiagonalBackwardBackward0", symbol="diagonal", half=NATIVE, input="diagonal(g, offset, dim1, dim2)")
 def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) -> Tensor:
     """Compute the transpose of ``diagonal``: ``input`` on the diagonal of zeros of ``shape``."""
     output = np.zeros_like(input, shape=shape)
@@ -172,7 +160,7 @@ def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) 
     return output
 
 
-@op(node="UnfoldBackward0", symbol="unfold", kind=VIEW, input="unfold_back(g, input.shape, dimension, size, step)")
+@op(symbol="unfold", kind=VIEW, input="unfold_back(g, input.shape, dimension, size, step)")
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Return a view of all sliding windows of ``size`` along a dimension, ``step`` apart, as a new last dimension.
 
@@ -207,7 +195,7 @@ def _windows(a: Any, dim: int, size: int, step: int) -> Any:
     )
 
 
-@op(node="UnfoldBackwardBackward0", symbol="unfold", method=False, input="unfold(g, dim, size, step)")
+@no_method(node="UnfoldBackwardBackward0", symbol="unfold", input="unfold(g, dim, size, step)")
 def unfold_back(input: Tensor, shape: Any, dim: int, size: int, step: int) -> Tensor:
     """Compute the transpose of ``unfold``: the windows added into zeros of ``shape``."""
     if not shape:
@@ -221,11 +209,10 @@ def unfold_back(input: Tensor, shape: Any, dim: int, size: int, step: int) -> Te
     return output
 
 
-@op(
+@no_method(
     node="AsStridedBackward0",
     symbol="strides",
     kind=VIEW,
-    method=False,
     input="as_strided_back(g, home, size, stride, storage_offset)",
 )
 def as_strided_in(input: Tensor, size: Any, stride: Any, storage_offset: int, home: Any) -> Tensor:
@@ -255,7 +242,7 @@ def _overlap(g: Any, home: Geometry, view: Geometry) -> tuple[int, Any, Any, Any
     return length, inside, places(view, g), share
 
 
-@op(node="CloneBackward0", symbol="clone", method=False, half=NATIVE, input="g")
+@no_method(node="CloneBackward0", symbol="clone", half=NATIVE, input="g")
 def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
     """Return a copy with the memory layout ``home``."""
     return laid_out(input, home, length)

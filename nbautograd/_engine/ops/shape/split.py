@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays.size import as_int, dimension
-from nbautograd._engine.compiler.op import NATIVE, VIEW, alias, composite, op, with_numpy_names
+from nbautograd._engine.compiler.op import NATIVE, VIEW, alias, composite, no_method, with_numpy_names
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.joining import cat_same, zeros_for_missing
@@ -35,50 +35,32 @@ def parts_of(a: Any, sections: Sequence[int], d: int) -> list[Any]:
     return [stretch(a, d, start, stop) for start, stop in pairwise(accumulate(sections, initial=0))]
 
 
-@op(
-    node="SplitBackward0",
-    symbol="split",
-    kind=VIEW,
-    many=True,
-    method=False,
-    input="rejoin(g, input.shape, sections, dim)",
-)
+@no_method(node="SplitBackward0", symbol="split", kind=VIEW, many=True, input="rejoin(g, input.shape, sections, dim)")
 def split_evenly(input: Tensor, sections: Any, dim: int) -> Any:
     """Return views of parts of equal size (the last may be smaller) along a dimension."""
     return parts_of(input, sections, dim)
 
 
-@op(
-    node="SplitWithSizesBackward0",
-    symbol="split",
-    kind=VIEW,
-    many=True,
-    method=False,
-    input="rejoin(g, input.shape, sections, dim)",
+@no_method(
+    node="SplitWithSizesBackward0", symbol="split", kind=VIEW, many=True, input="rejoin(g, input.shape, sections, dim)"
 )
 def split_at(input: Tensor, sections: Any, dim: int) -> Any:
     """Return views of parts of the given sizes along a dimension."""
     return parts_of(input, sections, dim)
 
 
-@op(
-    node="UnsafeSplitBackward0",
-    symbol="split",
-    many=True,
-    method=False,
-    half=NATIVE,
-    input="rejoin(g, input.shape, sections, dim)",
+@no_method(
+    node="UnsafeSplitBackward0", symbol="split", many=True, half=NATIVE, input="rejoin(g, input.shape, sections, dim)"
 )
 def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
     """Split like ``split_evenly``, but into parts that autograd does not treat as views."""
     return parts_of(input, sections, dim)
 
 
-@op(
+@no_method(
     node="UnsafeSplitWithSizesBackward0",
     symbol="split",
     many=True,
-    method=False,
     half=NATIVE,
     input="rejoin(g, input.shape, sections, dim)",
 )

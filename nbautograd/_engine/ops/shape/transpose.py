@@ -45,7 +45,7 @@ def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(result)), key=result.__getitem__))
 
 
-@op(node="PermuteBackward0", symbol="permute", kind=VIEW, input="permute(g, *inverse(dims))")
+@op(symbol="permute", kind=VIEW, input="permute(g, *inverse(dims))")
 def permute(input: Tensor, *dims: int) -> Tensor:
     """Return a view with the dimensions permuted.
 
@@ -62,7 +62,7 @@ temporarily_permuted = OPS["permute"].temporary_view
 """``permute`` for a single use inside an operation."""
 
 
-@op(node="TransposeBackward0", symbol="transpose", kind=VIEW, input="transpose(g, dim0, dim1)")
+@op(symbol="transpose", kind=VIEW, input="transpose(g, dim0, dim1)")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view with two dimensions swapped.
 
@@ -102,7 +102,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return transpose(input, dim0, dim1)
 
 
-@op(node="TBackward0", symbol="xᵀ", kind=VIEW, input="t(g)")
+@op(symbol="xᵀ", kind=VIEW, input="t(g)")
 def t(input: Tensor) -> Tensor:
     """Return the transpose of a matrix, as a view; a tensor with fewer dimensions is returned itself.
 

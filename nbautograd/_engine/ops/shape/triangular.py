@@ -37,7 +37,7 @@ __all__ = [
 # -- diagonals -------------------------------------------------------------------------------------------------------
 
 
-@op(node="DiagEmbedBackward0", symbol="diagonal", half=NATIVE, input="diagonal(g, offset, dim1, dim2)")
+@op(symbol="diagonal", half=NATIVE, input="diagonal(g, offset, dim1, dim2)")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Return matrices of zeros with the last dimension of ``input`` on their diagonals.
 
@@ -131,12 +131,7 @@ _fill_diagonal.__name__ = _fill_diagonal.__qualname__ = "fill_diagonal_"
 Tensor.fill_diagonal_ = _fill_diagonal
 
 
-@op(
-    node="TraceBackward0",
-    symbol="tr",
-    accepts="ifc",
-    input="diagonal_back(expand(g, shorter(input.shape)), input.shape, 0, 0, 1)",
-)
+@op(symbol="tr", accepts="ifc", input="diagonal_back(expand(g, shorter(input.shape)), input.shape, 0, 0, 1)")
 def trace(input: Tensor) -> Tensor:
     """Return the trace of a matrix: the sum of its diagonal.
 
@@ -164,7 +159,7 @@ def _check_matrices(name: str, a: Any) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {a.ndim}")
 
 
-@op(node="TrilBackward0", symbol="◺", inplace_method=True, out=True, half=NATIVE, input="tril(g, diagonal)")
+@op(symbol="◺", inplace_method=True, out=True, half=NATIVE, input="tril(g, diagonal)")
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """Return the lower triangle of each matrix; the elements above the diagonal are 0.
 
@@ -180,7 +175,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     return row_major(np.tril(input, diagonal))
 
 
-@op(node="TriuBackward0", symbol="◹", inplace_method=True, out=True, half=NATIVE, input="triu(g, diagonal)")
+@op(symbol="◹", inplace_method=True, out=True, half=NATIVE, input="triu(g, diagonal)")
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """Return the upper triangle of each matrix; the elements below the diagonal are 0.
 

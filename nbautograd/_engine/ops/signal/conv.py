@@ -19,7 +19,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.strides import images_like, row_major
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.tensor import Tensor
 
 Ints = tuple[int, ...]
@@ -340,10 +340,8 @@ def along_channels(bias: Any, n: int) -> Any:
     return bias.reshape((1, -1) + (1,) * n)
 
 
-@op(
-    node="ConvolutionBackward0",
+@no_method(
     symbol="∗",
-    method=False,
     input="conv_input(g, conj(weight), None, input.shape, stride, padding, dilation, groups)",
     weight="conv_weight(conj(input), g, weight.shape, stride, padding, dilation, groups)",
     bias="sum_over(g, all_but_channels(g.ndim))",
@@ -362,10 +360,9 @@ def convolution(
     return images_like(convolved(input, weight, bias, out, stride, padding, dilation, groups), input, weight)
 
 
-@op(
+@no_method(
     node="ConvolutionBackward0",
     symbol="∗ᵀ",
-    method=False,
     input="convolution(g, conj(weight), None, input.shape[2:], stride, padding, dilation, groups)",
     weight="conv_weight(g, conj(input), weight.shape, stride, padding, dilation, groups)",
     bias="sum_over(g, all_but_channels(g.ndim))",
@@ -408,10 +405,9 @@ def conv_input(
     return images_like(output, input, weight)
 
 
-@op(
+@no_method(
     node="ConvolutionBackwardBackward0",
     symbol="∗",
-    method=False,
     input="conv_input(conj(output), g, None, input.shape, stride, padding, dilation, groups)",
     output="convolution(conj(input), g, None, output.shape[2:], stride, padding, dilation, groups)",
 )
@@ -431,13 +427,7 @@ def conv_weight(
     return result.swapaxes(1, 2).reshape(shape)
 
 
-@op(
-    node="Im2ColBackward0",
-    symbol="unfold",
-    method=False,
-    accepts="bfc",
-    input="col2im(g, input.shape, kernel, stride, padding, dilation)",
-)
+@no_method(symbol="unfold", accepts="bfc", input="col2im(g, input.shape, kernel, stride, padding, dilation)")
 def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
     """Return the windows of (n, c, ...) as columns (``unfold``): (n, c * kernel, out)."""
     out = output_size(input.shape[2:], kernel, stride, padding, dilation)
@@ -446,13 +436,7 @@ def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: I
     return result.copy() if single(kernel, stride, padding) else result
 
 
-@op(
-    node="Col2ImBackward0",
-    symbol="fold",
-    method=False,
-    accepts="bfc",
-    input="im2col(g, kernel, stride, padding, dilation)",
-)
+@no_method(symbol="fold", accepts="bfc", input="im2col(g, kernel, stride, padding, dilation)")
 def col2im(input: Tensor, shape: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
     """Sum columns into an image (``fold``) of ``shape`` (n, c, ...)."""
     out = output_size(shape[2:], kernel, stride, padding, dilation)

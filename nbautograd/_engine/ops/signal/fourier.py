@@ -14,7 +14,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.complex import conj
 from nbautograd._engine.ops.indexing.gather import crop_like, pad_like
@@ -33,12 +33,7 @@ FLIPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 # -- the operations --------------------------------------------------------------------------------------------------
 
 
-@op(
-    node="FftC2CBackward0",
-    symbol="ℱ",
-    method=False,
-    input="_fft_c2c(g, dims, FLIPPED[norm], not forward)",
-)
+@no_method(symbol="ℱ", input="_fft_c2c(g, dims, FLIPPED[norm], not forward)")
 def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> Tensor:
     """Return the complex-to-complex transform, forward or inverse."""
     if not dims:
@@ -52,12 +47,7 @@ def _rows_first(a: Any, dims: tuple[int, ...]) -> Any:
     return row_major(a) if a.ndim - 1 in dims else a
 
 
-@op(
-    node="FftR2CBackward0",
-    symbol="ℱ",
-    method=False,
-    input="real(_fft_c2c(pad_like(g, input.shape) if onesided else g, dims, FLIPPED[norm], False))",
-)
+@no_method(symbol="ℱ", input="real(_fft_c2c(pad_like(g, input.shape) if onesided else g, dims, FLIPPED[norm], False))")
 def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) -> Tensor:
     """Return the real-to-complex forward transform; if ``onesided``, half of it along the last of ``dims``."""
     if not onesided:
@@ -65,19 +55,14 @@ def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) ->
     return _rows_first(np.fft.rfftn(input, None, dims, norm), dims)
 
 
-@op(
-    node="FftC2RBackward0",
-    symbol="ℱ⁻¹",
-    method=False,
-    input="hermitian_twice(_fft_r2c(g, dims, FLIPPED[norm], True), dims[-1], length)",
-)
+@no_method(symbol="ℱ⁻¹", input="hermitian_twice(_fft_r2c(g, dims, FLIPPED[norm], True), dims[-1], length)")
 def _fft_c2r(input: Tensor, dims: tuple[int, ...], norm: str, length: int) -> Tensor:
     """Transform half a Hermitian signal, complex to real, to ``length`` elements along ``dims[-1]``."""
     inner = np.fft.ifftn(input, None, dims[:-1], norm) if len(dims) > 1 else input
     return _rows_first(np.fft.irfft(inner, length, dims[-1], norm), dims)
 
 
-@op(node="MulBackward0", symbol="×2", method=False, input="hermitian_twice(g, dim, length)")
+@no_method(node="MulBackward0", symbol="×2", input="hermitian_twice(g, dim, length)")
 def hermitian_twice(input: Tensor, dim: int, length: int) -> Tensor:
     """Double the elements of half a Hermitian signal of ``length`` elements that represent a conjugate pair."""
     output = input.copy()

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.strides import images_like
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method, op
 from nbautograd._engine.core.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -85,7 +85,7 @@ def declare(node: str, name: str) -> Any:
     return op(node=node, symbol=name.replace("_", " "), method=False, input=back, name=name)(_resample)
 
 
-@op(node="ResampleBackward0", symbol="resample", method=False, input="resample(g, tables)")
+@no_method(node="ResampleBackward0", symbol="resample", input="resample(g, tables)")
 def resample_back(input: Tensor, shape: Any, tables: tuple[WeightTable, ...]) -> Tensor:
     """Return the transpose of ``resample``."""
     return spread_back(input, shape, tables)

@@ -17,7 +17,7 @@ import numpy as np
 from nbautograd._engine.arrays import caching_allocator
 from nbautograd._engine.arrays.masking import zero_where, zero_where_not
 from nbautograd._engine.arrays.strides import images_like
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import highest
 from nbautograd._engine.ops.signal.pool import MAX, pool_gather, pool_scatter
@@ -55,10 +55,9 @@ def _parts(count: int, size: Ints) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, count, step))
 
 
-@op(
+@no_method(
     node="MaxPool2DWithIndicesBackward0",
     symbol="max pool",
-    method=False,
     many=True,
     input="maxima_scatter(g[0], input, result[1], result[2], result[3], kernel, stride)",
 )
@@ -130,10 +129,9 @@ def _index(x: Any, out: Ints, kernel: Ints, stride: Ints) -> Any:
     return MAX[2].__wrapped__(x, out, kernel, stride, (0, 0), (1, 1))[1]
 
 
-@op(
+@no_method(
     node="MaxPoolBackwardBackward0",
     symbol="max pool",
-    method=False,
     input="maxima_gather(g, x, within, among, any_nan, kernel, stride)",
 )
 def maxima_scatter(
@@ -161,11 +159,8 @@ def maxima_scatter(
     return result
 
 
-@op(
-    node="GatherBackward0",
-    symbol="gather",
-    method=False,
-    input="maxima_scatter(g, x, within, among, any_nan, kernel, stride)",
+@no_method(
+    node="GatherBackward0", symbol="gather", input="maxima_scatter(g, x, within, among, any_nan, kernel, stride)"
 )
 def maxima_gather(
     input: Tensor, x: Tensor, within: Tensor, among: Tensor, any_nan: Tensor, kernel: Ints, stride: Ints

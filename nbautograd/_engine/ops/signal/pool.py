@@ -13,7 +13,7 @@ from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.arrays.rows import are_rows, row_sums
 from nbautograd._engine.arrays.strides import images_like
-from nbautograd._engine.compiler.op import op
+from nbautograd._engine.compiler.op import no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import highest, pairwise_mean, pairwise_sum
 from nbautograd._engine.ops.signal.interpolate import WeightTable, resampled, spread_back
@@ -101,10 +101,9 @@ def pooled_shape(shape: Ints, options: Any) -> Ints:
     return shape[len(shape) - len(options[0]) :]
 
 
-@op(
+@no_method(
     node="AvgPoolBackwardBackward0",
     symbol="avg pool",
-    method=False,
     input="avg_pool2d(g, pooled_shape(input.shape, options), options)",
 )
 def avg_pool_back(input: Tensor, shape: Any, options: Any) -> Tensor:
@@ -156,10 +155,9 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
     return _laid_out(result, input, len(out))
 
 
-@op(
+@no_method(
     node="AdaptiveAvgPoolBackwardBackward0",
     symbol="avg pool",
-    method=False,
     input="adaptive_avg_pool2d(g, input.shape[g.ndim - dims:])",
 )
 def adaptive_avg_back(input: Tensor, shape: Any, dims: int) -> Tensor:
@@ -316,7 +314,7 @@ def _places_max(input: Tensor, places: Any) -> Any:
     return best, as_int64(where)
 
 
-@op(node="MaxPoolBackwardBackward0", symbol="max pool", method=False, input="pool_gather(g, index, dims)")
+@no_method(node="MaxPoolBackwardBackward0", symbol="max pool", input="pool_gather(g, index, dims)")
 def pool_scatter(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
     """Transpose max pooling: add elements into zeros of ``shape`` at flat indices of the last ``dims``."""
     rows, width = math.prod(shape[: len(shape) - dims]), math.prod(shape[len(shape) - dims :])
@@ -328,7 +326,7 @@ def pool_scatter(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
     return output.reshape(shape)
 
 
-@op(node="GatherBackward0", symbol="gather", method=False, input="pool_scatter(g, index, input.shape, dims)")
+@no_method(node="GatherBackward0", symbol="gather", input="pool_scatter(g, index, input.shape, dims)")
 def pool_gather(input: Tensor, index: Tensor, dims: int) -> Tensor:
     """Return the elements at flat indices in the last ``dims`` dimensions."""
     lead = input.shape[: input.ndim - dims]

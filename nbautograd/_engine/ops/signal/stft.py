@@ -9,7 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import composite, op
+from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import ones
@@ -29,13 +29,13 @@ __all__ = ["istft", "stft"]
 # -- frames of a signal ----------------------------------------------------------------------------------------------
 
 
-@op(node="AsStridedBackward0", symbol="frames", method=False, input="overlap_add(g, step, input.shape[-1])")
+@no_method(node="AsStridedBackward0", symbol="frames", input="overlap_add(g, step, input.shape[-1])")
 def frames(input: Tensor, size: int, step: int) -> Tensor:
     """Return the frames of ``size`` elements that start at every ``step``-th element: (..., frames, size)."""
     return np.lib.stride_tricks.sliding_window_view(input, size, -1)[..., ::step, :].copy()
 
 
-@op(node="UnfoldBackwardBackward0", symbol="overlap +", method=False, input="frames_of(g, input.shape, step)")
+@no_method(node="UnfoldBackwardBackward0", symbol="overlap +", input="frames_of(g, input.shape, step)")
 def overlap_add(input: Tensor, step: int, length: int) -> Tensor:
     """Sum overlapping frames (..., frames, size), each ``step`` after the one before (overlap-add)."""
     *batch, pieces, size = input.shape
@@ -48,7 +48,7 @@ def overlap_add(input: Tensor, step: int, length: int) -> Tensor:
     return pad_to(total[..., :length], (*batch, length))
 
 
-@op(node="AsStridedBackward0", symbol="frames", method=False, input="overlap_add(g, step, input.shape[-1])")
+@no_method(node="AsStridedBackward0", symbol="frames", input="overlap_add(g, step, input.shape[-1])")
 def frames_of(input: Tensor, shape: tuple[int, ...], step: int) -> Tensor:
     """Compute the transpose of ``overlap_add``: the frames of ``input``; elements beyond its end are 0."""
     *batch, pieces, size = shape
@@ -149,6 +149,21 @@ def _check_istft(
 # -- the transforms --------------------------------------------------------------------------------------------------
 
 
+def _signal(x: Tensor, n: int, hop: int, size: int, align_to_window: bool | None) -> Tensor:
+    """Return the batch of signals that ``stft`` cuts into frames."""
+    if x.ndim == 1:
+        x = x[None]
+    if not 0 < size <= n:
+        _refuse("stft", f"expected 0 < win_length <= n_fft, but got win_length={size} and n_fft={n}")
+    if hop <= 0:
+        _refuse("stft", f"expected hop_length > 0, but got hop_length={hop}")
+    if align_to_window:
+        x = centered(x, size, n)
+    if not 0 < n <= x.shape[-1]:
+        _refuse("stft", f"expected 0 < n_fft <= {x.shape[-1]}, the length of the signal, but got n_fft={n}")
+    return x
+
+
 @composite()
 def stft(
     input: Tensor,
@@ -192,17 +207,7 @@ def stft(
         _refuse("stft", f"expected a 1D or 2D tensor as input, but got shape {list(input.shape)}")
     if center and align_to_window is not None:
         _refuse("stft", f"align_to_window should only be set when center = false, but it is {align_to_window}")
-    x = continued(input, n // 2, pad_mode) if center else input
-    if x.ndim == 1:
-        x = x[None]
-    if not 0 < size <= n:
-        _refuse("stft", f"expected 0 < win_length <= n_fft, but got win_length={size} and n_fft={n}")
-    if hop <= 0:
-        _refuse("stft", f"expected hop_length > 0, but got hop_length={hop}")
-    if align_to_window:
-        x = centered(x, size, n)
-    if not 0 < n <= x.shape[-1]:
-        _refuse("stft", f"expected 0 < n_fft <= {x.shape[-1]}, the length of the signal, but got n_fft={n}")
+    x = _signal(continued(input, n // 2, pad_mode) if center else input, n, hop, size, align_to_window)
     is_complex = input.dtype.is_complex or (isinstance(window, Tensor) and window.dtype.is_complex)
     if return_complex is None and not is_complex:
         _refuse("stft", "requires the return_complex parameter be given for real inputs: True, for a complex result")
