@@ -108,8 +108,10 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
     nodes = {}
     for node in model.nodes:
         about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
-        tiles = {"tile": node.tile, "grad_tile": node.grad_tile if is_tiled(node.grad_tile) else None}
-        about |= {name: tile_json(tile) for name, tile in tiles.items() if tile is not None}
+        if node.tile is not None:
+            about["tile"] = tile_json(node.tile)
+        if node.grad_tile is not None and is_tiled(node.grad_tile):
+            about["grad_tile"] = tile_json(node.grad_tile)
         if node.formulas:
             about["kinds"] = [entry_of(formula.source) for formula in node.formulas]
             about["formulas"] = [formula.marks for formula in node.formulas]

@@ -18,7 +18,7 @@ import numpy as np
 
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute, declared, node_name
+from nbautograd.viz.read.introspect import attribute, declared
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.notes import trace_of
 
@@ -148,7 +148,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
 
 
 def _call(node: Any, key: str, model: GraphModel) -> _ReplayedCall:
-    function = declared(node, node_name(node)).operation()
+    function = declared(node).operation()
     if str(function.__module__).startswith(RANDOM):
         raise ValueError("random numbers")
     trace = trace_of(node)

@@ -334,7 +334,7 @@ class Timeline:
         for frame in self.frames:
             if frame.scene == scene:
                 for edge, text in frame.labels.items():
-                    key, written = model.stands.get(edge, edge), "" if self._tiled(frame, edge) else text
+                    key, written = model.stands.get(edge, edge), "" if frame.tiles.get(edge) in self.tiled else text
                     if key and key not in without and len(written) >= len(longest.get(key, "")):
                         longest[key] = written
         return longest
@@ -347,20 +347,20 @@ class Timeline:
             if frame.scene == scene:
                 for edge, number in frame.tiles.items():
                     key = model.stands.get(edge, edge)
-                    if key and key not in without and self._tiled(frame, edge):
+                    if key and key not in without and number in self.tiled:
                         tiles.setdefault(key, {})[number] = None
         return {key: list(numbers) for key, numbers in tiles.items()}
 
-    def _tiled(self, frame: Frame, edge: str) -> bool:
-        number = frame.tiles.get(edge, -1)
-        return number >= 0 and is_tiled(self.tiles[number])
+    @cached_property
+    def tiled(self) -> set[int]:
+        """The numbers of the tiles that are drawn as such."""
+        return {number for number, tile in enumerate(self.tiles) if is_tiled(tile)}
 
     @cached_property
     def scale(self) -> float:
         """The largest gradient: all tiles of gradients have one scale; 0 for no gradients."""
-        numbers = {n for frame in self.frames for n in _gradients(frame) if n >= 0}
-        sizes = [abs(v) for n in numbers if is_tiled(tile := self.tiles[n])
-                 for v in tile.cells if not isinstance(v, str)]  # fmt: skip
+        numbers = self.tiled.intersection([n for frame in self.frames for n in _gradients(frame)])
+        sizes = [abs(v) for n in numbers for v in self.tiles[n].cells if not isinstance(v, str)]
         return max(sizes, default=0.0)
 
     @cached_property

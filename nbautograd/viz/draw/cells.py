@@ -89,7 +89,7 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
     """
     tiled, columns, rows, forms, whole = [], 0, 0, set(), True
     for tile in tiles:
-        if tile is not None and is_tiled(tile):
+        if tile is not None and len(tile.cells) > 1:
             tiled.append(tile)
             columns, rows = max(columns, tile.columns), max(rows, len(tile.cells) // tile.columns)
             forms.add(tile.form)

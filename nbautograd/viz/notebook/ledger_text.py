@@ -11,7 +11,6 @@ from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.tile_image import gradient_image, key_image
-from nbautograd.viz.read.tiles import is_tiled
 
 __all__ = ["failure_html", "has_gradients", "ledger_head", "ledger_html", "ledger_rows", "ledger_text", "timeline_text"]
 
@@ -42,7 +41,7 @@ def terms_text(row: LedgerRow) -> str:
 def ledger_html(timeline: Timeline) -> str:
     """The ledger as an HTML table, where gradients of more than one number are tiles."""
     rows = timeline.ledger
-    if len(rows) > MAX_DRAWN or not any(is_tiled(tile) for tile in timeline.tiles):
+    if len(rows) > MAX_DRAWN or not timeline.tiled:
         return output.table(ledger_head(), ledger_rows(timeline))
 
     @cache  # most gradients are in several columns: as a term, as the sum, and as .grad after it

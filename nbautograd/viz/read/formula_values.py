@@ -55,8 +55,8 @@ def evaluator(
     :param known: the result of ``kept_operands`` before the node ran; without it, the current values of the node.
     :param declared: the node's declaration, if it has been found.
     """
-    declared = introspect.declared(node, node_name(node)) if declared is None else declared
-    value = attribute(declared, "formula_value")
+    declared = introspect.declared(node) if declared is None else declared
+    value = getattr(declared, "formula_value", None)
     if value is None or source != _written(declared, parameter):
         return None
     names = dict(kept_operands(node) if known is None else known)
@@ -66,7 +66,7 @@ def evaluator(
 
 
 def _written(declared: Any, parameter: str) -> str:
-    return one_line((attribute(declared, "formulas") or {}).get(parameter, ""), MAX_CHARACTERS)
+    return one_line((getattr(declared, "formulas", None) or {}).get(parameter, ""), MAX_CHARACTERS)
 
 
 def kept_operands(node: Any) -> dict[str, Any]:
@@ -93,8 +93,7 @@ def kept_operands(node: Any) -> dict[str, Any]:
         pytorch_operands.add_to(operands, node, node_name(node))
     if operands.get("reduction") in _REDUCTIONS:
         operands["reduction"] = _REDUCTIONS[operands["reduction"]]
-    declared = introspect.declared(node, node_name(node))
-    slots: Mapping[str, str] = attribute(declared, "formula_slots") or {}
+    slots: Mapping[str, str] = getattr(introspect.declared(node), "formula_slots", None) or {}
     for what, slot in slots.items():  # PyTorch keeps an index of several parts whole; elsewhere only its tensors
         if type(parts := getattr(node, slot, None)) is tuple and what.isidentifier():
             operands[what] = tuple(map(_copied, parts))

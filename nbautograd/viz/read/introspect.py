@@ -89,21 +89,20 @@ def transposes(node: Any, name: str) -> bool:
 
 def sequence(node: Any) -> int | None:
     """The number of the operation in the order in which they ran, where the library counts them."""
-    count = attribute(node, "_sequence_nr")
     try:
-        return int(count()) if callable(count) else None
+        return int(node._sequence_nr())
     except Exception:
         return None
 
 
-def declared(node: Any, name: str) -> Any:
+def declared(node: Any) -> Any:
     """Return the class with symbol, inputs and formulas of a node: its own, or ours of the same name."""
     cls = type(node)
     if hasattr(cls, "formulas"):
         return cls
     from nbautograd.viz.read import pytorch_names
 
-    own = pytorch_names.declared_as(node, name)
+    own = pytorch_names.declared_as(node, node_name(node))
     declaration = protocol.declaration(own) or pytorch_names.declaration(own)
     return cls if declaration is None else declaration()
 
@@ -254,9 +253,8 @@ def operands_of(node: Any, saved: Mapping[str, Any] | None = None) -> dict[str, 
 
 def saved_values(node: Any) -> dict[str, Any]:
     """Return the saved tensors of one of the library's own nodes, by name; empty for other nodes, or if freed."""
-    read = attribute(node, "saved_values")
     try:
-        return dict(read()) if callable(read) else {}
+        return dict(node.saved_values())
     except Exception:
         return {}
 
@@ -315,16 +313,17 @@ class Names:
         for name, value in list(namespace.items()):
             if not isinstance(name, str):
                 continue
-            if is_tensor(value):
+            kind = type(value)
+            if hasattr(kind, "grad_fn") and is_tensor(value):
                 yield name, value
             elif name.startswith("_"):
                 continue
-            elif type(value) in (list, tuple) and 0 < len(value) <= 200:
+            elif kind in (list, tuple) and 0 < len(value) <= 200:
                 inner += [(f"{name}[{i}]", v) for i, v in enumerate(value) if is_tensor(v)]
-            elif type(value) is dict and 0 < len(value) <= 200:
+            elif kind is dict and 0 < len(value) <= 200:
                 pairs = list(value.items())
                 inner += [(f"{name}[{k!r}]", v) for k, v in pairs if isinstance(k, (str, int)) and is_tensor(v)]
-            elif is_module(value):
+            elif hasattr(kind, "named_parameters") and is_module(value):
                 try:
                     inner += [(f"{name}.{own}", v) for own, v in _parameters(value)]
                 except Exception:

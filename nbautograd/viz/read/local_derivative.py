@@ -90,7 +90,7 @@ def local_derivative(
         if "c" in [array.dtype.kind for array in read]:
             return replace(nothing, unknown="complex")
         name = node_name(node)
-        declared = introspect.declared(node, name)
+        declared = introspect.declared(node)
         evaluate = evaluator(node, parameter, source, wanted.shape, known, declared)
     except Exception:  # objects that cannot be read still get a picture
         return replace(nothing, unknown="unsaved")

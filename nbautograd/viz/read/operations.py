@@ -103,9 +103,8 @@ class OperationReader:
 
     def constants(self, node: Any) -> list[Any]:
         """The arguments along which no gradient goes and that are worth showing."""
-        trace, edges = self.walk.traces[node], self.walk.next[node]
-        names = tuple(attribute(introspect.declared(node, self.walk.names[node]), "inputs") or ())
-        operands = []
+        trace, edges, operands = self.walk.traces[node], self.walk.next[node], []
+        names = getattr(introspect.declared(node), "inputs", None) or ()
         for operand in trace.operands if trace is not None else ():
             slot = operand.slot
             if slot is not None and slot < len(edges) and edges[slot][0] is not None:
@@ -120,7 +119,7 @@ class OperationReader:
         trace, edges = self.walk.traces[node], self.walk.next[node]
         if trace is None or not trace.operands:
             own = self.walk.names[node]
-            names = tuple(attribute(introspect.declared(node, own), "inputs") or ()) or ("input", "other")
+            names = tuple(getattr(introspect.declared(node), "inputs", None) or ()) or ("input", "other")
             if len(edges) == 3 and own.startswith("Addmm"):
                 names = ("bias", "input", "other")
             return [
@@ -165,19 +164,18 @@ class OperationReader:
 
         :param known: the marks for a formula's names.
         """
-        texts = attribute(cls, "formulas")
-        inputs = tuple(attribute(cls, "inputs") or ())
-        root, wide = self.differentiated(), introspect.result_shape(node, 0)
+        texts, inputs = getattr(cls, "formulas", None), tuple(getattr(cls, "inputs", None) or ())
+        root, wide = self.differentiated(), self.shape(node, 0)
         derivatives = []
         for slot, (to, index) in enumerate(self.walk.next[node]):
             parameter = inputs[slot] if slot < len(inputs) else ""
             text = texts.get(parameter, "") if isinstance(texts, Mapping) else ""
             if to is None or not text:
                 continue
-            narrow = introspect.result_shape(to, index)
+            narrow = self.shape(to, index)
             n = local_derivative.count_of(node, parameter, text, narrow)
             known[formulas.COUNT] = [["i", "n"] if n is None else ["n", str(n)]]
-            shown = attribute(cls, "formula_value") is None or formulas.is_readable(text)
+            shown = getattr(cls, "formula_value", None) is None or formulas.is_readable(text)
             name = self.names.slot_name(node, slot)
             result = self.names.results.get((node, 0)) or "result"
             right = formulas.marks(text, known) if shown else [*known["g"], ["o", "·"], ["d", result, name]]
@@ -188,6 +186,11 @@ class OperationReader:
             source = one_line(text, formulas.MAX_CHARACTERS)
             derivatives.append(Formula(slot, parameter, source, formulas.plain(written), written, local))
         return tuple(derivatives)
+
+    def shape(self, node: Any, index: int) -> tuple[int, ...] | None:
+        """Return the shape of a node's result, or of a leaf; None if unknown."""
+        trace = self.walk.traces.get(node) if index == 0 else None
+        return introspect.result_shape(node, index) if trace is None else tuple(trace.shape)
 
     def differentiated(self) -> str:
         """Return the name of the differentiated value: the root's name, or L for several roots."""

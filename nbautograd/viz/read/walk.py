@@ -126,8 +126,13 @@ class GraphWalk:
 
     def scopes(self) -> list[tuple[Any, ...]]:
         """The named blocks of each operation, if its trace has them."""
-        traces = (self.traces[node] for node in self.order)
-        return [() if trace is None else tuple(attribute(trace, "scope", None) or ()) for trace in traces]
+        traces = [self.traces[node] for node in self.order]
+        return [() if trace is None else tuple(trace.scope) for trace in traces]
+
+    def lines(self) -> list[tuple[str, int] | None]:
+        """Return the file and the line of code of each operation; None if unknown."""
+        traces = [self.traces[node] for node in self.order]
+        return [None if trace is None or not trace.lineno else (trace.filename, trace.lineno) for trace in traces]
 
     def turns(self, namespace: Mapping[str, Any]) -> Turns:
         """Return the turns of the operations in the loops of the code, which is read once.
