@@ -11,7 +11,7 @@ from typing import Any
 
 from nbautograd.viz import translations
 
-__all__ = ["LANGUAGES", "NAMES", "current", "language_of", "player_texts", "say", "tag", "texts", "use"]
+__all__ = ["LANGUAGES", "NAMES", "current", "headings", "language_of", "player_texts", "say", "tag", "texts", "use"]
 
 LANGUAGES = {"en": translations.ENGLISH, "zh": translations.CHINESE}
 NAMES = {"en": "English", "zh": "中文"}
@@ -82,6 +82,11 @@ def say(key: str, /, **parts: Any) -> str:
     table = LANGUAGES[_current]
     text = table.get(f"{key}_1", table[key]) if parts.get("n") == 1 else table[key]
     return text.format(**parts) if parts else text
+
+
+def headings(*keys: str) -> list[str]:
+    """Return the texts of these keys, which have no placeholders."""
+    return [LANGUAGES[_current][key] for key in keys]
 
 
 def tag() -> str:

@@ -46,7 +46,8 @@ def plain(value: Any) -> Any:
     made: dict[Any, Any] = {}
     for name, part in parts:
         own = type(part)
-        is_plain = not part or own in ATOMS or (own is tuple and ATOMS.issuperset(map(type, part)))
+        inside = part if own is tuple else part.values() if own is dict else ()
+        is_plain = own in ATOMS or not part or (inside and ATOMS.issuperset(map(type, inside)))
         made[name] = part if is_plain else plain(part)
     return tuple(made.values()) if kind is tuple else made
 

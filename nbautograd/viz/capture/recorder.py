@@ -95,21 +95,25 @@ class Recorder:
 
     # -- helpers -------------------------------------------------------------------
 
+    _key: Callable[[Any], str | None]
+    """Returns the id of a node of the running graph."""
+    _root: str
+    """The name of the differentiated value: the root's name, or L for several roots."""
+
     def _frame(self, kind: str, title: str, **fields: Any) -> Frame:
         return Frame(kind, self.log.scene, self.passes, title, **fields)
-
-    def _key(self, node: Any) -> str | None:
-        return self.log.model.handles.of(node)
 
     # -- events -------------------------------------------------------------------
 
     def _on_PassStarted(self, event: protocol.PassStarted) -> None:  # noqa: N802 - named after the event
         self.log.enter(event.roots)
+        model = self.log.model
+        self._key, self._root = model.handles.of, model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
         self.passes += 1
         self.arrived, self.finite, self.seen_bad, self.open, self.bad_from = {}, True, False, None, ""
         self.creates, self.created = event.create_graph, {}
         self.seeds = event.gradients if event.create_graph else ()
-        self.joints, self.kept = Joints(self.log.model), kept_before(self.log.model)
+        self.joints, self.kept = Joints(model), kept_before(model)
         resets = self._meet_leaves()
         given, seeds = self._seeds(event)
         several = say("several_roots", sum=sum_of(given)) if given[1:] else ""
@@ -165,12 +169,6 @@ class Recorder:
             named = say("vjp_seed", name=seed) if seed != "v" else ""
             notes.append(say("vjp_note", root=roots, n=len(products[0].v)) + named)
         return notes
-
-    @property
-    def _root(self) -> str:
-        """The name of the differentiated value: the root's name, or L for several roots."""
-        model = self.log.model
-        return model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
 
     def _seed_name(self, root: str, gradient: Any) -> str:
         """Return the name of the gradient that a pass starts with: of the given one, or of the default."""

@@ -286,6 +286,7 @@ def _tip(node: Node) -> str:
 _NOT_FINITE = re.compile(r"(?<![^\W\d_])(nan|inf)(?!\w)", re.IGNORECASE)
 
 
+@lru_cache(maxsize=2048)
 def is_alarming(text: str) -> bool:
     """Return whether a text contains a number that is not finite.
 

@@ -96,11 +96,12 @@ def graph_rows(model: GraphModel) -> list[tuple[str, ...]]:
     for node in model.nodes[:MAX_LINES]:
         kind = node.name if node.kind == "op" else say(f"kind_{node.kind}")
         name = node.expression or node.label or node.name if node.kind == "op" else _short(node)
-        kept = sum([saved.nbytes for saved in node.saved or ()])
-        size = bytes_text(kept or node.nbytes)
-        memory = say("saves_bytes", size=size) if kept else size if node.nbytes else ""
+        kept = sum([saved.nbytes for saved in node.saved]) if node.saved else 0
+        memory = bytes_text(kept or node.nbytes) if kept or node.nbytes else ""
+        memory = say("saves_bytes", size=memory) if kept else memory
         about = f"{node.dtype} {node.shape}".strip()
-        rows.append((one_line(name, 100), kind, one_line(node.value, 80), about, memory, node.where))
+        value = one_line(node.value, 80) if node.value else ""
+        rows.append((one_line(name, 100), kind, value, about, memory, node.where))
     return rows
 
 

@@ -279,26 +279,27 @@ class _Picture:
             f'rx="{_n(min(16.0, box.height / 2))}" fill="{LIGHT[fill]}" stroke="{LIGHT[stroke]}" '
             f'stroke-width="{"2.4" if active else "1.5"}"/>'
         )
-        x, y = box.center[0], box.y
+        x, y = box.x + box.width / 2, box.y
         self.put(x, y + 21, node.symbol, "nb-symbol", LIGHT[ink], 16, anchor="middle")
         grid = self.tiles.grids.get(f"{node.id}:value")
         if grid is not None:
             self.out += self.tiles.drawn(f"{node.id}:value", node.tile, x - grid.size[0] / 2, y + 29)
         elif node.value:
             self.put(x, y + 37, cut(node.value, 24), "nb-value", LIGHT["fg"], 11, mono=True, anchor="middle")
-        self.saved(node, box)
+        if node.saved or node.freed:
+            self.saved(node, x, y + box.height)
         if node.id in self.state.leaves:
             self.bead(node, box.x + box.width - 28, box.y + box.height, self.state.leaves[node.id])
 
-    def saved(self, node: Node, box: Box) -> None:
+    def saved(self, node: Node, middle: float, y: float) -> None:
         """A dot for each saved tensor; hollow when it has been freed."""
         gone = node.freed or node.id in self.state.freed
         count = min(len(node.saved or ()) or int(node.freed), 3)
         for i in range(count):
-            x = box.center[0] + 7 * (i - (count - 1) / 2)
+            x = middle + 7 * (i - (count - 1) / 2)
             fill = LIGHT["bg"] if gone else LIGHT["op"]
             self.out.append(
-                f'<circle class="nb-saved" cx="{_n(x)}" cy="{_n(box.y + box.height)}" r="2.6" fill="{fill}" '
+                f'<circle class="nb-saved" cx="{_n(x)}" cy="{_n(y)}" r="2.6" fill="{fill}" '
                 f'stroke="{LIGHT["op"]}" stroke-width="1"/>'
             )
 

@@ -144,7 +144,8 @@ def _is_users(frame: FrameType | None) -> bool:
 
 def _fate() -> str:
     """Return the way in which the calling code, or a magic of it, uses the call's value."""
-    fate, frame = None, sys._getframe(1)
+    fate: str | None = None
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename in TIMED:
             return TAKEN

@@ -8,7 +8,7 @@ from functools import cache
 from nbautograd.viz.capture.timeline import Frame, LedgerRow, Timeline
 from nbautograd.viz.draw.graph_text import MAX_LINES, table
 from nbautograd.viz.escape import escape, escape_long
-from nbautograd.viz.language import say
+from nbautograd.viz.language import headings, say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.tile_image import gradient_image, key_image
 
@@ -19,7 +19,7 @@ MAX_DRAWN = 40  # limit of the lines of a ledger with tiles
 
 def ledger_head() -> list[str]:
     """Return the headings of a ledger."""
-    return [say(key) for key in ("ledger_pass", "leaf", "grad_before", "arriving_pass", "sum", "grad_after")]
+    return headings("ledger_pass", "leaf", "grad_before", "arriving_pass", "sum", "grad_after")
 
 
 def ledger_rows(timeline: Timeline) -> list[tuple[str, ...]]:

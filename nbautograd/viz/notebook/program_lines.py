@@ -90,7 +90,7 @@ def player_lines(
 
     try:
         read = whole.handles.names  # the tape has been read once, for the picture
-        names = ResultNames(read.walk, namespace, read.lines, identifiers=True, variables=read.variables)
+        names = ResultNames(read.walk, namespace, read.lines, identifiers=True, known=read)
         written, nodes = write_later(tensor, gradient, *_names(names))
     except Exception:  # what cannot be written is played without
         return None

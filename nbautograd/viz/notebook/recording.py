@@ -81,13 +81,14 @@ class Recording(Figure):
     @property
     def label(self) -> str:
         """Summarize the recording in one line."""
-        if not self.scenes:
+        scenes = self.timeline.scenes
+        if not scenes:
             return say("no_pass")
         passes = max([frame.backward for frame in self.timeline.frames], default=0)
         more = f" · {say('n_passes', n=passes)}" if passes > 1 else ""
         first = next((f.scene for f in reversed(self.timeline.frames) if f.kind != "created"), -1)
         ended = "".join([f" · {frame.words}" for frame in self._failed])
-        return f"{self.scenes[first].label} · {say('n_steps', n=len(self.timeline))}{more}{ended}"
+        return f"{scenes[first].label} · {say('n_steps', n=len(self.timeline))}{more}{ended}"
 
     @property
     def plays(self) -> bool:  # type: ignore[override]
@@ -134,15 +135,16 @@ class Recording(Figure):
         """Return the grids of all tiles, the layouts, and True if boxes go without their numbers: they fit only so."""
         key = id(model), window
         if key not in self._styles:
-            grids, arrangements = self._laid_out(scene, model)
+            made = self._laid_out(scene, model)
             is_small = len(model.nodes) <= FEW
-            has_numbers = is_small and any(grid.written for at, grid in grids.items() if ":" in at)
-            written = not has_numbers or _is_whole(arrangements, window)
-            made = arrangements if written else self._laid_out(scene, model, written)[1]
-            down = not is_small or made.is_clear(window)
-            self._styles[key] = written, down
-        style = self._styles[key]
-        return *self._laid_out(scene, model, *style), not style[0]
+            has_numbers = is_small and any(grid.written for at, grid in made[0].items() if ":" in at)
+            written = not has_numbers or _is_whole(made[1], window)
+            if not written:
+                made = self._laid_out(scene, model, written)
+            if is_small and not made[1].is_clear(window):
+                made = self._laid_out(scene, model, written, down=False)
+            self._styles[key] = *made, not written
+        return self._styles[key]
 
     def _laid_out(
         self, scene: int, model: GraphModel, written: bool = True, down: bool = True
@@ -176,7 +178,7 @@ class Recording(Figure):
         return labels
 
     @cached_property
-    def _styles(self) -> dict[tuple[int, Size], tuple[bool, bool]]:
+    def _styles(self) -> dict[tuple[int, Size], tuple[dict[str, Grid], Arrangements, bool]]:
         return {}
 
     @cached_property

@@ -6,6 +6,7 @@ import ast
 import builtins
 import sys
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,14 +40,14 @@ READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
 with calls of those."""
 
 
+@dataclass(slots=True, eq=False)
 class Operand:
-    """The meaning of a name in a formula: an expression, and its value.
+    """The meaning of a name in a formula: an expression, and its value."""
 
-    :param short: a shorter expression of the same value in most places, such as a number without its dtype.
-    """
-
-    def __init__(self, tree: ast.expr, value: Any, short: ast.expr | None = None) -> None:
-        self.tree, self.value, self.short = tree, value, short
+    tree: ast.expr
+    value: Any
+    short: ast.expr | None = None
+    """A shorter expression of the same value in most places, such as a number without its dtype."""
 
 
 class Expressions:
@@ -351,7 +352,7 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
             return decided(part, _is_gradient)
         if part.id.startswith(_VARIABLE):
             return ast.Name(part.id.removeprefix(_VARIABLE), part.ctx)
-        return copied(trees[part.id]) if part.id in trees else part
+        return trees.get(part.id, part)
 
     return copied(tree, change)
 

@@ -73,16 +73,17 @@ def kept_operands(node: Any) -> dict[str, Any]:
     """Return the operands of a node's formulas that are noted or saved now; arrays are copied."""
     operands: dict[str, Any] = {}
     trace = trace_of(node)
-    for operand in trace.operands if trace is not None else ():
+    saved = introspect.saved_values(node)
+    for operand in [one for one in trace.operands if one.name not in saved] if trace is not None else ():
         if operand.value is None and operand.shape is not None:
             operands[operand.name] = TooLarge(tuple(operand.shape), operand.dtype or "float32")
         elif operand.slot is not None and isinstance(operand.value, (int, float)):
             operands[operand.name] = np.asarray(operand.value, trace.dtype)  # a number instead of a tensor
         else:
             operands[operand.name] = _copied(operand.value)
-    if trace is not None and trace.value is not None:
+    if trace is not None and trace.value is not None and "result" not in saved:
         operands["result"] = _copied(trace.value)
-    operands |= {name: _copied(value) for name, value in introspect.saved_values(node).items()}
+    operands |= {name: _copied(value) for name, value in saved.items()}
     for name, attribute_name in introspect.saved_names(node).items():
         if name not in operands:  # reading it may run a hook, which some users allow only once
             value = _copied(attribute(node, attribute_name))

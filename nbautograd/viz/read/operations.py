@@ -217,9 +217,12 @@ class OperationReader:
 
 def single_numbers(operands: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the values that formulas name, where they are single numbers."""
-    known = {n: v for n, v in operands.items() if v is not None and "_sym_" not in n}
-    written = {one_line(n, 40): values.alone(v) for n, v in known.items()}
-    return tuple([(n, v) for n, v in sorted(written.items()) if 0 < len(v) <= 12 and " " not in v])
+    known = [
+        (name, values.alone(value)) for name, value in operands.items() if value is not None and "_sym_" not in name
+    ]
+    return tuple(
+        sorted([(one_line(name, 40), text) for name, text in known if 0 < len(text) <= 12 and " " not in text])
+    )
 
 
 def _summed_over(node: Any, slot: int, wide: tuple[int, ...] | None, narrow: tuple[int, ...] | None) -> str:

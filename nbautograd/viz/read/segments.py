@@ -37,7 +37,9 @@ class Segment:
 
     def size(self) -> int:
         """Return the number of nodes that are drawn for it."""
-        return 1 if self.closed or not self.children else sum(child.size() for child in self.children)
+        if self.closed or not self.children:
+            return 1
+        return sum([child.size() if child.children else 1 for child in self.children])
 
     def shown(self) -> Iterator[Segment]:
         """Yield the parts that are drawn for it: closed segments and single operations."""
@@ -45,14 +47,18 @@ class Segment:
             yield self
         else:
             for child in self.children:
-                yield from child.shown()
+                if child.children:
+                    yield from child.shown()
+                else:
+                    yield child
 
     def inner(self, depth: int = 0) -> Iterator[tuple[int, Segment]]:
         """Itself and all segments in it that hold several operations, with how deep they lie, outer ones first."""
         if self.children:
             yield depth, self
             for child in self.children:
-                yield from child.inner(depth + 1)
+                if child.children:
+                    yield from child.inner(depth + 1)
 
 
 def plan(signatures: Sequence[Hashable], scopes: Sequence[tuple[Any, ...]], inputs: Sequence[Sequence[int]]) -> Segment:
