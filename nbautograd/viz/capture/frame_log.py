@@ -8,7 +8,7 @@ from typing import Any
 
 from nbautograd.viz.capture.chain_rule import TilePool
 from nbautograd.viz.capture.diagnostics import log_size
-from nbautograd.viz.capture.folded_sums import FoldedSum, mixed, several, text_of
+from nbautograd.viz.capture.folded_sums import FoldedSum, text_of
 from nbautograd.viz.capture.forward import forward_pass
 from nbautograd.viz.capture.leaf_account import LeafAccount
 from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
@@ -124,7 +124,7 @@ class FrameLog:
     def summed(self, raw: Frame, frame: Frame, scene: GraphModel, joins: bool) -> Frame:
         """The frame with the gradients of this pass along each line that stands for several gradients."""
         if raw.kind == "start" or self.several[0] is not scene:
-            self.several, self.mixed, self.sums = (scene, several(scene)), mixed(scene), {}
+            self.several, self.mixed, self.sums = (scene, scene.several), scene.mixed, {}
         labels, tiles, sums = dict(frame.labels), dict(frame.tiles), dict(frame.sums)
         for line in self.mixed & labels.keys():
             labels[line], tiles[line] = "", -1

@@ -8,7 +8,6 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from nbautograd.viz.capture.folded_sums import mixed
 from nbautograd.viz.language import say
 from nbautograd.viz.read.jacobians import entry_of
 from nbautograd.viz.read.model import GraphModel, Node
@@ -123,10 +122,11 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
         if node.hooks:
             about["hooks"] = ", ".join(f"{say(f'hook_kind_{kind}')} ×{count}" for kind, count in node.hooks)
         nodes[node.id] = about
-    every = model.entire.leaves  # includes leaves inside a group
+    whole = model.entire
+    every = whole.leaves  # includes leaves inside a group
     leaves = [{"id": leaf.id, "name": leaf.name} for leaf in (every if len(every) <= WHOLE else model.leaves)]
     edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]
-    values = {edge.id: model.entire.by_id[edge.src] for edge in model.entire.edges} if model.stands else {}
+    values = {edge.id: whole.by_id[edge.src] for edge in whole.edges} if model.stands else {}
     inner = {edge.id: value.label or value.name for edge in model.edges if (value := values.get(edge.id))
              and value.id != edge.src}  # fmt: skip
     groups = [
@@ -142,7 +142,7 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
         "roots": list(model.roots),
         "groups": groups,
         "inner": inner,
-        "mixed": sorted(mixed(model)),
+        "mixed": sorted(model.mixed),
         "notes": list(model.notes),
     }
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
-from nbautograd.viz.capture.folded_sums import mixed, sums_in_view
+from nbautograd.viz.capture.folded_sums import sums_in_view
 from nbautograd.viz.capture.forward import ForwardPass
 from nbautograd.viz.capture.player_data import OPTIONAL, plain, shorten, tile_json
 from nbautograd.viz.language import say
@@ -329,7 +329,7 @@ class Timeline:
 
         Where it carries a tile, that is no text.
         """
-        longest: dict[str, str] = dict.fromkeys(mixed(model), "")
+        longest: dict[str, str] = dict.fromkeys(model.mixed, "")
         without = set(longest)
         for frame in self.frames:
             if frame.scene == scene:
@@ -342,7 +342,7 @@ class Timeline:
     def label_tiles(self, scene: int, model: GraphModel) -> dict[str, list[int]]:
         """For each edge of ``model``, a view of this scene: the tiles that it will carry."""
         tiles: dict[str, dict[int, None]] = {}
-        without = mixed(model)
+        without = model.mixed
         for frame in self.frames:
             if frame.scene == scene:
                 for edge, number in frame.tiles.items():

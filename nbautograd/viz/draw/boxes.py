@@ -100,7 +100,7 @@ def _size(node: Node, texts: BoxTexts, states: Sequence[LeafState], grids: Mappi
     if node.kind == "constant" and not node.shape and not node.value:
         return _even(width(node.name, 12, mono=True) + 8), 20.0
     if node.kind in ("group", "pile"):
-        return _group_size(node)
+        return _group_size(node, texts.lines)
     grid, rows_grid = grids.get(f"{node.id}:value"), grids.get(f"{node.id}:grad")
     tile_wide, tile_high = grid.size if grid is not None else (0.0, 0.0)
     if node.kind == "op":
@@ -135,6 +135,8 @@ class BoxTexts(NamedTuple):
     name: str
     about: str
     tip: str
+    lines: list[tuple[str, float, str, bool]]
+    """Of a group, see ``group_lines``."""
 
 
 def texts_of(model: GraphModel) -> Mapping[str, BoxTexts]:
@@ -142,7 +144,8 @@ def texts_of(model: GraphModel) -> Mapping[str, BoxTexts]:
     made: dict[str, BoxTexts] = model.texts.setdefault(("boxes", current()), {})
     for node in () if made else model.nodes:
         about = about_text(node)
-        made[node.id] = BoxTexts(name_text(node, about), about, _tip(node))
+        lines = group_lines(node, about) if node.kind in ("group", "pile") else []
+        made[node.id] = BoxTexts(name_text(node, about), about, _tip(node), lines)
     return made
 
 
@@ -189,10 +192,10 @@ def value_text(node: Node, grid: Grid | None = None) -> str:
     return "\n".join([node.value] * (bool(node.value) and grid is None) + [f".grad {node.grad}"] * node.retains)
 
 
-def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
+def group_lines(node: Node, about: str) -> list[tuple[str, float, str, bool]]:
     """(text, size, class, in the font of code) of the lines of a group."""
     many = say("parameter_count", n=node.parameters) if node.parameters else node.label
-    about = " · ".join(part for part in (many, about_text(node)) if part)
+    about = " · ".join(filter(None, (many, about)))
     named = fit(node.name, GROUP, SMALLEST)
     if node.module or node.kind == "pile":  # the members of a module are read when it is opened
         named = fit_path(node.module or node.name, GROUP, SMALLEST)
@@ -205,9 +208,8 @@ def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
     return [line for line in lines if line[0]]
 
 
-def _group_size(node: Node) -> tuple[float, float]:
-    lines = group_lines(node)
-    wide = max(width(text, size, mono=mono) for text, size, _, mono in lines)
+def _group_size(node: Node, lines: Sequence[tuple[str, float, str, bool]]) -> tuple[float, float]:
+    wide = max([width(text, size, mono=mono) for text, size, _, mono in lines])
     sign = 16.0 if node.kind == "group" else 0.0  # by the player, which opens it
     wide = max(wide, width(lines[0][0], 15) + 2 * sign)
     return _even(wide + 2 * PAD + 2 * PILE), 12.0 + 17 * len(lines) + 2 * PILE

@@ -23,7 +23,6 @@ from nbautograd.viz.draw.boxes import (
     cut,
     cut_lines,
     grids_of,
-    group_lines,
     head_height,
     is_alarming,
     is_beside,
@@ -317,7 +316,7 @@ class _Picture:
                 f'stroke-width="{"2.4" if active and not i else "1.2"}"/>'
             )
         y = box.y + 9.0
-        for text, size, cls, mono in group_lines(node):
+        for text, size, cls, mono in self.texts[node.id].lines:
             color = LIGHT[ink] if cls == "nb-symbol" else LIGHT["fg" if mono else "muted"]
             self.put(box.x + w / 2, y + 11, text, cls, color, size, mono=mono, anchor="middle")
             y += 17

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nbautograd.viz.capture.folded_sums import several
 from nbautograd.viz.capture.joints import waiting
 from nbautograd.viz.capture.timeline import Frame, FrameState, Timeline
 from nbautograd.viz.draw.boxes import grids_of, label_size, measure
@@ -169,7 +168,7 @@ class Recording(Figure):
         for key in labels.keys() & grids.keys():
             (wide, high), text = grids[key].size, labels[key]
             labels[key] = max(text[0], wide + 6), max(text[1], high + 4)
-        for key, count in several(model).items():  # beside it, the number of terms, and a curve of their sizes
+        for key, count in model.several.items():  # beside it, the number of terms, and a curve of their sizes
             if key in labels:
                 curve, said = (CURVE if count >= CURVED else 0.0), width(f"Σ {count:,}", SMALLEST)
                 (wide, high), is_tiled = labels[key], key in grids  # above a tile, else on the line of the number

@@ -256,7 +256,9 @@ def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphMod
     nodes = _drawn_nodes(model, hidden, stands, about, piles)
     edges, lines = _merged_edges(model, stands, nodes, about, piles)
     drawn_for = {key: stand if (stand := stands.get(key, key)) in nodes else "" for key in model.by_id}
-    inner = {one.id: segment.id for segment in closed for _, one in segment.inner() if one is not segment}
+    inner: dict[str, str] = {}
+    for segment in closed:
+        inner |= dict.fromkeys([one.id for _, one in segment.inner() if one is not segment], segment.id)
     ops = sum(node.kind == "op" for node in nodes.values())
     said = say("folded", ops=len(model.order), n=ops, groups=say("in_groups", n=len(closed)))
     return GraphModel(
@@ -462,9 +464,8 @@ def _group_node(
     places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
     many = say("op_count", n=len(own))
     times = f"×{segment.times:,}"
-    symbol = {"loop": times, "turns": times, "line": _named(own, results), "stretch": _named(own, results)}.get(
-        segment.kind, segment.label
-    ) or many
+    symbol = {"loop": times, "turns": times}.get(segment.kind, segment.label)
+    symbol = (_named(own, results) if segment.kind in ("line", "stretch") else symbol) or many
     line = segment.kind == "line" and len(places) == 1
     silent = scope or line or segment.kind in ("rail", "stretch")
     return Node(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -241,8 +242,27 @@ class GraphModel:
 
     @cached_property
     def texts(self) -> dict[tuple[str, str], Any]:
-        """Texts about the graph, by their kind and language."""
+        """Texts about the graph, and what has some, by their kind and language."""
         return {}
+
+    @cached_property
+    def _carried(self) -> dict[str, list[int]]:
+        """For each line of a folded view and each value whose gradients it represents: their number."""
+        counts: dict[str, Counter[tuple[str, int]]] = {}
+        for edge in self.entire.edges if self.stands else ():
+            if edge.kind == "flow" and (line := self.stands.get(edge.id, edge.id)):
+                counts.setdefault(line, Counter())[edge.src, edge.output] += 1
+        return {line: list(values.values()) for line, values in counts.items()}
+
+    @cached_property
+    def several(self) -> dict[str, int]:
+        """The lines that represent several gradients of one value, and their number."""
+        return {line: counts[0] for line, counts in self._carried.items() if len(counts) == 1 and counts[0] > 1}
+
+    @cached_property
+    def mixed(self) -> set[str]:
+        """The lines that stand for gradients of several values, which have no sum."""
+        return {line for line, counts in self._carried.items() if len(counts) > 1}
 
     @cached_property
     def _counted(self) -> tuple[int, int]:
