@@ -359,8 +359,14 @@ class Timeline:
     @cached_property
     def scale(self) -> float:
         """The largest gradient: all tiles of gradients have one scale; 0 for no gradients."""
-        numbers = self.tiled.intersection([n for frame in self.frames for n in _gradients(frame)])
-        sizes = [abs(v) for n in numbers for v in self.tiles[n].cells if not isinstance(v, str)]
+        numbers: set[int] = set()  # of gradients: a factor may have the same numbers, and one tile with them
+        for frame in self.frames:
+            numbers.update(frame.tiles.values())
+            for row in frame.ledger.values():
+                numbers.update((row.before_tile, row.total_tile, row.after_tile, *row.tiles))
+            for step in frame.chain:
+                numbers.update((step.upstream, step.product, step.sent))
+        sizes = [abs(v) for n in numbers & self.tiled for v in self.tiles[n].cells if not isinstance(v, str)]
         return max(sizes, default=0.0)
 
     @cached_property
@@ -388,10 +394,3 @@ class Timeline:
     def tiles_json(self) -> list[dict[str, Any]]:
         """The tiles, without what is as usual."""
         return [tile_json(tile) for tile in self.tiles]
-
-
-def _gradients(frame: Frame) -> list[int]:
-    """The numbers of the tiles that are gradients: a factor may have the same numbers, and one tile with them."""
-    rows = frame.ledger.values()
-    in_rows = [n for row in rows for n in (row.before_tile, row.total_tile, row.after_tile, *row.tiles)]
-    return [*frame.tiles.values(), *in_rows, *[n for s in frame.chain for n in (s.upstream, s.product, s.sent)]]

@@ -145,7 +145,7 @@ def texts_of(model: GraphModel) -> Mapping[str, BoxTexts]:
     for node in () if made else model.nodes:
         about = about_text(node)
         lines = group_lines(node, about) if node.kind in ("group", "pile") else []
-        made[node.id] = BoxTexts(name_text(node, about), about, _tip(node), lines)
+        made[node.id] = BoxTexts(name_text(node, about), about, _tip(node, about), lines)
     return made
 
 
@@ -251,13 +251,9 @@ def cut_lines(text: str) -> str:
     return "\n".join(cut(line, 46) for line in text.split("\n")[:4])
 
 
-def about_text(node: Node, *, usual: bool = False) -> str:
-    """Type, shape, device, version and base of a tensor, in a line.
-
-    :param usual: show the type even if it is PyTorch's default, which its printing omits.
-    """
-    dtype = node.dtype if usual or node.dtype != USUAL else ""
-    parts = [dtype, cut(node.shape, 18), cut(node.device, 10)]
+def about_text(node: Node) -> str:
+    """Type, shape, device, version and base of a tensor, in a line, without the type that PyTorch's printing omits."""
+    parts = [node.dtype if node.dtype != USUAL else "", cut(node.shape, 18), cut(node.device, 10)]
     if node.version + node.now and node.kind != "leaf":
         parts.append(f"v{node.version}")
     if node.view_of.isidentifier() and not node.cut:
@@ -269,9 +265,12 @@ def about_text(node: Node, *, usual: bool = False) -> str:
     return " ".join(filter(None, parts))
 
 
-def _tip(node: Node) -> str:
-    """Return the tooltip of a node."""
-    about = about_text(node, usual=True)
+def _tip(node: Node, about: str) -> str:
+    """Return the tooltip of a node.
+
+    :param about: its ``about_text``.
+    """
+    about = f"{USUAL} {about}".rstrip() if node.dtype == USUAL else about
     lines = [node.expression or node.name, node.name if node.expression else "", node.value, about]
     if node.kind in ("group", "pile"):
         lines = [node.symbol, node.name, node.label, about]

@@ -49,6 +49,13 @@ KEY = 260.0  # width of the color legend
 NBSP = "\u00a0"
 HIDDEN = ' visibility="hidden"'
 MARK = 13.0  # radius of the mark of the box with the largest share
+PREFIX = "\0"  # a placeholder for a digest of the whole; texts from outside cannot contain it
+MARKERS = [
+    f'<marker id="{PREFIX}-{name}" viewBox="0 0 8 8" refX="7.2" refY="4" markerWidth="{size}" '
+    f'markerHeight="{size}" markerUnits="userSpaceOnUse" orient="auto">'
+    f'<path class="nb-head nb-head-{name}" d="M0 0.6L8 4L0 7.4z" fill="{LIGHT[color]}"/></marker>'
+    for name, color, size in (("wire", "wire", 7), ("done", "done", 8), ("active", "grad", 9))
+]
 
 
 def draw(
@@ -91,7 +98,6 @@ class _Picture:
         self.title, self.description = title, description
         self.texts = texts_of(model)
         self.tiles, self.painted, self.kind = tiles, tiles.painted, "nb-svg"
-        self.prefix = "\0"  # a placeholder for a digest of the whole; texts from outside cannot contain it
         self.out: list[str] = []
 
     def text(self) -> str:
@@ -103,7 +109,7 @@ class _Picture:
         longest = max((width(note, 11) + 32 for note in notes), default=0.0)
         wide = max(self.places.width, longest, KEY * keyed)
         w, h = _n(wide), _n(high)
-        p = self.prefix
+        p = PREFIX
         head = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" viewBox="0 0 {w} {h}" width="{w}" '
             f'height="{h}" role="img" aria-labelledby="{p}-title {p}-desc" '
@@ -111,9 +117,7 @@ class _Picture:
             f'<title id="{p}-title">{escape(self.title)}</title>',
             f'<desc id="{p}-desc">{escape_long(self.description or self.model.label, 20_000)}</desc>',
             "<defs>",
-            self.marker("wire", LIGHT["wire"], 7),
-            self.marker("done", LIGHT["done"], 8),
-            self.marker("active", LIGHT["grad"], 9),
+            *MARKERS,
             "</defs>",
             f'<rect class="nb-card" x="0.5" y="0.5" width="{_n(wide - 1)}" '
             f'height="{_n(high - 1)}" rx="8" fill="{LIGHT["bg"]}" stroke="{LIGHT["line"]}"/>',
@@ -138,13 +142,6 @@ class _Picture:
             self.node(node)
         self.labels()
 
-    def marker(self, name: str, color: str, size: int) -> str:
-        return (
-            f'<marker id="{self.prefix}-{name}" viewBox="0 0 8 8" refX="7.2" refY="4" markerWidth="{size}" '
-            f'markerHeight="{size}" markerUnits="userSpaceOnUse" orient="auto">'
-            f'<path class="nb-head nb-head-{name}" d="M0 0.6L8 4L0 7.4z" fill="{color}"/></marker>'
-        )
-
     def edges(self) -> None:
         """Draw each line once in the direction of the computation, and once against it if it carried a gradient."""
         flows = []
@@ -156,7 +153,7 @@ class _Picture:
             self.out.append(
                 f'<path class="nb-edge{" nb-constant" * constant}{" nb-used" * used}" data-edge="{edge.id}" '
                 f'd="{self.places.paths[edge.id]}" fill="none" stroke="{LIGHT["wire"]}" '
-                f'stroke-width="1.3"{dash} marker-end="url(#{self.prefix}-wire)"/>'
+                f'stroke-width="1.3"{dash} marker-end="url(#{PREFIX}-wire)"/>'
             )
             if not constant:
                 flows.append(self.flow(edge.id))
@@ -172,7 +169,7 @@ class _Picture:
         return (
             f'<path class="nb-flow{state}" data-flow="{key}" d="{self.places.flows[key]}" '
             f'fill="none" stroke="{color}" stroke-width="{"3" if active else "2.2"}" '
-            f'marker-end="url(#{self.prefix}-{kind})"{hidden}/>'
+            f'marker-end="url(#{PREFIX}-{kind})"{hidden}/>'
         )
 
     def loop(self) -> None:

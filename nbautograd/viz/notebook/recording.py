@@ -80,6 +80,9 @@ class Recording(Figure):
     @property
     def label(self) -> str:
         """Summarize the recording in one line."""
+        return self._told("label", self._summary)
+
+    def _summary(self) -> str:
         scenes = self.timeline.scenes
         if not scenes:
             return say("no_pass")
@@ -136,8 +139,8 @@ class Recording(Figure):
         if key not in self._styles:
             made = self._laid_out(scene, model)
             is_small = len(model.nodes) <= FEW
-            has_numbers = is_small and any(grid.written for at, grid in made[0].items() if ":" in at)
-            written = not has_numbers or _is_whole(made[1], window)
+            written = not is_small or _is_whole(made[1], window)
+            written = written or not any(grid.written for at, grid in made[0].items() if ":" in at)
             if not written:
                 made = self._laid_out(scene, model, written)
             if is_small and not made[1].is_clear(window):
@@ -229,14 +232,23 @@ class Recording(Figure):
     @property
     def text(self) -> str:
         """The graph, the steps and the ledger in words."""
-        told = self._told
-        if told[0] is not self.timeline or told[1] != current():
-            graphs = [graph_text(scene) for scene in self.scenes[-1:]]
-            text = "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
-            told = self._told = self.timeline, current(), text
-        return told[2]
+        return self._told("text", self._written)
 
-    _told: tuple[Any, str, str] = None, "", ""
+    def _written(self) -> str:
+        graphs = [graph_text(scene) for scene in self.scenes[-1:]]
+        return "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
+
+    def _told(self, kind: str, write: Callable[[], str]) -> str:
+        """Return a text about the timeline in the current language, written once."""
+        timeline, texts = self._texts
+        if timeline is not self.timeline:
+            self._texts = self.timeline, (texts := {})
+        key = kind, current()
+        if key not in texts:
+            texts[key] = write()
+        return texts[key]
+
+    _texts: tuple[Any, dict[tuple[str, str], str]] = None, {}
 
     def tables(self) -> list[str]:
         """Return the reason of a failed pass, the gradients of each leaf, and a line per node of the graph."""

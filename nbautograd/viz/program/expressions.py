@@ -347,14 +347,14 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
     readable = style in (READABLE, OTHERWISE)
     trees = {name: o.short if readable and o.short is not None else o.tree for name, o in operands.items()}
 
-    def change(part: Any) -> Any:
+    def written(part: Any) -> Any:
         if part.__class__ is not ast.Name:
-            return decided(part, _is_gradient)
+            return decided(copied(part, written), _is_gradient)
         if part.id.startswith(_VARIABLE):
             return ast.Name(part.id.removeprefix(_VARIABLE), part.ctx)
         return trees.get(part.id, part)
 
-    return copied(tree, change)
+    return written(tree)
 
 
 def _folded(tree: Any) -> Any:

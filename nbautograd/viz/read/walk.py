@@ -40,8 +40,7 @@ class GraphWalk:
         self.cut = not self.read_all(most)
         if self.cut:
             self.read_nearest(min(NEAREST, most))
-        leaves = ((node, attribute(node, "variable")) for node in self.next)
-        self.variables = {node: variable for node, variable in leaves if variable is not None}
+        self.variables = {node: leaf for node in self.next if (leaf := attribute(node, "variable")) is not None}
         self.ops = [node for node in self.next if node not in self.variables]
         self.used = {edge for edges in self.next.values() for edge in edges if edge[0] in self.next}
         self.order = self.in_sequence() or self.sorted_topologically()
