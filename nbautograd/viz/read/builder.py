@@ -61,7 +61,7 @@ def build(
     tree = folding.plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
     ops, leaves = len(walk.ops), len(walk.next) - len(walk.ops)
     turns = walk.turns(namespace or {}) if ops >= TURNS else ()
-    for _, segment in tree.inner():
+    for segment in tree.inner():
         if segment.kind == "step":
             segment.label = name_of(turns[segment.start : segment.stop]) or segment.label
     owned = [scope if scope and walk.uses_leaf(node) else () for node, scope in zip(walk.order, scopes, strict=True)]

@@ -49,7 +49,7 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
     :param opened: ids or labels of segments that stay open, and all around them with them.
     :param fold: True closes layers and loops also where the graph is small; None only layers, if there are several.
     """
-    everything = [segment for _, segment in tree.inner()]
+    everything = tree.inner()
     for segment in everything:
         segment.closed = False
     kept = Kept(everything, opened)
@@ -83,7 +83,9 @@ class Kept:
         self.segments |= {(one.start, one.stop) for one in segments if one.label and one.label in opened}
 
     def __contains__(self, segment: Segment) -> bool:
-        return any(segment.start <= start and stop <= segment.stop for start, stop in self.segments)
+        return bool(self.segments) and any(
+            segment.start <= start and stop <= segment.stop for start, stop in self.segments
+        )
 
 
 def _close(segments: Iterable[Segment], kept: Kept) -> None:
@@ -120,11 +122,12 @@ def allowed(ops: int, leaves: int, budget: int) -> int:
     return max(ops, budget) if ops + leaves <= budget else budget * 2 // 3
 
 
-def _visible(segment: Segment, depth: int = 0) -> Iterator[tuple[int, Segment]]:
-    if segment.children and not segment.closed:
-        yield depth, segment
-        for child in segment.children:
-            yield from _visible(child, depth + 1)
+def _visible(segment: Segment, depth: int = 0) -> list[tuple[int, Segment]]:
+    open_ones = [(depth, segment)]
+    for child in segment.children:
+        if child.children and not child.closed:
+            open_ones += _visible(child, depth + 1)
+    return open_ones
 
 
 def _in_runs(tree: Segment, budget: int, kept: Kept) -> Segment:
@@ -243,7 +246,11 @@ def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphMod
     groups = groups_of(tree, model.order)
     if not closed:
         return replace(model, groups=groups, handles=model.handles)
-    stands = {key: segment.id for segment in closed for key in model.order[segment.start : segment.stop]}
+    stands: dict[str, str] = {}
+    inner: dict[str, str] = {}
+    for segment in closed:
+        stands |= dict.fromkeys(model.order[segment.start : segment.stop], segment.id)
+        inner |= dict.fromkeys([one.id for one in segment.inner() if one is not segment], segment.id)
     hidden = _hide_boxes(model, stands)
     parameters = _parameters(model, stands)
     stands |= parameters
@@ -256,9 +263,6 @@ def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphMod
     nodes = _drawn_nodes(model, hidden, stands, about, piles)
     edges, lines = _merged_edges(model, stands, nodes, about, piles)
     drawn_for = {key: stand if (stand := stands.get(key, key)) in nodes else "" for key in model.by_id}
-    inner: dict[str, str] = {}
-    for segment in closed:
-        inner |= dict.fromkeys([one.id for _, one in segment.inner() if one is not segment], segment.id)
     ops = sum(node.kind == "op" for node in nodes.values())
     said = say("folded", ops=len(model.order), n=ops, groups=say("in_groups", n=len(closed)))
     return GraphModel(

@@ -62,7 +62,7 @@ def _spans(model: GraphModel) -> list[Span]:
     """Return the start and end of each step of the longest loop, in the order of operations."""
     if model.tree is None:
         return []
-    loops = [one for _, one in model.tree.inner() if one.kind == "loop" and one.times >= MIN_STEPS]
+    loops = [one for one in model.tree.inner() if one.kind == "loop" and one.times >= MIN_STEPS]
     if not loops:
         return []
     longest = max(loops, key=lambda one: (one.stop - one.start, one.times))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,24 +41,22 @@ class Segment:
             return 1
         return sum([child.size() if child.children else 1 for child in self.children])
 
-    def shown(self) -> Iterator[Segment]:
-        """Yield the parts that are drawn for it: closed segments and single operations."""
+    def shown(self) -> list[Segment]:
+        """Return the parts that are drawn for it: closed segments and single operations."""
         if self.closed or not self.children:
-            yield self
-        else:
-            for child in self.children:
-                if child.children:
-                    yield from child.shown()
-                else:
-                    yield child
+            return [self]
+        parts: list[Segment] = []
+        for child in self.children:
+            parts += child.shown() if child.children else (child,)
+        return parts
 
-    def inner(self, depth: int = 0) -> Iterator[tuple[int, Segment]]:
-        """Itself and all segments in it that hold several operations, with how deep they lie, outer ones first."""
-        if self.children:
-            yield depth, self
-            for child in self.children:
-                if child.children:
-                    yield from child.inner(depth + 1)
+    def inner(self) -> list[Segment]:
+        """Return itself and all segments in it that hold several operations, outer ones first."""
+        found = [self] if self.children else []
+        for child in self.children:
+            if child.children:
+                found += child.inner()
+        return found
 
 
 def plan(signatures: Sequence[Hashable], scopes: Sequence[tuple[Any, ...]], inputs: Sequence[Sequence[int]]) -> Segment:
