@@ -340,8 +340,7 @@ class Recorder:
         if self.creates:
             self.created[f"{name}.grad"] = tensor
         numbers = f"{before} + {incoming} = {after}" if event.before is not None else f"None → {after}"
-        root = self._result_name(self.log.model.roots[0]) if len(self.log.model.roots) == 1 else "L"
-        added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", root, name]
+        added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", self._root, name]
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
         terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
         opened = self.open if self.open is not None and self.open.node == key else None
@@ -374,8 +373,7 @@ class Recorder:
             return
         name, shown = self._result_name(key, event.index), values.inline(event.gradient)
         if self.creates:
-            root = self._result_name(self.log.model.roots[0]) if len(self.log.model.roots) == 1 else "L"
-            self.created[gradient_name("", root, name)] = event.gradient
+            self.created[gradient_name("", self._root, name)] = event.gradient
         if self.open is not None and self.open.kind == "op":
             self.open = self.open.but(notes=(*self.open.notes, say("takes_note", value=shown, name=name)))
             return

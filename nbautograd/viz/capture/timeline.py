@@ -275,6 +275,11 @@ class Timeline:
     def __len__(self) -> int:
         return len(self.frames)
 
+    @cached_property
+    def texts(self) -> dict[tuple[str, str], str]:
+        """Texts about the passes, by their kind and language."""
+        return {}
+
     def state_at(self, index: int, scene: int = -1) -> FrameState:
         """The state after ``index`` steps (0: before the first), for the scene that is then shown.
 

@@ -12,7 +12,7 @@ from nbautograd.viz.capture.timeline import LeafState
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, Grid, grid_of
 from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import escape, fit, fit_path, width
-from nbautograd.viz.language import current, say
+from nbautograd.viz.language import once, say
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.read.numbers import drawn
 from nbautograd.viz.read.tiles import Tile
@@ -141,8 +141,12 @@ class BoxTexts(NamedTuple):
 
 def texts_of(model: GraphModel) -> Mapping[str, BoxTexts]:
     """Return the texts of each box, in the current language."""
-    made: dict[str, BoxTexts] = model.texts.setdefault(("boxes", current()), {})
-    for node in () if made else model.nodes:
+    return once(model.texts, "boxes", _texts_of, model)
+
+
+def _texts_of(model: GraphModel) -> dict[str, BoxTexts]:
+    made = {}
+    for node in model.nodes:
         about = about_text(node)
         lines = group_lines(node, about) if node.kind in ("group", "pile") else []
         made[node.id] = BoxTexts(name_text(node, about), about, _tip(node, about), lines)
@@ -266,10 +270,7 @@ def about_text(node: Node) -> str:
 
 
 def _tip(node: Node, about: str) -> str:
-    """Return the tooltip of a node.
-
-    :param about: its ``about_text``.
-    """
+    """Return the tooltip of a node, with its ``about_text``."""
     about = f"{USUAL} {about}".rstrip() if node.dtype == USUAL else about
     lines = [node.expression or node.name, node.name if node.expression else "", node.value, about]
     if node.kind in ("group", "pile"):

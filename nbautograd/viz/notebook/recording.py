@@ -17,7 +17,7 @@ from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import width
-from nbautograd.viz.language import current, say
+from nbautograd.viz.language import once, say
 from nbautograd.viz.notebook import ledger_text, output
 from nbautograd.viz.notebook.arranging import FEW, TELEPHONE, Arrangements, arrange
 from nbautograd.viz.notebook.figure import LAPTOP, SMALL, WINDOWS, Figure
@@ -80,9 +80,9 @@ class Recording(Figure):
     @property
     def label(self) -> str:
         """Summarize the recording in one line."""
-        return self._told("label", self._summary)
+        return once(self.timeline.texts, "label", self._label)
 
-    def _summary(self) -> str:
+    def _label(self) -> str:
         scenes = self.timeline.scenes
         if not scenes:
             return say("no_pass")
@@ -232,23 +232,11 @@ class Recording(Figure):
     @property
     def text(self) -> str:
         """The graph, the steps and the ledger in words."""
-        return self._told("text", self._written)
+        return once(self.timeline.texts, "text", self._text)
 
-    def _written(self) -> str:
+    def _text(self) -> str:
         graphs = [graph_text(scene) for scene in self.scenes[-1:]]
         return "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
-
-    def _told(self, kind: str, write: Callable[[], str]) -> str:
-        """Return a text about the timeline in the current language, written once."""
-        timeline, texts = self._texts
-        if timeline is not self.timeline:
-            self._texts = self.timeline, (texts := {})
-        key = kind, current()
-        if key not in texts:
-            texts[key] = write()
-        return texts[key]
-
-    _texts: tuple[Any, dict[tuple[str, str], str]] = None, {}
 
     def tables(self) -> list[str]:
         """Return the reason of a failed pass, the gradients of each leaf, and a line per node of the graph."""

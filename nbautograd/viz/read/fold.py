@@ -83,9 +83,7 @@ class Kept:
         self.segments |= {(one.start, one.stop) for one in segments if one.label and one.label in opened}
 
     def __contains__(self, segment: Segment) -> bool:
-        return bool(self.segments) and any(
-            segment.start <= start and stop <= segment.stop for start, stop in self.segments
-        )
+        return any(segment.start <= start and stop <= segment.stop for start, stop in self.segments)
 
 
 def _close(segments: Iterable[Segment], kept: Kept) -> None:
@@ -122,12 +120,11 @@ def allowed(ops: int, leaves: int, budget: int) -> int:
     return max(ops, budget) if ops + leaves <= budget else budget * 2 // 3
 
 
-def _visible(segment: Segment, depth: int = 0) -> list[tuple[int, Segment]]:
-    open_ones = [(depth, segment)]
-    for child in segment.children:
-        if child.children and not child.closed:
-            open_ones += _visible(child, depth + 1)
-    return open_ones
+def _visible(segment: Segment, depth: int = 0) -> Iterator[tuple[int, Segment]]:
+    if segment.children and not segment.closed:
+        yield depth, segment
+        for child in segment.children:
+            yield from _visible(child, depth + 1)
 
 
 def _in_runs(tree: Segment, budget: int, kept: Kept) -> Segment:

@@ -174,15 +174,10 @@ def version_of(tensor: Any) -> int:
 
 def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
     """Return the number of hooks of each kind of a node and its tensor."""
-    counts = dict.fromkeys(_KINDS, 0)
-    known = attribute(node, "hooks")
-    if known is not None:
-        for kind in _KINDS:
-            counts[kind] += len(attribute(known, kind) or ())
-    elif tensor is not None:
-        counts["tensor"] += len(attribute(tensor, "_backward_hooks") or ())
-        counts["accumulated"] += len(attribute(tensor, "_post_accumulate_grad_hooks") or ())
-    return tuple((kind, count) for kind, count in counts.items() if count)
+    known, names = attribute(node, "hooks"), {kind: kind for kind in _KINDS}
+    if known is None:
+        known, names = tensor, {"tensor": "_backward_hooks", "accumulated": "_post_accumulate_grad_hooks"}
+    return tuple([(kind, len(own)) for kind, name in names.items() if (own := attribute(known, name))])
 
 
 def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool, dict[str, Any]]:

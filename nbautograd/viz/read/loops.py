@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nbautograd.viz.language import current, say
+from nbautograd.viz.language import once, say
 from nbautograd.viz.read.model import Edge, GraphModel
 from nbautograd.viz.read.segments import Segment
 from nbautograd.viz.read.turns import name_of
@@ -36,10 +36,7 @@ class Loop:
 
 def loop_of(model: GraphModel) -> Loop | None:
     """The loop that most of a drawing is, if its steps share weights and each hands something on to the next."""
-    key = "loop", current()
-    if key not in model.texts:
-        model.texts[key] = _found(model)
-    return model.texts[key]  # type: ignore[no-any-return]
+    return once(model.texts, "loop", _found, model)
 
 
 def _found(model: GraphModel) -> Loop | None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from nbautograd.viz.language import current, say
+from nbautograd.viz.language import once, say
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.read.turns import Turns
@@ -228,11 +228,10 @@ class GraphModel:
     @property
     def label(self) -> str:
         """Summarize it in one line, such as ``y → 2 leaves, 3 operations``."""
-        key = "label", current()
-        if key not in self.texts:
-            ops = say("op_count", n=self._counted[1])
-            self.texts[key] = say("graph_label", leaves=self.short_label, ops=ops)
-        return str(self.texts[key])
+        return once(self.texts, "label", self._label)
+
+    def _label(self) -> str:
+        return say("graph_label", leaves=self.short_label, ops=say("op_count", n=self._counted[1]))
 
     @property
     def short_label(self) -> str:

@@ -104,7 +104,7 @@ class OperationReader:
     def constants(self, node: Any) -> list[Any]:
         """The arguments along which no gradient goes and that are worth showing."""
         trace, edges, operands = self.walk.traces[node], self.walk.next[node], []
-        names = getattr(introspect.declared(node), "inputs", None) or ()
+        names = getattr(introspect.declared(node), "inputs", ())
         for operand in trace.operands if trace is not None else ():
             slot = operand.slot
             if slot is not None and slot < len(edges) and edges[slot][0] is not None:
@@ -119,7 +119,7 @@ class OperationReader:
         trace, edges = self.walk.traces[node], self.walk.next[node]
         if trace is None or not trace.operands:
             own = self.walk.names[node]
-            names = tuple(getattr(introspect.declared(node), "inputs", None) or ()) or ("input", "other")
+            names = tuple(getattr(introspect.declared(node), "inputs", ())) or ("input", "other")
             if len(edges) == 3 and own.startswith("Addmm"):
                 names = ("bias", "input", "other")
             return [
@@ -164,7 +164,7 @@ class OperationReader:
 
         :param known: the marks for a formula's names.
         """
-        texts, inputs = getattr(cls, "formulas", None), tuple(getattr(cls, "inputs", None) or ())
+        texts, inputs = getattr(cls, "formulas", None), tuple(getattr(cls, "inputs", ()))
         root, wide = self.differentiated(), self.shape(node, 0)
         derivatives = []
         for slot, (to, index) in enumerate(self.walk.next[node]):
@@ -217,12 +217,8 @@ class OperationReader:
 
 def single_numbers(operands: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the values that formulas name, where they are single numbers."""
-    known = [
-        (name, values.alone(value)) for name, value in operands.items() if value is not None and "_sym_" not in name
-    ]
-    return tuple(
-        sorted([(one_line(name, 40), text) for name, text in known if 0 < len(text) <= 12 and " " not in text])
-    )
+    known = [(n, values.alone(v)) for n, v in operands.items() if v is not None and "_sym_" not in n]
+    return tuple(sorted([(one_line(n, 40), v) for n, v in known if 0 < len(v) <= 12 and " " not in v]))
 
 
 def _summed_over(node: Any, slot: int, wide: tuple[int, ...] | None, narrow: tuple[int, ...] | None) -> str:

@@ -37,25 +37,27 @@ class Segment:
 
     def size(self) -> int:
         """Return the number of nodes that are drawn for it."""
-        if self.closed or not self.children:
-            return 1
-        return sum([child.size() if child.children else 1 for child in self.children])
+        return len(self.shown())
 
     def shown(self) -> list[Segment]:
         """Return the parts that are drawn for it: closed segments and single operations."""
-        if self.closed or not self.children:
-            return [self]
-        parts: list[Segment] = []
-        for child in self.children:
-            parts += child.shown() if child.children else (child,)
+        parts, waiting = list[Segment](), [self]
+        while waiting:
+            segment = waiting.pop()
+            if segment.closed or not segment.children:
+                parts.append(segment)
+            else:
+                waiting += segment.children[::-1]
         return parts
 
     def inner(self) -> list[Segment]:
         """Return itself and all segments in it that hold several operations, outer ones first."""
-        found = [self] if self.children else []
-        for child in self.children:
-            if child.children:
-                found += child.inner()
+        found, waiting = list[Segment](), [self]
+        while waiting:
+            segment = waiting.pop()
+            if segment.children:
+                found.append(segment)
+                waiting += segment.children[::-1]
         return found
 
 

@@ -62,9 +62,7 @@ def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
     """Return the text, and whether it has each element instead of a summary."""
     if not isinstance(value, PLAIN):
         value = memory(value)
-    if value is None:
-        return "None", False
-    written = many and _few(value, many, True) or ""
+    written = "None" if value is None else many and _few(value, many, True) or ""
     whole = bool(written)
 
     def write() -> str:
@@ -87,9 +85,7 @@ def inline(value: Any, many: int = MANY) -> str:
     """
     if not isinstance(value, PLAIN):
         value = memory(value)
-    if value is None:
-        return "None"
-    known = many and _few(value, many, False)
+    known = "None" if value is None else many and _few(value, many, False)
     return known or _safely(lambda: _text(value, many, rows=False))
 
 
