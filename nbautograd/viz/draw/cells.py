@@ -221,7 +221,7 @@ class PictureTiles:
         """The tiles of the current gradients on edges."""
         if painted:
             self.values = Scale(VALUES, largest_of([node.tile for node in model.nodes if is_tiled(node.tile)]))
-            held = [node.grad_tile for node in model.nodes if is_tiled(node.grad_tile)]
+            held = [leaf.grad_tile for leaf in model.leaves if is_tiled(leaf.grad_tile)]
             self.gradients = Scale(GRADIENTS, state.scale or largest_of(held))
             cells = sum([grid.columns * grid.rows for grid in grids.values()])
             self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)

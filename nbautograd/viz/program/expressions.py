@@ -348,11 +348,16 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
     trees = {name: o.short if readable and o.short is not None else o.tree for name, o in operands.items()}
 
     def written(part: Any) -> Any:
-        if part.__class__ is not ast.Name:
-            return decided(copied(part, written), _is_gradient)
-        if part.id.startswith(_VARIABLE):
+        kind = part.__class__
+        if kind is list:
+            return [written(each) for each in part]
+        if kind is ast.Name and part.id.startswith(_VARIABLE):
             return ast.Name(part.id.removeprefix(_VARIABLE), part.ctx)
-        return trees.get(part.id, part)
+        if kind is ast.Name:
+            return trees.get(part.id, part)
+        if kind is ast.Constant or not isinstance(part, ast.AST) or not part._fields:
+            return part
+        return decided(kind(**{name: written(inner) for name, inner in ast.iter_fields(part)}), _is_gradient)
 
     return written(tree)
 

@@ -87,7 +87,7 @@ class NumpyWriter(Variables):
         op = call.op
         try:
             expected = op.body(
-                *(computed[name] for name in op.positional),
+                *[computed[name] for name in op.positional],
                 *(computed[op.rest] if op.rest else ()),
                 **{name: computed[name] for name in op.keywords},
             )

@@ -155,6 +155,7 @@ def _words(code: CodeType) -> frozenset[str]:
     return frozenset(own.union(*(_words(part) for part in code.co_consts if isinstance(part, CodeType))))
 
 
+@lru_cache(500)
 def _fits(tree: ast.expr, code: CodeType) -> bool:
     """Return whether a code object can be compiled from an expression: the file may have changed."""
     parts = [*ast.walk(tree)]
