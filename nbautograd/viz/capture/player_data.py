@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -18,6 +18,8 @@ __all__ = ["OPTIONAL", "bytes_text", "plain", "saved_text", "scene_json", "short
 
 ATOMS = {str, int, float, bool, type(None), list}
 """The types of values that are plain already: of most of them in a frame."""
+INNER = {*ATOMS, tuple}
+"""Those of the parts of a plain tuple or dictionary: no tuple in one has dataclasses."""
 
 
 @cache
@@ -46,7 +48,7 @@ def plain(value: Any) -> Any:
     for name, part in parts:
         own = type(part)
         inside = part if own is tuple else part.values() if own is dict else ()
-        is_plain = own in ATOMS or not part or (inside and ATOMS.issuperset(map(type, inside)))
+        is_plain = own in ATOMS or not part or (inside and INNER.issuperset(map(type, inside)))
         made[name] = part if is_plain else plain(part)
     return tuple(made.values()) if kind is tuple else made
 
@@ -158,6 +160,7 @@ def saved_text(node: Node) -> str:
     return f"{names} · {bytes_text(total)}"
 
 
+@lru_cache(1000)
 def bytes_text(count: int) -> str:
     """``8 B``, ``1.5 kB``.
 

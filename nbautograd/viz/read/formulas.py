@@ -97,6 +97,7 @@ def symbol_of(name: str) -> str:
     return SYMBOLS.get(operation.lower(), re.sub("(?<=[a-z])(?=[A-Z])", "_", operation).lower())
 
 
+@lru_cache(1000)
 def base(name: str) -> str:
     """``Mul`` of ``MulBackward0``."""
     return name.rpartition("Backward")[0] or name
