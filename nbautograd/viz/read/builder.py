@@ -214,7 +214,8 @@ class _Builder:
         value, shape, dtype = self.reader.result(node, 0)
         first, more, _ = value.partition("\n")
         saved, freed, kept = introspect.saved_of(node)
-        arguments, operands = self.reader.arguments(node), introspect.operands_of(node, kept)
+        arguments = self.reader.arguments(node)
+        operands = introspect.operands_of(node, kept, self.walk.traces[node])
         return replace(
             known,
             value="" if boxed or not value else first + "…" * bool(more),

@@ -232,17 +232,18 @@ def saved_names(node: Any) -> dict[str, str]:
     return known
 
 
-def operands_of(node: Any, saved: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def operands_of(node: Any, saved: Mapping[str, Any] | None = None, trace: Any = None) -> dict[str, Any]:
     """Return the values in formulas: the saved ones, perhaps read by ``saved_of``, and exact ones from the trace."""
     operands = saved_values(node) if saved is None else dict(saved)
     for own, name in saved_names(node).items():
         if own not in operands:
             operands[own] = attribute(node, name)
-    trace = trace_of(node)
+    trace = trace_of(node) if trace is None else trace
     if trace is not None:
-        noted = {operand.name: operand.value for operand in trace.operands} | {"result": trace.value}
-        exact = {name: value for name, value in noted.items() if not isinstance(value, Digest)}
-        operands |= {name: value for name, value in exact.items() if value is not None or name not in operands}
+        noted = [*[(operand.name, operand.value) for operand in trace.operands], ("result", trace.value)]
+        for name, value in noted:
+            if not isinstance(value, Digest) and (value is not None or name not in operands):
+                operands[name] = value
     return operands
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -165,7 +166,7 @@ class OperationReader:
         :param known: the marks for a formula's names.
         """
         texts, inputs = getattr(cls, "formulas", None), tuple(getattr(cls, "inputs", ()))
-        root, wide = self.differentiated(), self.shape(node, 0)
+        root, wide = self.differentiated, self.shape(node, 0)
         derivatives = []
         for slot, (to, index) in enumerate(self.walk.next[node]):
             parameter = inputs[slot] if slot < len(inputs) else ""
@@ -192,6 +193,7 @@ class OperationReader:
         trace = self.walk.traces.get(node) if index == 0 else None
         return introspect.result_shape(node, index) if trace is None else tuple(trace.shape)
 
+    @cached_property
     def differentiated(self) -> str:
         """Return the name of the differentiated value: the root's name, or L for several roots."""
         (node, index, _), *more = self.walk.roots
@@ -203,7 +205,7 @@ class OperationReader:
         """Return the marks for a formula's names: the gradient, the result, and the arguments by their shown names."""
         result = self.names.results.get((node, 0))
         known: dict[str, list[Mark]] = {
-            "g": [["d", self.differentiated(), result or "·"]],
+            "g": [["d", self.differentiated, result or "·"]],
             "result": [["i", result or "result"]],
         }
         for parameter, shown in arguments:
