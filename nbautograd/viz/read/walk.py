@@ -131,7 +131,7 @@ class GraphWalk:
     def lines(self) -> list[tuple[str, int] | None]:
         """Return the file and the line of each operation; None if unknown."""
         traces = map(self.traces.get, self.order)
-        return [trace[:2] if trace is not None and trace.lineno else None for trace in traces]
+        return [None if trace is None or not trace.lineno else (trace.filename, trace.lineno) for trace in traces]
 
     def turns(self, namespace: Mapping[str, Any]) -> Turns:
         """Return the turns of the operations in the loops of the code, which is read once.
