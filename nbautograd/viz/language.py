@@ -99,7 +99,7 @@ def say(key: str, /, **parts: Any) -> str:
 
 
 def headings(*keys: str) -> list[str]:
-    """Return the texts of these keys, which have no placeholders."""
+    """Return texts without placeholders."""
     return [LANGUAGES[_current][key] for key in keys]
 
 

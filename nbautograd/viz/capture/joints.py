@@ -59,7 +59,7 @@ class Joints:
 
     def arrive(self, node: str, index: int, gradient: Any, total: Any) -> dict[str, LeafState]:
         """Add a term to the sum for a result of ``node``; ``total`` is the sum so far. Return a new state."""
-        key = self._place(node, index) if self._joints else ""
+        key = self._place(node, index)
         joint = self._joints.get(key)
         if joint is None:
             return {}
@@ -69,7 +69,7 @@ class Joints:
 
     def complete(self, node: str, index: int) -> dict[str, LeafState]:
         """The operation runs: all have come that come in this pass. The new state, where they are fewer than users."""
-        key = self._place(node, index) if self._joints else ""
+        key = self._place(node, index)
         joint = self._joints.get(key)
         if joint is None or len(joint.terms) == joint.expected:
             return {}

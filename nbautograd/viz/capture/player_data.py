@@ -18,8 +18,7 @@ __all__ = ["OPTIONAL", "bytes_text", "plain", "saved_text", "scene_json", "short
 
 ATOMS = {str, int, float, bool, type(None), list}
 """The types of values that are plain already: of most of them in a frame."""
-INNER = {*ATOMS, tuple}
-"""Those of the parts of a plain tuple or dictionary: no tuple in one has dataclasses."""
+INNER = {*ATOMS, tuple}  # inside of tuples and dictionaries
 
 
 @cache

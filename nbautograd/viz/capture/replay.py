@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from nbautograd.errors import is_pytorchs
-from nbautograd.protocol import Trace
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import attribute, declared
 from nbautograd.viz.read.model import GraphModel
@@ -148,7 +147,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         return None
 
 
-def _call(node: Any, key: str, model: GraphModel, edges: tuple[tuple[Any, int], ...], trace: Trace) -> _ReplayedCall:
+def _call(node: Any, key: str, model: GraphModel, edges: Any, trace: Any) -> _ReplayedCall:
     function = declared(node).operation()
     if str(function.__module__).startswith(RANDOM):
         raise ValueError("random numbers")

@@ -135,8 +135,7 @@ class BoxTexts(NamedTuple):
     name: str
     about: str
     tip: str
-    lines: list[tuple[str, float, str, bool]]
-    """Of a group, see ``group_lines``."""
+    lines: list[tuple[str, float, str, bool]]  # of a group
 
 
 def texts_of(model: GraphModel) -> Mapping[str, BoxTexts]:

@@ -351,10 +351,9 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
         kind = part.__class__
         if kind is list:
             return [written(each) for each in part]
-        if kind is ast.Name and part.id.startswith(_VARIABLE):
-            return ast.Name(part.id.removeprefix(_VARIABLE), part.ctx)
         if kind is ast.Name:
-            return trees.get(part.id, part)
+            own = part.id.removeprefix(_VARIABLE)
+            return trees.get(own, part) if own == part.id else ast.Name(own, part.ctx)
         if kind is ast.Constant or not isinstance(part, ast.AST) or not part._fields:
             return part
         return decided(kind(**{name: written(inner) for name, inner in ast.iter_fields(part)}), _is_gradient)

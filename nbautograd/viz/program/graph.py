@@ -55,11 +55,10 @@ class Call:
     inputs: tuple[str, ...] = ()
     """The parameters that gradients go to, slot by slot."""
 
-    name: str = field(init=False)
-    """The node's, such as ``MulBackward0``."""
-
-    def __post_init__(self) -> None:
-        self.name = type(self.node).__name__
+    @property
+    def name(self) -> str:
+        """The node's name, such as ``MulBackward0``."""
+        return str(type(self.node).__name__)
 
 
 @dataclass

@@ -64,7 +64,8 @@ def build(
     for segment in tree.inner():
         if segment.kind == "step":
             segment.label = name_of(turns[segment.start : segment.stop]) or segment.label
-    owned = [scope if scope and walk.uses_leaf(node) else () for node, scope in zip(walk.order, scopes, strict=True)]
+    owned = [scope if scope and any(to in walk.variables for to, _ in walk.next[node]) else ()
+             for node, scope in zip(walk.order, scopes, strict=True)]  # fmt: skip
     levels.divide(tree, turns, walk.lines(), owned)
     chosen = folding.choose(tree, folding.allowed(ops, leaves, budget), opened, fold=fold)
     builder = _Builder(walk, SourceLines(resolve or SourceLocator.locate), namespace or {})

@@ -130,7 +130,7 @@ def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:
     """
     key = source, repr(names)
     if key not in _known:
-        if len(_known) > MAX_KNOWN:
+        if len(_known) > 2000:
             _known.clear()
         try:
             tree = ast.parse(_WRITTEN.get(source.strip(), source).strip()[:MAX_CHARACTERS], mode="eval").body
@@ -140,7 +140,6 @@ def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:
     return _known[key]
 
 
-MAX_KNOWN = 2000
 _known: dict[tuple[str, str], list[Mark]] = {}  # a graph is drawn, then its pass is played
 
 

@@ -241,7 +241,7 @@ class GraphModel:
 
     @cached_property
     def texts(self) -> dict[tuple[str, str], Any]:
-        """Texts about the graph, and what has some, by their kind and language."""
+        """Texts about the graph, by their kind and language."""
         return {}
 
     @cached_property

@@ -77,7 +77,7 @@ def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
     return written, whole
 
 
-def inline(value: Any, many: int = MANY) -> str:
+def inline(value: Any) -> str:
     """The value on one line.
 
     >>> inline(np.float32([[12, 12], [12, 12]]))
@@ -85,8 +85,8 @@ def inline(value: Any, many: int = MANY) -> str:
     """
     if not isinstance(value, PLAIN):
         value = memory(value)
-    known = "None" if value is None else many and _few(value, many, False)
-    return known or _safely(lambda: _text(value, many, rows=False))
+    known = "None" if value is None else _few(value, MANY, False)
+    return known or _safely(lambda: _text(value, MANY, rows=False))
 
 
 def alone(value: Any) -> str:

@@ -142,10 +142,6 @@ class GraphWalk:
             self._turns = turns_of(self.order, namespace)
         return self._turns
 
-    def uses_leaf(self, node: Any) -> bool:
-        """Return whether a leaf is among the inputs of an operation."""
-        return any(to in self.next and to not in self.rank for to, _ in self.next[node])
-
     def inputs(self) -> list[list[int]]:
         """For each operation the ranks of those whose results it uses."""
         return [[self.rank[to] for to, _ in self.next[node] if to in self.rank] for node in self.order]
