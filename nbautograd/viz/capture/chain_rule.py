@@ -194,7 +194,7 @@ def chain_step(
     derivative = local_derivative(
         node, formula.input, formula.source, came.gradients, sent, came.known, came.count, formula.slot, pool.work
     )
-    shape, went = values.shape(gradients[0]), values.shape(sent)
+    shape, went = tuple(gradients[0].shape), tuple(sent.shape)
     summed: tuple[tuple[int, int], ...] = ()
     if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):
         wide = derivative.product.shape if derivative.product is not None else shape
