@@ -6,12 +6,25 @@ language as data. Numbers, names and PyTorch's own words (``.grad``, ``Accumulat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from string import Formatter
-from typing import Any
+from typing import Any, TypeVar
 
 from nbautograd.viz import translations
 
-__all__ = ["LANGUAGES", "NAMES", "current", "language_of", "player_texts", "say", "tag", "texts", "use"]
+__all__ = [
+    "LANGUAGES",
+    "NAMES",
+    "current",
+    "headings",
+    "language_of",
+    "once",
+    "player_texts",
+    "say",
+    "tag",
+    "texts",
+    "use",
+]
 
 LANGUAGES = {"en": translations.ENGLISH, "zh": translations.CHINESE}
 NAMES = {"en": "English", "zh": "中文"}
@@ -27,6 +40,7 @@ _OTHER_NAMES = {
 }
 
 _current = "en"
+T = TypeVar("T")
 
 
 def language_of(name: object) -> str:
@@ -82,6 +96,20 @@ def say(key: str, /, **parts: Any) -> str:
     table = LANGUAGES[_current]
     text = table.get(f"{key}_1", table[key]) if parts.get("n") == 1 else table[key]
     return text.format(**parts) if parts else text
+
+
+def headings(*keys: str) -> list[str]:
+    """Return texts without placeholders."""
+    return [LANGUAGES[_current][key] for key in keys]
+
+
+def once(known: dict[tuple[str, str], Any], kind: str, write: Callable[..., T], *about: Any) -> T:
+    """Return what ``write`` makes in the current language, made once."""
+    key = kind, _current
+    if key not in known:
+        known[key] = write(*about)
+    made: T = known[key]
+    return made
 
 
 def tag() -> str:

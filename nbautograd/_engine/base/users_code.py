@@ -127,13 +127,11 @@ def is_users(frame: FrameType) -> bool:
     return not runs_code_of(frame, LIBRARIES)
 
 
+@lru_cache(4000)
 def place_of(code: CodeType, instruction: int) -> Place | None:
     """Return the place of the expression that an instruction computes; None if it is unknown."""
-    return _place(code, instruction) if instruction >= 0 else None
-
-
-@lru_cache(4000)
-def _place(code: CodeType, instruction: int) -> Place | None:
+    if instruction < 0:
+        return None
     line, last, first, end = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
     return None if line is None or last is None or first is None or end is None else (line, last, first, end)
 

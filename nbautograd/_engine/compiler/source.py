@@ -36,15 +36,13 @@ def steps_of(body: Callable[..., Any]) -> tuple[list[tuple[str, ast.expr]], ast.
     return [(s.targets[0].id, s.value) for s in statements[:-1]], statements[-1].value
 
 
-def copied(tree: Tree, change: Callable[[Any], Any] | None = None) -> Tree:
+def copied(tree: Tree) -> Tree:
     """Copy a syntax tree: its fields and positions, without the attributes that other tools attach.
 
     Through the ``parent`` of ``executing``, by which IPython finds lines, ``copy.deepcopy`` would copy a whole file.
-
-    :param change: gets each copied part after the parts in it, and returns what takes its place.
     """
     if isinstance(tree, list):
-        return [copied(part, change) for part in tree]  # type: ignore[return-value]
+        return [copied(part) for part in tree]  # type: ignore[return-value]
     if not isinstance(tree, ast.AST) or not (tree._fields or tree._attributes):
         return tree
     values, kind = vars(tree), type(tree)
@@ -54,11 +52,11 @@ def copied(tree: Tree, change: Callable[[Any], Any] | None = None) -> Tree:
         if name in values:
             part = values[name]
             is_tree = part.__class__ is list or isinstance(part, ast.AST) and part._fields
-            parts[name] = copied(part, change) if is_tree else part
+            parts[name] = copied(part) if is_tree else part
     for name in tree._attributes:
         if name in values:
             parts[name] = values[name]
-    return made if change is None else change(made)
+    return made
 
 
 def rewritten(tree: Any, change: Callable[[Any], Any], outside_in: bool = False) -> Any:

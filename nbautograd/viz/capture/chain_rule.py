@@ -146,7 +146,7 @@ class Arrival:
         """
         came = {i: gradient for i, gradient in enumerate(gradients) if gradient is not None}
         known = kept.get(node)
-        if known is None and told and not hasattr(node, "variable") and not can_be_noted(node):
+        if known is None and told and not can_be_noted(node):
             known = _kept(node)
         return cls(came, len(gradients), known)
 
@@ -159,7 +159,7 @@ def kept_before(model: GraphModel) -> dict[Any, Operands]:
     kept: dict[Any, Operands] = {}
     size = 0
     for node, key in model.handles.ops.items():
-        if can_be_noted(node) and not hasattr(node, "variable") and model.by_id[key].formulas and size < KEPT:
+        if can_be_noted(node) and model.by_id[key].formulas and size < KEPT:
             kept[node] = _kept(node)
             size += sum(np.size(value) for value in kept[node].values() if isinstance(value, np.ndarray))
     return kept
@@ -194,7 +194,7 @@ def chain_step(
     derivative = local_derivative(
         node, formula.input, formula.source, came.gradients, sent, came.known, came.count, formula.slot, pool.work
     )
-    shape, went = values.shape(gradients[0]), values.shape(sent)
+    shape, went = tuple(gradients[0].shape), tuple(sent.shape)
     summed: tuple[tuple[int, int], ...] = ()
     if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):
         wide = derivative.product.shape if derivative.product is not None else shape

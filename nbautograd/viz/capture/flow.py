@@ -13,7 +13,7 @@ from nbautograd import protocol
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.formula_values import evaluator
-from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -131,7 +131,7 @@ def _from_notes(flow: Flow, root: Any, targets: Sequence[Any], walk: GraphWalk, 
 
 def _one(flow: Flow, came: dict[tuple[Any, int], Any], node: Any, g: Any, walk: GraphWalk) -> None:
     """Send a node's gradients along its edges."""
-    declared = introspect.declared(node, node_name(node))
+    declared = introspect.declared(node)
     inputs, formulas = tuple(attribute(declared, "inputs")), attribute(declared, "formulas")
     for slot, (to, to_index) in enumerate(walk.next[node]):
         if to is None:

@@ -6,7 +6,6 @@ Several gradients of one value are added up on their way to it, whether they are
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,7 +16,7 @@ from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.numbers import SUMMARY
 from nbautograd.viz.read.tiles import MANY, Tile
 
-__all__ = ["FoldedSum", "added", "mixed", "several", "sums_in_view", "text_of"]
+__all__ = ["FoldedSum", "added", "sums_in_view", "text_of"]
 
 POINTS = 48  # points of a curve of sizes
 ROUGH, SHARE = 5e-5, 1e-3  # rounding error of the numbers of a large tile; and of a sum, relative to its largest number
@@ -52,25 +51,6 @@ class FoldedSum:
         return tuple(self.sizes[::step])
 
 
-def several(model: GraphModel) -> dict[str, int]:
-    """The lines that represent several gradients of one value, and their number."""
-    return {line: counts[0] for line, counts in _lines(model).items() if len(counts) == 1 and counts[0] > 1}
-
-
-def mixed(model: GraphModel) -> set[str]:
-    """The lines that stand for gradients of several values, which have no sum."""
-    return {line for line, counts in _lines(model).items() if len(counts) > 1}
-
-
-def _lines(model: GraphModel) -> dict[str, list[int]]:
-    """For each line of a folded view and each value whose gradients it represents: their number."""
-    counts: dict[str, Counter[tuple[str, int]]] = {}
-    for edge in model.entire.edges if model.stands else ():
-        if edge.kind == "flow" and (line := model.stands.get(edge.id, edge.id)):
-            counts.setdefault(line, Counter())[edge.src, edge.output] += 1
-    return {line: list(values.values()) for line, values in counts.items()}
-
-
 def added(one: Tile | None, other: Tile | None) -> Tile | None:
     """Return the tile of the sum of two tensors, or None if unknown."""
     if one is None or other is None or (one.shape, one.block) != (other.shape, other.block):
@@ -100,8 +80,8 @@ def sums_in_view(
     shown = {model.stands.get(key, key): text for key, text in labels.items()}
     numbers = {model.stands.get(key, key): number for key, number in edge_tiles.items()}
     sums: dict[str, FoldedSum] = {}
-    expected = several(model)
-    for drawn in mixed(model) & shown.keys():
+    expected = model.several
+    for drawn in model.mixed & shown.keys():
         shown[drawn], numbers[drawn] = "", -1
     for key in labels:
         if (drawn := model.stands.get(key, key)) in expected:

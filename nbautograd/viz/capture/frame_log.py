@@ -8,7 +8,7 @@ from typing import Any
 
 from nbautograd.viz.capture.chain_rule import TilePool
 from nbautograd.viz.capture.diagnostics import log_size
-from nbautograd.viz.capture.folded_sums import FoldedSum, mixed, several, text_of
+from nbautograd.viz.capture.folded_sums import FoldedSum, text_of
 from nbautograd.viz.capture.forward import forward_pass
 from nbautograd.viz.capture.leaf_account import LeafAccount
 from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
@@ -49,16 +49,15 @@ class FrameLog:
     """The graph that is running, as the picture shows it."""
     model: GraphModel
     """The running graph with all its operations; the picture decides which of them to draw."""
+    told: GraphModel
+    """The graph whose nodes the steps refer to; for a large graph, the drawn part."""
 
     def run(self, scene: int) -> None:
         """Make a graph the one that runs."""
         self.scene, self.drawn = scene, self.scenes[scene]
         self.model = self.drawn.entire
-
-    @property
-    def told(self) -> GraphModel:
-        """Return the graph whose nodes the steps refer to; for a large graph, the drawn part."""
-        return self.drawn if is_large(self.drawn) else self.model
+        self.is_large = is_large(self.drawn)
+        self.told = self.drawn if self.is_large else self.model
 
     def timeline(self, passes: int) -> Timeline:
         """Return the timeline of these passes."""
@@ -72,8 +71,8 @@ class FrameLog:
 
     def append(self, frame: Frame) -> None:
         """Append a frame; successive frames inside one group of a large graph are joined."""
-        scene = self.scenes[frame.scene]
-        if is_large(scene):
+        if self.is_large:
+            scene = self.drawn
             raw, frame = frame, in_view(frame, scene)
             joins = bool(self.frames) and same_group(self.frames[-1], frame, scene)
             frame = self.summed(raw, frame, scene, joins)
@@ -93,7 +92,7 @@ class FrameLog:
         self.is_inner = (
             last is not None
             and here == (last.node, last.kind, last.scene, last.backward)
-            and (is_large(scene) and scene.by_id[drawn].kind == "group")
+            and (self.is_large and scene.by_id[drawn].kind == "group")
         )
         if not self.is_inner:
             self.settle()
@@ -125,7 +124,7 @@ class FrameLog:
     def summed(self, raw: Frame, frame: Frame, scene: GraphModel, joins: bool) -> Frame:
         """The frame with the gradients of this pass along each line that stands for several gradients."""
         if raw.kind == "start" or self.several[0] is not scene:
-            self.several, self.mixed, self.sums = (scene, several(scene)), mixed(scene), {}
+            self.several, self.mixed, self.sums = (scene, scene.several), scene.mixed, {}
         labels, tiles, sums = dict(frame.labels), dict(frame.tiles), dict(frame.sums)
         for line in self.mixed & labels.keys():
             labels[line], tiles[line] = "", -1

@@ -20,33 +20,36 @@ class LeafAccount:
 
     def __init__(self, node: Node, tensor: Any, pool: TilePool) -> None:
         grad = getattr(tensor, "grad", None)
-        self.pool, self.tiles, self.total_tile, self.after_tile = pool, list[int](), -1, -1
-        self.before_tile = self.grad_tile = pool.add(grad)
-        self.node, self.tensor, self.before, self.after = node, tensor, values.inline(grad), ""
+        self.pool, self.node, self.tensor = pool, node, tensor
+        self.tiles, self.total_tile, self.after_tile = list[int](), -1, -1
         self.terms: list[tuple[str, str]] = []
-        self.total = ""
-        self.sum_text, self.grad_text = "", values.text(grad)  # as shown in the box, perhaps on several lines
+        self.total = self.after = self.sum_text = ""  # the last as shown in the box, perhaps on several lines
+        self.before, self.grad_text, self.before_tile = self.shown(grad)
+        self.grad_tile = self.before_tile
         self.reset, self.asked = "", True
+
+    def shown(self, value: Any) -> tuple[str, str, int]:
+        """Return a gradient on one line, as in the box, and the number of its tile."""
+        return values.inline(value), values.text(value), self.pool.add(value)
 
     def arrive(self, gradient: Any, via: str, total: Any) -> None:
         """Add a term that has arrived."""
-        self.terms.append((values.inline(gradient), via))
-        self.total, self.sum_text = values.inline(total), values.text(total)
-        self.tiles.append(self.pool.add(gradient))
-        self.total_tile = self.pool.add(total)
+        term = self.shown(gradient)
+        self.terms.append((term[0], via))
+        self.tiles.append(term[2])
+        self.total, self.sum_text, self.total_tile = term if total is gradient else self.shown(total)
 
     def accumulate(self, before: Any, incoming: Any, after: Any) -> None:
         """Note ``.grad`` before and after the sum was added."""
-        self.before, self.total, self.after = [values.inline(value) for value in (before, incoming, after)]
-        self.sum_text, self.grad_text = values.text(incoming), values.text(after)
-        self.before_tile, self.total_tile = self.pool.add(before), self.pool.add(incoming)
-        self.after_tile = self.grad_tile = self.pool.add(after)
+        self.before, _, self.before_tile = self.shown(before)
+        came = self.total, self.sum_text, self.total_tile = self.shown(incoming)
+        self.after, self.grad_text, self.after_tile = came if after is incoming else self.shown(after)
+        self.grad_tile = self.after_tile
 
     def look(self) -> None:
         """Read ``.grad`` again: a pass that failed may not have accumulated."""
-        grad = getattr(self.tensor, "grad", None)
-        self.grad_text, self.after = values.text(grad), self.after and values.inline(grad)
-        self.grad_tile = self.pool.add(grad)
+        after, self.grad_text, self.grad_tile = self.shown(getattr(self.tensor, "grad", None))
+        self.after = self.after and after
 
     def state(self) -> LeafState:
         """The leaf's row."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any
 
-from nbautograd.viz.capture.folded_sums import mixed
 from nbautograd.viz.language import say
 from nbautograd.viz.read.jacobians import entry_of
 from nbautograd.viz.read.model import GraphModel, Node
@@ -19,6 +18,7 @@ __all__ = ["OPTIONAL", "bytes_text", "plain", "saved_text", "scene_json", "short
 
 ATOMS = {str, int, float, bool, type(None), list}
 """The types of values that are plain already: of most of them in a frame."""
+INNER = {*ATOMS, tuple}  # inside of tuples and dictionaries
 
 
 @cache
@@ -46,7 +46,8 @@ def plain(value: Any) -> Any:
     made: dict[Any, Any] = {}
     for name, part in parts:
         own = type(part)
-        is_plain = not part or own in ATOMS or (own is tuple and ATOMS.issuperset(map(type, part)))
+        inside = part if own is tuple else part.values() if own is dict else ()
+        is_plain = own in ATOMS or not part or (inside and INNER.issuperset(map(type, inside)))
         made[name] = part if is_plain else plain(part)
     return tuple(made.values()) if kind is tuple else made
 
@@ -106,8 +107,10 @@ _TOLD = (
 def _node_json(node: Any) -> dict[str, Any]:
     """Return a node for the player."""
     about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
-    tiles = {"tile": node.tile, "grad_tile": node.grad_tile if is_tiled(node.grad_tile) else None}
-    about |= {name: tile_json(tile) for name, tile in tiles.items() if tile is not None}
+    if node.tile is not None:
+        about["tile"] = tile_json(node.tile)
+    if node.grad_tile is not None and is_tiled(node.grad_tile):
+        about["grad_tile"] = tile_json(node.grad_tile)
     if node.formulas:
         about["kinds"] = [entry_of(formula.source) for formula in node.formulas]
         about["formulas"] = [formula.marks for formula in node.formulas]
@@ -123,10 +126,11 @@ def _node_json(node: Any) -> dict[str, Any]:
 def scene_json(model: GraphModel) -> dict[str, Any]:
     """Return a graph's nodes and edges for the player."""
     nodes = {node.id: _node_json(node) for node in model.nodes}
-    every = model.entire.leaves  # includes leaves inside a group
+    whole = model.entire
+    every = whole.leaves  # includes leaves inside a group
     leaves = [{"id": leaf.id, "name": leaf.name} for leaf in (every if len(every) <= WHOLE else model.leaves)]
     edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]
-    values = {edge.id: model.entire.by_id[edge.src] for edge in model.entire.edges} if model.stands else {}
+    values = {edge.id: whole.by_id[edge.src] for edge in whole.edges} if model.stands else {}
     inner = {edge.id: value.label or value.name for edge in model.edges if (value := values.get(edge.id))
              and value.id != edge.src}  # fmt: skip
     groups = [
@@ -142,7 +146,7 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
         "roots": list(model.roots),
         "groups": groups,
         "inner": inner,
-        "mixed": sorted(mixed(model)),
+        "mixed": sorted(model.mixed),
         "notes": list(model.notes),
     }
 
@@ -158,6 +162,7 @@ def saved_text(node: Node) -> str:
     return f"{names} · {bytes_text(total)}"
 
 
+@lru_cache(1000)
 def bytes_text(count: int) -> str:
     """``8 B``, ``1.5 kB``.
 

@@ -95,21 +95,25 @@ class Recorder:
 
     # -- helpers -------------------------------------------------------------------
 
+    _key: Callable[[Any], str | None]
+    """Returns the id of a node of the running graph."""
+    _root: str
+    """The name of the differentiated value: the root's name, or L for several roots."""
+
     def _frame(self, kind: str, title: str, **fields: Any) -> Frame:
         return Frame(kind, self.log.scene, self.passes, title, **fields)
-
-    def _key(self, node: Any) -> str | None:
-        return self.log.model.handles.of(node)
 
     # -- events -------------------------------------------------------------------
 
     def _on_PassStarted(self, event: protocol.PassStarted) -> None:  # noqa: N802 - named after the event
         self.log.enter(event.roots)
+        model = self.log.model
+        self._key, self._root = model.handles.of, model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
         self.passes += 1
         self.arrived, self.finite, self.seen_bad, self.open, self.bad_from = {}, True, False, None, ""
         self.creates, self.created = event.create_graph, {}
         self.seeds = event.gradients if event.create_graph else ()
-        self.joints, self.kept = Joints(self.log.model), kept_before(self.log.model)
+        self.joints, self.kept = Joints(model), kept_before(model)
         resets = self._meet_leaves()
         given, seeds = self._seeds(event)
         several = say("several_roots", sum=sum_of(given)) if given[1:] else ""
@@ -165,12 +169,6 @@ class Recorder:
             named = say("vjp_seed", name=seed) if seed != "v" else ""
             notes.append(say("vjp_note", root=roots, n=len(products[0].v)) + named)
         return notes
-
-    @property
-    def _root(self) -> str:
-        """The name of the differentiated value: the root's name, or L for several roots."""
-        model = self.log.model
-        return model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
 
     def _seed_name(self, root: str, gradient: Any) -> str:
         """Return the name of the gradient that a pass starts with: of the given one, or of the default."""
@@ -342,8 +340,7 @@ class Recorder:
         if self.creates:
             self.created[f"{name}.grad"] = tensor
         numbers = f"{before} + {incoming} = {after}" if event.before is not None else f"None → {after}"
-        root = self._result_name(self.log.model.roots[0]) if len(self.log.model.roots) == 1 else "L"
-        added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", root, name]
+        added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", self._root, name]
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
         terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
         opened = self.open if self.open is not None and self.open.node == key else None
@@ -376,8 +373,7 @@ class Recorder:
             return
         name, shown = self._result_name(key, event.index), values.inline(event.gradient)
         if self.creates:
-            root = self._result_name(self.log.model.roots[0]) if len(self.log.model.roots) == 1 else "L"
-            self.created[gradient_name("", root, name)] = event.gradient
+            self.created[gradient_name("", self._root, name)] = event.gradient
         if self.open is not None and self.open.kind == "op":
             self.open = self.open.but(notes=(*self.open.notes, say("takes_note", value=shown, name=name)))
             return

@@ -18,9 +18,8 @@ import numpy as np
 
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute, declared, node_name
+from nbautograd.viz.read.introspect import attribute, declared
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["Replay", "replay_of"]
 
@@ -138,7 +137,8 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         live = {key: node for node, key in whole.handles.ops.items()}
         tensors = {whole.handles.leaves[id(t)]: t for t in whole.handles.kept if id(t) in whole.handles.leaves}
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
-        calls = [_call(live[key], key, whole) for key in whole.order]
+        walk = whole.handles.names.walk
+        calls = [_call(live[key], key, whole, walk.next[live[key]], walk.traces[live[key]]) for key in whole.order]
         one = next(iter(tensors.values()))  # PyTorch's graphs are computed again with our operations
         new = sys.modules["nbautograd"].tensor if is_pytorchs(one) else one.new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
@@ -147,16 +147,14 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         return None
 
 
-def _call(node: Any, key: str, model: GraphModel) -> _ReplayedCall:
-    function = declared(node, node_name(node)).operation()
+def _call(node: Any, key: str, model: GraphModel, edges: Any, trace: Any) -> _ReplayedCall:
+    function = declared(node).operation()
     if str(function.__module__).startswith(RANDOM):
         raise ValueError("random numbers")
-    trace = trace_of(node)
     computed: dict[Parameter, Place] = {}
     arrays: dict[Parameter, Any] = {}
     wanted = inspect.signature(function).parameters.values()
     options: dict[str, Any] = {p.name: None for p in wanted if p.default is p.empty}  # a trace omits None
-    edges = node.next_functions
     for operand in trace.operands:
         slot = operand.slot
         maker, index = edges[slot] if slot is not None and slot < len(edges) else (None, 0)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
-from nbautograd.viz.capture.folded_sums import mixed, sums_in_view
+from nbautograd.viz.capture.folded_sums import sums_in_view
 from nbautograd.viz.capture.forward import ForwardPass
 from nbautograd.viz.capture.player_data import OPTIONAL, plain, shorten, tile_json
 from nbautograd.viz.language import say
@@ -275,6 +275,11 @@ class Timeline:
     def __len__(self) -> int:
         return len(self.frames)
 
+    @cached_property
+    def texts(self) -> dict[tuple[str, str], str]:
+        """Texts about the passes, by their kind and language."""
+        return {}
+
     def state_at(self, index: int, scene: int = -1) -> FrameState:
         """The state after ``index`` steps (0: before the first), for the scene that is then shown.
 
@@ -329,12 +334,12 @@ class Timeline:
 
         Where it carries a tile, that is no text.
         """
-        longest: dict[str, str] = dict.fromkeys(mixed(model), "")
+        longest: dict[str, str] = dict.fromkeys(model.mixed, "")
         without = set(longest)
         for frame in self.frames:
             if frame.scene == scene:
                 for edge, text in frame.labels.items():
-                    key, written = model.stands.get(edge, edge), "" if self._tiled(frame, edge) else text
+                    key, written = model.stands.get(edge, edge), "" if frame.tiles.get(edge) in self.tiled else text
                     if key and key not in without and len(written) >= len(longest.get(key, "")):
                         longest[key] = written
         return longest
@@ -342,25 +347,31 @@ class Timeline:
     def label_tiles(self, scene: int, model: GraphModel) -> dict[str, list[int]]:
         """For each edge of ``model``, a view of this scene: the tiles that it will carry."""
         tiles: dict[str, dict[int, None]] = {}
-        without = mixed(model)
+        without = model.mixed
         for frame in self.frames:
             if frame.scene == scene:
                 for edge, number in frame.tiles.items():
                     key = model.stands.get(edge, edge)
-                    if key and key not in without and self._tiled(frame, edge):
+                    if key and key not in without and number in self.tiled:
                         tiles.setdefault(key, {})[number] = None
         return {key: list(numbers) for key, numbers in tiles.items()}
 
-    def _tiled(self, frame: Frame, edge: str) -> bool:
-        number = frame.tiles.get(edge, -1)
-        return number >= 0 and is_tiled(self.tiles[number])
+    @cached_property
+    def tiled(self) -> set[int]:
+        """The numbers of the tiles that are drawn as such."""
+        return {number for number, tile in enumerate(self.tiles) if is_tiled(tile)}
 
     @cached_property
     def scale(self) -> float:
         """The largest gradient: all tiles of gradients have one scale; 0 for no gradients."""
-        numbers = {n for frame in self.frames for n in _gradients(frame) if n >= 0}
-        sizes = [abs(v) for n in numbers if is_tiled(tile := self.tiles[n])
-                 for v in tile.cells if not isinstance(v, str)]  # fmt: skip
+        numbers: set[int] = set()  # of gradients: a factor may have the same numbers, and one tile with them
+        for frame in self.frames:
+            numbers.update(frame.tiles.values())
+            for row in frame.ledger.values():
+                numbers.update((row.before_tile, row.total_tile, row.after_tile, *row.tiles))
+            for step in frame.chain:
+                numbers.update((step.upstream, step.product, step.sent))
+        sizes = [abs(v) for n in numbers & self.tiled for v in self.tiles[n].cells if not isinstance(v, str)]
         return max(sizes, default=0.0)
 
     @cached_property
@@ -388,10 +399,3 @@ class Timeline:
     def tiles_json(self) -> list[dict[str, Any]]:
         """The tiles, without what is as usual."""
         return [tile_json(tile) for tile in self.tiles]
-
-
-def _gradients(frame: Frame) -> list[int]:
-    """The numbers of the tiles that are gradients: a factor may have the same numbers, and one tile with them."""
-    rows = frame.ledger.values()
-    in_rows = [n for row in rows for n in (row.before_tile, row.total_tile, row.after_tile, *row.tiles)]
-    return [*frame.tiles.values(), *in_rows, *[n for s in frame.chain for n in (s.upstream, s.product, s.sent)]]

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbautograd.protocol import Operand, Trace
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute, declared, node_name
+from nbautograd.viz.read.introspect import attribute, declared
 
 __all__ = ["NotedCall", "Parameters", "dtype_name", "parameter", "trace_of_call"]
 
@@ -149,7 +149,7 @@ def _operand(name: str, value: Any, about: list[Any]) -> Operand:
 
 def _as_declared(operands: list[Operand], node: Any) -> list[Operand]:
     """Rename the operands as our declaration does, without the options that it does not have."""
-    operation = attribute(declared(node, node_name(node)), "operation")
+    operation = attribute(declared(node), "operation")
     if not callable(operation):
         return operands
     known = inspect.signature(operation()).parameters
@@ -170,7 +170,7 @@ def _as_declared(operands: list[Operand], node: Any) -> list[Operand]:
 def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
     """Add to the operands their positions among the node's edges: those that have a derivative, in order."""
     edges = len(node.next_functions)
-    inputs = tuple(attribute(declared(node, node_name(node)), "inputs") or ())
+    inputs = tuple(attribute(declared(node), "inputs") or ())
     if len(inputs) == edges and not any("[" in operand.name for operand in operands):
         return [o._replace(slot=inputs.index(o.name) if o.name in inputs else None) for o in operands]
     slots = {i: slot for slot, i in enumerate(_tensors(operands, inputs, edges)[:edges])}

@@ -12,7 +12,7 @@ from nbautograd.viz.capture.timeline import LeafState
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, Grid, grid_of
 from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import escape, fit, fit_path, width
-from nbautograd.viz.language import current, say
+from nbautograd.viz.language import once, say
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.read.numbers import drawn
 from nbautograd.viz.read.tiles import Tile
@@ -100,7 +100,7 @@ def _size(node: Node, texts: BoxTexts, states: Sequence[LeafState], grids: Mappi
     if node.kind == "constant" and not node.shape and not node.value:
         return _even(width(node.name, 12, mono=True) + 8), 20.0
     if node.kind in ("group", "pile"):
-        return _group_size(node)
+        return _group_size(node, texts.lines)
     grid, rows_grid = grids.get(f"{node.id}:value"), grids.get(f"{node.id}:grad")
     tile_wide, tile_high = grid.size if grid is not None else (0.0, 0.0)
     if node.kind == "op":
@@ -135,14 +135,20 @@ class BoxTexts(NamedTuple):
     name: str
     about: str
     tip: str
+    lines: list[tuple[str, float, str, bool]]  # of a group
 
 
 def texts_of(model: GraphModel) -> Mapping[str, BoxTexts]:
     """Return the texts of each box, in the current language."""
-    made: dict[str, BoxTexts] = model.texts.setdefault(("boxes", current()), {})
-    for node in () if made else model.nodes:
+    return once(model.texts, "boxes", _texts_of, model)
+
+
+def _texts_of(model: GraphModel) -> dict[str, BoxTexts]:
+    made = {}
+    for node in model.nodes:
         about = about_text(node)
-        made[node.id] = BoxTexts(name_text(node, about), about, _tip(node))
+        lines = group_lines(node, about) if node.kind in ("group", "pile") else []
+        made[node.id] = BoxTexts(name_text(node, about), about, _tip(node, about), lines)
     return made
 
 
@@ -189,10 +195,10 @@ def value_text(node: Node, grid: Grid | None = None) -> str:
     return "\n".join([node.value] * (bool(node.value) and grid is None) + [f".grad {node.grad}"] * node.retains)
 
 
-def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
+def group_lines(node: Node, about: str) -> list[tuple[str, float, str, bool]]:
     """(text, size, class, in the font of code) of the lines of a group."""
     many = say("parameter_count", n=node.parameters) if node.parameters else node.label
-    about = " · ".join(part for part in (many, about_text(node)) if part)
+    about = " · ".join(filter(None, (many, about)))
     named = fit(node.name, GROUP, SMALLEST)
     if node.module or node.kind == "pile":  # the members of a module are read when it is opened
         named = fit_path(node.module or node.name, GROUP, SMALLEST)
@@ -205,9 +211,8 @@ def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
     return [line for line in lines if line[0]]
 
 
-def _group_size(node: Node) -> tuple[float, float]:
-    lines = group_lines(node)
-    wide = max(width(text, size, mono=mono) for text, size, _, mono in lines)
+def _group_size(node: Node, lines: Sequence[tuple[str, float, str, bool]]) -> tuple[float, float]:
+    wide = max([width(text, size, mono=mono) for text, size, _, mono in lines])
     sign = 16.0 if node.kind == "group" else 0.0  # by the player, which opens it
     wide = max(wide, width(lines[0][0], 15) + 2 * sign)
     return _even(wide + 2 * PAD + 2 * PILE), 12.0 + 17 * len(lines) + 2 * PILE
@@ -249,13 +254,9 @@ def cut_lines(text: str) -> str:
     return "\n".join(cut(line, 46) for line in text.split("\n")[:4])
 
 
-def about_text(node: Node, *, usual: bool = False) -> str:
-    """Type, shape, device, version and base of a tensor, in a line.
-
-    :param usual: show the type even if it is PyTorch's default, which its printing omits.
-    """
-    dtype = node.dtype if usual or node.dtype != USUAL else ""
-    parts = [dtype, cut(node.shape, 18), cut(node.device, 10)]
+def about_text(node: Node) -> str:
+    """Type, shape, device, version and base of a tensor, in a line, without the type that PyTorch's printing omits."""
+    parts = [node.dtype if node.dtype != USUAL else "", cut(node.shape, 18), cut(node.device, 10)]
     if node.version + node.now and node.kind != "leaf":
         parts.append(f"v{node.version}")
     if node.view_of.isidentifier() and not node.cut:
@@ -267,9 +268,9 @@ def about_text(node: Node, *, usual: bool = False) -> str:
     return " ".join(filter(None, parts))
 
 
-def _tip(node: Node) -> str:
-    """Return the tooltip of a node."""
-    about = about_text(node, usual=True)
+def _tip(node: Node, about: str) -> str:
+    """Return the tooltip of a node, with its ``about_text``."""
+    about = f"{USUAL} {about}".rstrip() if node.dtype == USUAL else about
     lines = [node.expression or node.name, node.name if node.expression else "", node.value, about]
     if node.kind in ("group", "pile"):
         lines = [node.symbol, node.name, node.label, about]
@@ -286,6 +287,7 @@ def _tip(node: Node) -> str:
 _NOT_FINITE = re.compile(r"(?<![^\W\d_])(nan|inf)(?!\w)", re.IGNORECASE)
 
 
+@lru_cache(maxsize=2048)
 def is_alarming(text: str) -> bool:
     """Return whether a text contains a number that is not finite.
 

@@ -89,7 +89,7 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
     """
     tiled, columns, rows, forms, whole = [], 0, 0, set(), True
     for tile in tiles:
-        if tile is not None and is_tiled(tile):
+        if tile is not None and len(tile.cells) > 1:
             tiled.append(tile)
             columns, rows = max(columns, tile.columns), max(rows, len(tile.cells) // tile.columns)
             forms.add(tile.form)
@@ -220,9 +220,9 @@ class PictureTiles:
         self.of_edge = {key: tile for key, tile in on_edges if is_tiled(tile)}
         """The tiles of the current gradients on edges."""
         if painted:
-            self.values = Scale(VALUES, largest_of([node.tile for node in model.nodes if is_tiled(node.tile)]))
-            held = [node.grad_tile for node in model.nodes if is_tiled(node.grad_tile)]
-            self.gradients = Scale(GRADIENTS, state.scale or largest_of(held))
+            self.values = Scale(VALUES, largest_of(filter(is_tiled, [node.tile for node in model.nodes if node.tile])))
+            held = [leaf.grad_tile for leaf in model.leaves if leaf.grad_tile]
+            self.gradients = Scale(GRADIENTS, state.scale or largest_of(filter(is_tiled, held)))
             cells = sum([grid.columns * grid.rows for grid in grids.values()])
             self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
 

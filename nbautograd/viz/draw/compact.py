@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from itertools import count
 
 from nbautograd.viz.draw.cells import KEY_COLORS, KEY_STEP
@@ -115,6 +116,7 @@ def _once(svg: str) -> str:
     return _TILE.sub(place, svg)
 
 
+@cache
 def _name(number: int) -> str:
     """Return the name of a class: a, b, ... z, ba, bb, ...
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nbautograd.viz.capture.player_data import bytes_text
 from nbautograd.viz.escape import columns, one_line, ordered, padded
-from nbautograd.viz.language import current, say
+from nbautograd.viz.language import once, say
 from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["graph_rows", "graph_text", "table"]
@@ -25,10 +25,7 @@ def graph_text(model: GraphModel) -> str:
         │  ├─ w  leaf  1.  f32 (1,)  .grad None
         ...
     """
-    key = "words", current()
-    if key not in model.texts:
-        model.texts[key] = _told(model)
-    return str(model.texts[key])
+    return once(model.texts, "words", _told, model)
 
 
 def _told(model: GraphModel) -> str:
@@ -96,9 +93,9 @@ def graph_rows(model: GraphModel) -> list[tuple[str, ...]]:
     for node in model.nodes[:MAX_LINES]:
         kind = node.name if node.kind == "op" else say(f"kind_{node.kind}")
         name = node.expression or node.label or node.name if node.kind == "op" else _short(node)
-        kept = sum([saved.nbytes for saved in node.saved or ()])
-        size = bytes_text(kept or node.nbytes)
-        memory = say("saves_bytes", size=size) if kept else size if node.nbytes else ""
+        kept = sum([saved.nbytes for saved in node.saved]) if node.saved else 0
+        size = bytes_text(kept or node.nbytes) if kept or node.nbytes else ""
+        memory = say("saves_bytes", size=size) if kept else size
         about = f"{node.dtype} {node.shape}".strip()
         rows.append((one_line(name, 100), kind, one_line(node.value, 80), about, memory, node.where))
     return rows

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS
@@ -68,6 +69,7 @@ def shade_name(value: float, form: str, scale: Scale) -> str:
     return level_name(level(value, scale.largest), scale.kind)
 
 
+@cache
 def level_name(number: int, kind: str = GRADIENTS) -> str:
     """Return the theme's name for a color of a scale.
 

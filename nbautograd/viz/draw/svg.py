@@ -23,7 +23,6 @@ from nbautograd.viz.draw.boxes import (
     cut,
     cut_lines,
     grids_of,
-    group_lines,
     head_height,
     is_alarming,
     is_beside,
@@ -52,7 +51,7 @@ NBSP = "\u00a0"
 HIDDEN = ' visibility="hidden"'
 MARK = 13.0  # radius of the mark of the box with the largest share
 PREFIX = "\0"  # a placeholder for a digest of the whole; texts from outside cannot contain it
-_HEADS = [
+MARKERS = [
     f'<marker id="{PREFIX}-{name}" viewBox="0 0 8 8" refX="7.2" refY="4" markerWidth="{size}" '
     f'markerHeight="{size}" markerUnits="userSpaceOnUse" orient="auto">'
     f'<path class="nb-head nb-head-{name}" d="M0 0.6L8 4L0 7.4z"{attributes(f"head-{name}")}/></marker>'
@@ -120,7 +119,7 @@ class _Picture:
             f'<title id="{p}-title">{escape(self.title)}</title>',
             f'<desc id="{p}-desc">{escape_long(self.description or self.model.label, 20_000)}</desc>',
             "<defs>",
-            *_HEADS,
+            *MARKERS,
             "</defs>",
             f'<rect class="nb-card" x="0.5" y="0.5" width="{_n(wide - 1)}" '
             f'height="{_n(high - 1)}" rx="8" fill="{LIGHT["bg"]}" stroke="{LIGHT["line"]}"/>',
@@ -264,7 +263,7 @@ class _Picture:
     def pill(self, node: Node, box: Box, states: str) -> None:
         states += " bad" * bool(node.failed)
         self.shape(box.x, box.y, box.width, box.height, min(16.0, box.height / 2), states)
-        x, y = box.center[0], box.y
+        x, y = box.x + box.width / 2, box.y
         self.put(x, y + 21, node.symbol, "nb-symbol", look("symbol", states)["fill"], 16, anchor="middle")
         grid = self.tiles.grids.get(f"{node.id}:value")
         if grid is not None:
@@ -272,17 +271,18 @@ class _Picture:
         elif node.value:
             color = look("value", states)["fill"]
             self.put(x, y + 37, cut(node.value, 24), "nb-value", color, 11, mono=True, anchor="middle")
-        self.saved(node, box)
+        if node.saved or node.freed:
+            self.saved(node, x, y + box.height)
         if node.id in self.state.leaves:
             self.bead(node, box.x + box.width - 28, box.y + box.height, self.state.leaves[node.id])
 
-    def saved(self, node: Node, box: Box) -> None:
+    def saved(self, node: Node, middle: float, y: float) -> None:
         """A dot for each saved tensor; hollow when it has been freed."""
         paint = attributes("saved", "freed" * (node.freed or node.id in self.state.freed))
         count = min(len(node.saved or ()) or int(node.freed), 3)
         for i in range(count):
-            x = box.center[0] + 7 * (i - (count - 1) / 2)
-            self.out.append(f'<circle class="nb-saved" cx="{_n(x)}" cy="{_n(box.y + box.height)}" r="2.6"{paint}/>')
+            x = middle + 7 * (i - (count - 1) / 2)
+            self.out.append(f'<circle class="nb-saved" cx="{_n(x)}" cy="{_n(y)}" r="2.6"{paint}/>')
 
     def shape(self, x: float, y: float, wide: float, high: float, radius: float, states: str) -> None:
         """The rectangle of a box, a pill or a card."""
@@ -297,7 +297,7 @@ class _Picture:
         for i in (2, 1, 0):
             self.shape(box.x + PILE * i, box.y + PILE * i, w, h, 9, states)
         y = box.y + 9.0
-        for text, size, cls, mono in group_lines(node):
+        for text, size, cls, mono in self.texts[node.id].lines:
             color = look(cls.removeprefix("nb-"), states)["fill"]
             self.put(box.x + w / 2, y + 11, text, cls, color, size, mono=mono, anchor="middle")
             y += 17

@@ -87,16 +87,20 @@ class Locator:
 
     def lines(self, filename: str) -> list[str]:
         """The lines of a cell as they were typed; of a file as they are."""
+        return self.known(filename)[1]
+
+    def known(self, filename: str) -> tuple[int | None, list[str]]:
+        """Return the number of a cell, and its lines."""
         ran, number = linecache.getlines(filename), self.number(filename)
         history = getattr(self.shell.history_manager, "input_hist_raw", ())
         typed = self.typed.get(number or 0) or "".join(history[number : number + 1] if number else ())
-        return as_typed(ran, typed.splitlines()) if typed else ran
+        return number, as_typed(ran, typed.splitlines()) if typed else ran
 
     def __call__(self, filename: str, lineno: int) -> tuple[str, str]:
         """Return the name of the cell, and the text of the line."""
-        number = self.number(filename)
+        number, lines = self.known(filename)
         label = os.path.basename(filename) if number is None else f"In [{number}]"
-        text = "".join(self.lines(filename)[lineno - 1 : lineno]) if lineno > 0 else ""
+        text = "".join(lines[lineno - 1 : lineno]) if lineno > 0 else ""
         return label, text.strip().partition("\n")[0]
 
 

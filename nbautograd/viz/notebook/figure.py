@@ -170,12 +170,13 @@ class Figure:
         return self._levels[scene][1]
 
     def _levels_of(self, scene: int, first: GraphModel) -> Iterator[tuple[str, GraphModel]]:
-        if first.entire.tree is None:
+        whole = first.entire
+        if whole.tree is None:
             return
-        drawn = len(first.entire.nodes) if first.entire is first else LARGE + 1
-        if first.entire is not first and first.groups and len(first.entire.nodes) <= LARGE:
+        drawn = len(whole.nodes) if whole is first else LARGE + 1
+        if whole is not first and first.groups and len(whole.nodes) <= LARGE:
             yield "open", self.view(scene, ["open"])
-            drawn = len(first.entire.nodes)
+            drawn = len(whole.nodes)
         for level in range(levels.count(first), 0, -1):
             view = self.view(scene, [f"L{level}"])
             if len(view.nodes) < drawn:

@@ -144,11 +144,15 @@ def _is_users(frame: FrameType | None) -> bool:
 
 def _fate() -> str:
     """Return the way in which the calling code, or a magic of it, uses the call's value."""
-    frames = list(_frames())
-    if any(frame.f_code.co_filename in TIMED for frame in frames):
-        return TAKEN
-    fates = (_fate_in(frame) for frame in frames if _package(frame) not in BETWEEN)
-    return next((fate for fate in fates if fate is not None), TAKEN)
+    fate: str | None = None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename in TIMED:
+            return TAKEN
+        if fate is None and _package(frame) not in BETWEEN:
+            fate = _fate_in(frame)
+        frame = frame.f_back
+    return fate or TAKEN
 
 
 def _fate_in(frame: FrameType) -> str | None:

@@ -8,10 +8,9 @@ from functools import cache
 from nbautograd.viz.capture.timeline import Frame, LedgerRow, Timeline
 from nbautograd.viz.draw.graph_text import MAX_LINES, table
 from nbautograd.viz.escape import escape, escape_long
-from nbautograd.viz.language import say
+from nbautograd.viz.language import headings, say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.tile_image import gradient_image, key_image
-from nbautograd.viz.read.tiles import is_tiled
 
 __all__ = ["failure_html", "has_gradients", "ledger_head", "ledger_html", "ledger_rows", "ledger_text", "timeline_text"]
 
@@ -20,7 +19,7 @@ MAX_DRAWN = 40  # limit of the lines of a ledger with tiles
 
 def ledger_head() -> list[str]:
     """Return the headings of a ledger."""
-    return [say(key) for key in ("ledger_pass", "leaf", "grad_before", "arriving_pass", "sum", "grad_after")]
+    return headings("ledger_pass", "leaf", "grad_before", "arriving_pass", "sum", "grad_after")
 
 
 def ledger_rows(timeline: Timeline) -> list[tuple[str, ...]]:
@@ -42,7 +41,7 @@ def terms_text(row: LedgerRow) -> str:
 def ledger_html(timeline: Timeline) -> str:
     """The ledger as an HTML table, where gradients of more than one number are tiles."""
     rows = timeline.ledger
-    if len(rows) > MAX_DRAWN or not any(is_tiled(tile) for tile in timeline.tiles):
+    if len(rows) > MAX_DRAWN or not timeline.tiled:
         return output.table(ledger_head(), ledger_rows(timeline))
 
     @cache  # most gradients are in several columns: as a term, as the sum, and as .grad after it

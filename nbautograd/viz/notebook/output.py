@@ -30,7 +30,7 @@ from typing import Any
 from nbautograd.viz.draw import theme
 from nbautograd.viz.draw.graph_text import graph_rows
 from nbautograd.viz.escape import escape, escape_long
-from nbautograd.viz.language import say
+from nbautograd.viz.language import headings, say
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.settings import settings
 
@@ -129,8 +129,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "")
 
 def graph_table(model: GraphModel) -> str:
     """Every node of a graph in an HTML table, for screen readers and for where no picture shows."""
-    head = [say(key) for key in ("col_name", "col_kind", "value", "col_type", "col_memory", "col_where")]
-    return table(head, graph_rows(model))
+    return table(headings("col_name", "col_kind", "value", "col_type", "col_memory", "col_where"), graph_rows(model))
 
 
 def details(title: str, body: str, *, opened: bool = False) -> str:

@@ -89,8 +89,7 @@ def player_lines(
     from nbautograd.viz.program import write_later
 
     try:
-        read = whole.handles.names  # the tape has been read once, for the picture
-        names = ResultNames(read.walk, namespace, read.lines, identifiers=True, variables=read.variables)
+        names = whole.handles.names.identifiers()  # the tape has been read once, for the picture
         written, nodes = write_later(tensor, gradient, *_names(names))
     except Exception:  # what cannot be written is played without
         return None

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nbautograd.viz.capture.folded_sums import several
 from nbautograd.viz.capture.joints import waiting
 from nbautograd.viz.capture.timeline import Frame, FrameState, Timeline
 from nbautograd.viz.draw.boxes import grids_of, label_size, measure
@@ -18,7 +17,7 @@ from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.draw.theme import SMALLEST
 from nbautograd.viz.escape import width
-from nbautograd.viz.language import current, say
+from nbautograd.viz.language import once, say
 from nbautograd.viz.notebook import ledger_text, output
 from nbautograd.viz.notebook.arranging import FEW, TELEPHONE, Arrangements, arrange
 from nbautograd.viz.notebook.figure import LAPTOP, SMALL, WINDOWS, Figure
@@ -81,13 +80,17 @@ class Recording(Figure):
     @property
     def label(self) -> str:
         """Summarize the recording in one line."""
-        if not self.scenes:
+        return once(self.timeline.texts, "label", self._label)
+
+    def _label(self) -> str:
+        scenes = self.timeline.scenes
+        if not scenes:
             return say("no_pass")
         passes = max([frame.backward for frame in self.timeline.frames], default=0)
         more = f" · {say('n_passes', n=passes)}" if passes > 1 else ""
         first = next((f.scene for f in reversed(self.timeline.frames) if f.kind != "created"), -1)
         ended = "".join([f" · {frame.words}" for frame in self._failed])
-        return f"{self.scenes[first].label} · {say('n_steps', n=len(self.timeline))}{more}{ended}"
+        return f"{scenes[first].label} · {say('n_steps', n=len(self.timeline))}{more}{ended}"
 
     @property
     def plays(self) -> bool:  # type: ignore[override]
@@ -134,15 +137,16 @@ class Recording(Figure):
         """Return the grids of all tiles, the layouts, and True if boxes go without their numbers: they fit only so."""
         key = id(model), window
         if key not in self._styles:
-            grids, arrangements = self._laid_out(scene, model)
+            made = self._laid_out(scene, model)
             is_small = len(model.nodes) <= FEW
-            has_numbers = is_small and any(grid.written for at, grid in grids.items() if ":" in at)
-            written = not has_numbers or _is_whole(arrangements, window)
-            made = arrangements if written else self._laid_out(scene, model, written)[1]
-            down = not is_small or made.is_clear(window)
-            self._styles[key] = written, down
-        style = self._styles[key]
-        return *self._laid_out(scene, model, *style), not style[0]
+            written = not is_small or _is_whole(made[1], window)
+            written = written or not any(grid.written for at, grid in made[0].items() if ":" in at)
+            if not written:
+                made = self._laid_out(scene, model, written)
+            if is_small and not made[1].is_clear(window):
+                made = self._laid_out(scene, model, written, down=False)
+            self._styles[key] = *made, not written
+        return self._styles[key]
 
     def _laid_out(
         self, scene: int, model: GraphModel, written: bool = True, down: bool = True
@@ -167,7 +171,7 @@ class Recording(Figure):
         for key in labels.keys() & grids.keys():
             (wide, high), text = grids[key].size, labels[key]
             labels[key] = max(text[0], wide + 6), max(text[1], high + 4)
-        for key, count in several(model).items():  # beside it, the number of terms, and a curve of their sizes
+        for key, count in model.several.items():  # beside it, the number of terms, and a curve of their sizes
             if key in labels:
                 curve, said = (CURVE if count >= CURVED else 0.0), width(f"Σ {count:,}", SMALLEST)
                 (wide, high), is_tiled = labels[key], key in grids  # above a tile, else on the line of the number
@@ -176,7 +180,7 @@ class Recording(Figure):
         return labels
 
     @cached_property
-    def _styles(self) -> dict[tuple[int, Size], tuple[bool, bool]]:
+    def _styles(self) -> dict[tuple[int, Size], tuple[dict[str, Grid], Arrangements, bool]]:
         return {}
 
     @cached_property
@@ -228,14 +232,11 @@ class Recording(Figure):
     @property
     def text(self) -> str:
         """The graph, the steps and the ledger in words."""
-        told = self._told
-        if told[0] is not self.timeline or told[1] != current():
-            graphs = [graph_text(scene) for scene in self.scenes[-1:]]
-            text = "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
-            told = self._told = self.timeline, current(), text
-        return told[2]
+        return once(self.timeline.texts, "text", self._text)
 
-    _told: tuple[Any, str, str] = None, "", ""
+    def _text(self) -> str:
+        graphs = [graph_text(scene) for scene in self.scenes[-1:]]
+        return "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
 
     def tables(self) -> list[str]:
         """Return the reason of a failed pass, the gradients of each leaf, and a line per node of the graph."""

@@ -24,7 +24,7 @@ def as_typed(ran: Sequence[str], typed: Sequence[str]) -> list[str]:
     ['y = x * 2\n', '%backward y\n']
     """
     body = ran[:1] == ["\n"] and typed[:1] and typed[0].startswith("%%")  # of a cell that a magic ran itself
-    if not body and not any(GENERATED in line for line in ran):
+    if not body and GENERATED not in "".join(ran):
         return list(ran)
     if not body:  # IPython drops leading empty lines
         typed = list(dropwhile(lambda line: not line.strip(), typed))

@@ -6,6 +6,7 @@ import ast
 import builtins
 import sys
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,14 +40,14 @@ READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
 with calls of those."""
 
 
+@dataclass(slots=True, eq=False)
 class Operand:
-    """The meaning of a name in a formula: an expression, and its value.
+    """The meaning of a name in a formula: an expression, and its value."""
 
-    :param short: a shorter expression of the same value in most places, such as a number without its dtype.
-    """
-
-    def __init__(self, tree: ast.expr, value: Any, short: ast.expr | None = None) -> None:
-        self.tree, self.value, self.short = tree, value, short
+    tree: ast.expr
+    value: Any
+    short: ast.expr | None = None
+    """A shorter expression of the same value in most places, such as a number without its dtype."""
 
 
 class Expressions:
@@ -346,14 +347,18 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
     readable = style in (READABLE, OTHERWISE)
     trees = {name: o.short if readable and o.short is not None else o.tree for name, o in operands.items()}
 
-    def change(part: Any) -> Any:
-        if part.__class__ is not ast.Name:
-            return decided(part, _is_gradient)
-        if part.id.startswith(_VARIABLE):
-            return ast.Name(part.id.removeprefix(_VARIABLE), part.ctx)
-        return copied(trees[part.id]) if part.id in trees else part
+    def written(part: Any) -> Any:
+        kind = part.__class__
+        if kind is list:
+            return [written(each) for each in part]
+        if kind is ast.Name:
+            own = part.id.removeprefix(_VARIABLE)
+            return trees.get(own, part) if own == part.id else ast.Name(own, part.ctx)
+        if kind is ast.Constant or not isinstance(part, ast.AST) or not part._fields:
+            return part
+        return decided(kind(**{name: written(inner) for name, inner in ast.iter_fields(part)}), _is_gradient)
 
-    return copied(tree, change)
+    return written(tree)
 
 
 def _folded(tree: Any) -> Any:

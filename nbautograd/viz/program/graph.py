@@ -162,10 +162,9 @@ class _Reader:
         if root.grad_fn is None:
             raise ProgramError("a program is written of a tensor that operations have made, and this one has no graph")
         start, index = root.grad_fn, root.output_nr
-        nodes = sorted(_reachable(start), key=lambda node: node._seq)
-        for node in nodes:
+        for node, edges in sorted(_reachable(start).items(), key=lambda item: item[0]._seq):
             self.check(node)
-            self.calls[node] = self.call(node)
+            self.calls[node] = self.call(node, edges)
         calls = list(self.calls.values())
         return Graph(calls, list(self.leaves.values()), self.calls[start].outputs[index], list(self.constants.values()))
 
@@ -189,15 +188,14 @@ class _Reader:
         if not is_freed(node):
             node.check_saved()
 
-    def call(self, node: Any) -> Call:
-        edges = node.next_functions
+    def call(self, node: Any, edges: tuple[tuple[Any, int], ...]) -> Call:
         targets = [None if to is None else self.target(to, index) for to, index in edges]
         if is_write(node) or is_view_of_written(node):
             return self.call_of_write(node, targets)
-        op = _declaration(node)
+        op, trace = _declaration(node), node.trace
         arguments: dict[str, Any] = {}
         lists: dict[str, list[Any]] = {}
-        for operand in node.trace.operands:
+        for operand in trace.operands:
             target = targets[operand.slot] if operand.slot is not None and operand.slot < len(targets) else None
             if target is not None:
                 self.check_leaf(node, target, operand)
@@ -212,7 +210,7 @@ class _Reader:
             else:
                 arguments[operand.name] = value
         arguments.update(lists)
-        call = Call(node, op, arguments, targets, recorded=node.trace.value, inputs=tuple(type(node).inputs))
+        call = Call(node, op, arguments, targets, recorded=trace.value, inputs=tuple(type(node).inputs))
         for index in range(node.outputs()):
             call.outputs[index] = Value(self.name_of(node, index))
         return call
@@ -288,15 +286,18 @@ def _declaration(node: Any) -> OpSchema:
     return op
 
 
-def _reachable(start: Node) -> list[Any]:
-    """Return the nodes that a pass from ``start`` may reach."""
-    known, stack = {start: None}, [start]
+def _reachable(start: Node) -> dict[Any, tuple[tuple[Any, int], ...]]:
+    """Return the nodes that a pass from ``start`` may reach, with their edges."""
+    known: dict[Any, tuple[tuple[Any, int], ...]] = {start: ()}
+    stack: list[Any] = [start]
     while stack:
-        for to, _ in stack.pop().next_functions:
+        node = stack.pop()
+        known[node] = node.next_functions
+        for to, _ in known[node]:
             if to is not None and not isinstance(to, AccumulateGrad) and to not in known:
-                known[to] = None
+                known[to] = ()
                 stack.append(to)
-    return list(known)
+    return known
 
 
 def is_random(call: Call) -> bool:

@@ -88,7 +88,7 @@ class NumpyWriter(Variables):
         op = call.op
         try:
             expected = op.body(
-                *(computed[name] for name in op.positional),
+                *[computed[name] for name in op.positional],
                 *(computed[op.rest] if op.rest else ()),
                 **{name: computed[name] for name in op.keywords},
             )
@@ -131,7 +131,7 @@ class NumpyWriter(Variables):
         """Return the key of operations that must be written in the same way."""
         arrays = [o.value for o in self.operands[call].values() if isinstance(o.value, np.ndarray)]
         arrays += self.cotangent(call).values() if slot is not None else ()
-        return call.name, slot, tuple([(a.shape, a.dtype, a.strides) for a in arrays])
+        return type(call.node), slot, tuple([(a.shape, a.dtype, a.strides) for a in arrays])
 
     def chosen(self, call: Call, expected: Any, written: Any, slot: int | None = None) -> ast.expr:
         """The first way to write an expression that gives the expected value, bit for bit."""

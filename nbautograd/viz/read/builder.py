@@ -20,7 +20,7 @@ from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
 from nbautograd.viz.read.module_scopes import module_paths, module_scopes
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
-from nbautograd.viz.read.notes import line_of, remarks
+from nbautograd.viz.read.notes import remarks
 from nbautograd.viz.read.operations import OperationReader, single_numbers
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.read.turns import Turns, name_of
@@ -61,11 +61,12 @@ def build(
     tree = folding.plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
     ops, leaves = len(walk.ops), len(walk.next) - len(walk.ops)
     turns = walk.turns(namespace or {}) if ops >= TURNS else ()
-    for _, segment in tree.inner():
+    for segment in tree.inner():
         if segment.kind == "step":
             segment.label = name_of(turns[segment.start : segment.stop]) or segment.label
-    owned = [scope if walk.uses_leaf(node) else () for node, scope in zip(walk.order, scopes, strict=True)]
-    levels.divide(tree, turns, [line_of(node) for node in walk.order], owned)
+    owned = [scope if scope and any(to in walk.variables for to, _ in walk.next[node]) else ()
+             for node, scope in zip(walk.order, scopes, strict=True)]  # fmt: skip
+    levels.divide(tree, turns, walk.lines(), owned)
     chosen = folding.choose(tree, folding.allowed(ops, leaves, budget), opened, fold=fold)
     builder = _Builder(walk, SourceLines(resolve or SourceLocator.locate), namespace or {})
     if ops > described:
@@ -156,6 +157,7 @@ class _Builder:
         if node is not None:
             self.handles.ops[node] = key
         tracked = bool(attribute(tensor, "requires_grad", False))
+        grad = attribute(tensor, "grad") if tracked else None
         name = self.names.leaves.get(id(tensor)) or self.names.variables.tensor(tensor) or "leaf"
         if node in self.bare_leaves:
             return self.add(Node(key, "leaf", name, shape=values.shape_text(tensor), nbytes=values.nbytes(tensor)))
@@ -165,13 +167,13 @@ class _Builder:
                 "leaf" if tracked else "constant",
                 name,
                 names=self.names.variables.all_of(tensor),
-                grad=values.inline(attribute(tensor, "grad")) if tracked else "",
+                grad=values.inline(grad) if tracked else "",
                 named=bool(self.names.variables.tensor(tensor)),
                 notes=() if tracked else (say("no_graph"),),
                 hooks=introspect.hooks_of(node, tensor),
                 value=values.text(tensor),
                 tile=tile(tensor),
-                grad_tile=tile(attribute(tensor, "grad")) if tracked else None,
+                grad_tile=None if grad is None else tile(grad),
                 shape=values.shape_text(tensor),
                 dtype=values.dtype_text(attribute(tensor, "dtype", "")),
                 **self.reader.about(tensor),
@@ -183,8 +185,8 @@ class _Builder:
         name, trace = self.walk.names[node], self.walk.traces[node]
         key = self.new_id()
         self.handles.ops[node] = key
-        cls = introspect.declared(node, name)
-        symbol = one_line(attribute(cls, "symbol") or formulas.symbol_of(name), 20)
+        cls = introspect.declared(node)
+        symbol = one_line(getattr(cls, "symbol", None) or formulas.symbol_of(name), 20)
         symbol = "xᵀ" if introspect.transposes(node, name) else symbol
         outputs = self.outputs(node)
         boxes = [output for output in outputs if self.has_box(output)]
@@ -198,7 +200,7 @@ class _Builder:
 
     def around(self, trace: Any) -> dict[str, Any]:
         """The blocks in which an operation ran, and the module that the innermost of them is."""
-        blocks = attribute(trace, "scope", None) or ()
+        blocks = () if trace is None else trace.scope
         names = tuple(one_line(block[0] if isinstance(block, tuple) and block else block, 40) for block in blocks)
         for block in reversed(blocks):
             module = block.module() if getattr(block, "module", None) is not None else None
@@ -213,7 +215,8 @@ class _Builder:
         value, shape, dtype = self.reader.result(node, 0)
         first, more, _ = value.partition("\n")
         saved, freed, kept = introspect.saved_of(node)
-        arguments, operands = self.reader.arguments(node), introspect.operands_of(node, kept)
+        arguments = self.reader.arguments(node)
+        operands = introspect.operands_of(node, kept, self.walk.traces[node])
         return replace(
             known,
             value="" if boxed or not value else first + "…" * bool(more),
@@ -253,6 +256,7 @@ class _Builder:
         value, shape, dtype = self.reader.result(node, index)
         output = (node, index)
         tensor = self.names.output_tensor(node, index)
+        retains = introspect.retains(tensor)
         key = self.add(
             Node(
                 self.new_id(),
@@ -264,12 +268,12 @@ class _Builder:
                 shape=shape,
                 dtype=dtype,
                 named=bool(self.names.variables.output(node, index)) or output in self.names.root_tensors,
-                retains=introspect.retains(tensor),
-                grad=values.inline(attribute(tensor, "grad")) if introspect.retains(tensor) else "",
+                retains=retains,
+                grad=values.inline(attribute(tensor, "grad")) if retains else "",
                 **self.about_result(node, index, tensor),
             )
         )
-        if introspect.retains(tensor):
+        if retains:
             self.handles.retained[key] = tensor
         self.link(op, key, index, "result")
         return key

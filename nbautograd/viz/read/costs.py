@@ -89,7 +89,7 @@ def _shapes(walk: GraphWalk, node: Any) -> dict[str, Shape]:
 
 
 def _inputs(node: Any) -> tuple[str, ...]:
-    return tuple(attribute(introspect.declared(node, node_name(node)), "inputs") or ("query", "key", "value"))
+    return tuple(attribute(introspect.declared(node), "inputs") or ("query", "key", "value"))
 
 
 def _wanted(walk: GraphWalk, node: Any, names: tuple[str, ...]) -> int:

@@ -49,7 +49,7 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
     :param opened: ids or labels of segments that stay open, and all around them with them.
     :param fold: True closes layers and loops also where the graph is small; None only layers, if there are several.
     """
-    everything = [segment for _, segment in tree.inner()]
+    everything = tree.inner()
     for segment in everything:
         segment.closed = False
     kept = Kept(everything, opened)
@@ -251,7 +251,11 @@ def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphMod
     groups = groups_of(tree, model.order)
     if not closed:
         return replace(model, groups=groups, handles=model.handles)
-    stands = {key: segment.id for segment in closed for key in model.order[segment.start : segment.stop]}
+    stands: dict[str, str] = {}
+    inner: dict[str, str] = {}
+    for segment in closed:
+        stands |= dict.fromkeys(model.order[segment.start : segment.stop], segment.id)
+        inner |= dict.fromkeys([one.id for one in segment.inner() if one is not segment], segment.id)
     hidden = _hide_boxes(model, stands)
     parameters = _parameters(model, stands)
     stands |= parameters
@@ -264,7 +268,6 @@ def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphMod
     nodes = _drawn_nodes(model, hidden, stands, about, piles)
     edges, lines = _merged_edges(model, stands, nodes, about, piles)
     drawn_for = {key: stand if (stand := stands.get(key, key)) in nodes else "" for key in model.by_id}
-    inner = {one.id: segment.id for segment in closed for _, one in segment.inner() if one is not segment}
     ops = sum(node.kind == "op" for node in nodes.values())
     said = say("folded", ops=len(model.order), n=ops, groups=say("in_groups", n=len(closed)))
     return GraphModel(
@@ -470,9 +473,8 @@ def _group_node(
     places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
     many = say("op_count", n=len(own))
     times = f"×{segment.times:,}"
-    symbol = {"loop": times, "turns": times, "line": _named(own, results), "stretch": _named(own, results)}.get(
-        segment.kind, segment.label
-    ) or many
+    symbol = {"loop": times, "turns": times}.get(segment.kind, segment.label)
+    symbol = (_named(own, results) if segment.kind in ("line", "stretch") else symbol) or many
     line = segment.kind == "line" and len(places) == 1
     silent = scope or line or segment.kind in ("rail", "stretch")
     return Node(

@@ -55,8 +55,8 @@ def evaluator(
     :param known: the result of ``kept_operands`` before the node ran; without it, the current values of the node.
     :param declared: the node's declaration, if it has been found.
     """
-    declared = introspect.declared(node, node_name(node)) if declared is None else declared
-    value = attribute(declared, "formula_value")
+    declared = introspect.declared(node) if declared is None else declared
+    value = getattr(declared, "formula_value", None)
     if value is None or source != _written(declared, parameter):
         return None
     names = dict(kept_operands(node) if known is None else known)
@@ -66,23 +66,24 @@ def evaluator(
 
 
 def _written(declared: Any, parameter: str) -> str:
-    return one_line((attribute(declared, "formulas") or {}).get(parameter, ""), MAX_CHARACTERS)
+    return one_line((getattr(declared, "formulas", None) or {}).get(parameter, ""), MAX_CHARACTERS)
 
 
 def kept_operands(node: Any) -> dict[str, Any]:
     """Return the operands of a node's formulas that are noted or saved now; arrays are copied."""
     operands: dict[str, Any] = {}
     trace = trace_of(node)
-    for operand in trace.operands if trace is not None else ():
+    saved = introspect.saved_values(node)
+    for operand in [one for one in trace.operands if one.name not in saved] if trace is not None else ():
         if operand.value is None and operand.shape is not None:
             operands[operand.name] = TooLarge(tuple(operand.shape), operand.dtype or "float32")
         elif operand.slot is not None and isinstance(operand.value, (int, float)):
             operands[operand.name] = np.asarray(operand.value, trace.dtype)  # a number instead of a tensor
         else:
             operands[operand.name] = _copied(operand.value)
-    if trace is not None and trace.value is not None:
+    if trace is not None and trace.value is not None and "result" not in saved:
         operands["result"] = _copied(trace.value)
-    operands |= {name: _copied(value) for name, value in introspect.saved_values(node).items()}
+    operands |= {name: _copied(value) for name, value in saved.items()}
     for name, attribute_name in introspect.saved_names(node).items():
         if name not in operands:  # reading it may run a hook, which some users allow only once
             value = _copied(attribute(node, attribute_name))
@@ -93,8 +94,7 @@ def kept_operands(node: Any) -> dict[str, Any]:
         pytorch_operands.add_to(operands, node, node_name(node))
     if operands.get("reduction") in _REDUCTIONS:
         operands["reduction"] = _REDUCTIONS[operands["reduction"]]
-    declared = introspect.declared(node, node_name(node))
-    slots: Mapping[str, str] = attribute(declared, "formula_slots") or {}
+    slots: Mapping[str, str] = getattr(introspect.declared(node), "formula_slots", None) or {}
     for what, slot in slots.items():  # PyTorch keeps an index of several parts whole; elsewhere only its tensors
         if type(parts := getattr(node, slot, None)) is tuple and what.isidentifier():
             operands[what] = tuple(map(_copied, parts))

@@ -97,6 +97,7 @@ def symbol_of(name: str) -> str:
     return SYMBOLS.get(operation.lower(), re.sub("(?<=[a-z])(?=[A-Z])", "_", operation).lower())
 
 
+@lru_cache(1000)
 def base(name: str) -> str:
     """``Mul`` of ``MulBackward0``."""
     return name.rpartition("Backward")[0] or name
@@ -127,11 +128,19 @@ def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:
     >>> plain(marks("g * conj(other)", {"g": [["d", "y", "a"]], "other": [["i", "b"]]}))
     '∂y/∂a · b'
     """
-    try:
-        tree = ast.parse(_WRITTEN.get(source.strip(), source).strip()[:MAX_CHARACTERS], mode="eval").body
-        return _marks(tree, names, 0)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return [["i", one_line(source)]]
+    key = source, repr(names)
+    if key not in _known:
+        if len(_known) > 2000:
+            _known.clear()
+        try:
+            tree = ast.parse(_WRITTEN.get(source.strip(), source).strip()[:MAX_CHARACTERS], mode="eval").body
+            _known[key] = _marks(tree, names, 0)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            _known[key] = [["i", one_line(source)]]
+    return _known[key]
+
+
+_known: dict[tuple[str, str], list[Mark]] = {}  # a graph is drawn, then its pass is played
 
 
 @lru_cache(2000)
@@ -149,6 +158,7 @@ def bracketed(name: str) -> str:
     return name
 
 
+@lru_cache(2000)
 def is_readable(source: str) -> bool:
     """Return whether a formula of ours contains only functions that have a notation or that a user may call.
 

@@ -89,21 +89,20 @@ def transposes(node: Any, name: str) -> bool:
 
 def sequence(node: Any) -> int | None:
     """The number of the operation in the order in which they ran, where the library counts them."""
-    count = attribute(node, "_sequence_nr")
     try:
-        return int(count()) if callable(count) else None
+        return int(node._sequence_nr())
     except Exception:
         return None
 
 
-def declared(node: Any, name: str) -> Any:
+def declared(node: Any) -> Any:
     """Return the class with symbol, inputs and formulas of a node: its own, or ours of the same name."""
     cls = type(node)
     if hasattr(cls, "formulas"):
         return cls
     from nbautograd.viz.read import pytorch_names
 
-    own = pytorch_names.declared_as(node, name)
+    own = pytorch_names.declared_as(node, node_name(node))
     declaration = protocol.declaration(own) or pytorch_names.declaration(own)
     return cls if declaration is None else declaration()
 
@@ -175,15 +174,10 @@ def version_of(tensor: Any) -> int:
 
 def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
     """Return the number of hooks of each kind of a node and its tensor."""
-    counts = dict.fromkeys(_KINDS, 0)
-    known = attribute(node, "hooks")
-    if known is not None:
-        for kind in _KINDS:
-            counts[kind] += len(attribute(known, kind) or ())
-    elif tensor is not None:
-        counts["tensor"] += len(attribute(tensor, "_backward_hooks") or ())
-        counts["accumulated"] += len(attribute(tensor, "_post_accumulate_grad_hooks") or ())
-    return tuple((kind, count) for kind, count in counts.items() if count)
+    known, names = attribute(node, "hooks"), {kind: kind for kind in _KINDS}
+    if known is None:
+        known, names = tensor, {"tensor": "_backward_hooks", "accumulated": "_post_accumulate_grad_hooks"}
+    return tuple([(kind, len(own)) for kind, name in names.items() if (own := attribute(known, name))])
 
 
 def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool, dict[str, Any]]:
@@ -238,25 +232,25 @@ def saved_names(node: Any) -> dict[str, str]:
     return known
 
 
-def operands_of(node: Any, saved: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def operands_of(node: Any, saved: Mapping[str, Any] | None = None, trace: Any = None) -> dict[str, Any]:
     """Return the values in formulas: the saved ones, perhaps read by ``saved_of``, and exact ones from the trace."""
     operands = saved_values(node) if saved is None else dict(saved)
     for own, name in saved_names(node).items():
         if own not in operands:
             operands[own] = attribute(node, name)
-    trace = trace_of(node)
+    trace = trace_of(node) if trace is None else trace
     if trace is not None:
-        noted = {operand.name: operand.value for operand in trace.operands} | {"result": trace.value}
-        exact = {name: value for name, value in noted.items() if not isinstance(value, Digest)}
-        operands |= {name: value for name, value in exact.items() if value is not None or name not in operands}
+        noted = [*[(operand.name, operand.value) for operand in trace.operands], ("result", trace.value)]
+        for name, value in noted:
+            if not isinstance(value, Digest) and (value is not None or name not in operands):
+                operands[name] = value
     return operands
 
 
 def saved_values(node: Any) -> dict[str, Any]:
     """Return the saved tensors of one of the library's own nodes, by name; empty for other nodes, or if freed."""
-    read = attribute(node, "saved_values")
     try:
-        return dict(read()) if callable(read) else {}
+        return dict(node.saved_values())
     except Exception:
         return {}
 
@@ -315,16 +309,17 @@ class Names:
         for name, value in list(namespace.items()):
             if not isinstance(name, str):
                 continue
-            if is_tensor(value):
+            kind = type(value)
+            if hasattr(kind, "grad_fn") and is_tensor(value):
                 yield name, value
             elif name.startswith("_"):
                 continue
-            elif type(value) in (list, tuple) and 0 < len(value) <= 200:
+            elif kind in (list, tuple) and 0 < len(value) <= 200:
                 inner += [(f"{name}[{i}]", v) for i, v in enumerate(value) if is_tensor(v)]
-            elif type(value) is dict and 0 < len(value) <= 200:
+            elif kind is dict and 0 < len(value) <= 200:
                 pairs = list(value.items())
                 inner += [(f"{name}[{k!r}]", v) for k, v in pairs if isinstance(k, (str, int)) and is_tensor(v)]
-            elif is_module(value):
+            elif hasattr(kind, "named_parameters") and is_module(value):
                 try:
                     inner += [(f"{name}.{own}", v) for own, v in _parameters(value)]
                 except Exception:

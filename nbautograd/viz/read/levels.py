@@ -99,13 +99,13 @@ def _join_turns(segment: Segment, turns: Turns, done: frozenset[Key]) -> None:
 def _loop_of(segment: Segment, turns: Turns, done: frozenset[Key]) -> Key | None:
     """The outermost loop in which most of a segment ran, without those that are known around it."""
     own = turns[segment.start : segment.stop]
-    counts = Counter(key for turn in own for key in turn if key not in done)
+    counts = Counter([key for turn in own for key in turn if key not in done])
     return min((key for key, count in counts.items() if 2 * count > len(own)), default=None)
 
 
 def _turns_in(parts: Sequence[Segment], turns: Turns, key: Key) -> list[str]:
     own = turns[parts[0].start : parts[-1].stop]
-    return list(dict.fromkeys(str(turn[key]) for turn in own if key in turn))
+    return [str(turn) for turn in dict.fromkeys([turn[key] for turn in own if key in turn])]
 
 
 def _steps(parts: Sequence[Segment], turns: Turns, key: Key) -> Iterator[Segment]:
@@ -144,13 +144,14 @@ def _join_lines(segment: Segment, lines: Sequence[Any]) -> None:
 # -- levels -----------------------------------------------------------------------
 
 
-def _deep(segment: Segment, depth: int = 0) -> Iterator[tuple[int, Segment]]:
+def _deep(segment: Segment, depth: int = 0) -> list[tuple[int, Segment]]:
     """All segments of several operations with how deep they lie; of a loop in a loop, all turns but one, as its own."""
+    found: list[tuple[int, Segment]] = []
     for child in segment.children:
         if child.children:
             own = depth + (not (depth and child.kind == "loop" and segment.kind in LOOPS))
-            yield own, child
-            yield from _deep(child, own)
+            found += [(own, child), *_deep(child, own)]
+    return found
 
 
 def count(model: GraphModel) -> int:
@@ -184,7 +185,7 @@ def view(
     tree = whole.tree
     if _is_long(tree):
         tree, level = (_in_stretches(tree), 1) if level == 1 else (tree, level - 1)
-    segments = [segment for _, segment in tree.inner()]
+    segments = tree.inner()
     kept = fold.Kept(segments, opened)
     for segment in segments:
         segment.closed = False
@@ -210,7 +211,7 @@ def view(
 
 def _beside(tree: Segment, own: Segment) -> Segment:
     """A segment with all that is before it as one, and all that is after it."""
-    units = list(tree.shown())
+    units = tree.shown()
     parts = [[unit for unit in units if unit.stop <= own.start], [unit for unit in units if unit.start >= own.stop]]
     rails = []
     for name, part in zip(("rail_before", "rail_after"), parts, strict=True):

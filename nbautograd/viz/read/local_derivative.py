@@ -16,7 +16,6 @@ import numpy as np
 
 from nbautograd.viz.read import formulas, introspect, values
 from nbautograd.viz.read.formula_values import MAX_ELEMENTS, Evaluate, Operands, TooLarge, evaluator
-from nbautograd.viz.read.introspect import node_name
 from nbautograd.viz.read.jacobians import (
     DIAGONAL,
     MATRIX,
@@ -89,8 +88,7 @@ def local_derivative(
         arrays, wanted = dict(zip(came, read, strict=False)), read[-1]
         if "c" in [array.dtype.kind for array in read]:
             return replace(nothing, unknown="complex")
-        name = node_name(node)
-        declared = introspect.declared(node, name)
+        declared = introspect.declared(node)
         evaluate = evaluator(node, parameter, source, wanted.shape, known, declared)
     except Exception:  # objects that cannot be read still get a picture
         return replace(nothing, unknown="unsaved")
@@ -98,7 +96,9 @@ def local_derivative(
         only = next(iter(arrays.values()))
         numbers = _single_number(node, source, only) if kind == DIAGONAL else None
         return numbers if numbers is not None and _comes_to(numbers, wanted) else replace(nothing, unknown="foreign")
-    count = max(count, 3 if name.startswith("Native") else 1)  # PyTorch keeps only the first of a norm's three results
+    count = max(
+        count, 3 if type(node).__name__.startswith("Native") else 1
+    )  # PyTorch keeps only the first of a norm's three results
     formula = _Formula(source, evaluate, arrays, hasattr(declared, "count"), count, slot)
     try:
         with np.errstate(all="ignore"):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nbautograd.viz.language import say
+from nbautograd.viz.language import once, say
 from nbautograd.viz.read.model import Edge, GraphModel
 from nbautograd.viz.read.segments import Segment
 from nbautograd.viz.read.turns import name_of
@@ -36,6 +36,10 @@ class Loop:
 
 def loop_of(model: GraphModel) -> Loop | None:
     """The loop that most of a drawing is, if its steps share weights and each hands something on to the next."""
+    return once(model.texts, "loop", _found, model)
+
+
+def _found(model: GraphModel) -> Loop | None:
     spans = _spans(model)
     if not spans:
         return None
@@ -55,7 +59,7 @@ def _spans(model: GraphModel) -> list[Span]:
     """Return the start and end of each step of the longest loop, in the order of operations."""
     if model.tree is None:
         return []
-    loops = [one for _, one in model.tree.inner() if one.kind == "loop" and one.times >= MIN_STEPS]
+    loops = [one for one in model.tree.inner() if one.kind == "loop" and one.times >= MIN_STEPS]
     if not loops:
         return []
     longest = max(loops, key=lambda one: (one.stop - one.start, one.times))

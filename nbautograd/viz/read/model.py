@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from nbautograd.viz.language import current, say
+from nbautograd.viz.language import once, say
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.read.turns import Turns
@@ -227,11 +228,10 @@ class GraphModel:
     @property
     def label(self) -> str:
         """Summarize it in one line, such as ``y → 2 leaves, 3 operations``."""
-        key = "label", current()
-        if key not in self.texts:
-            ops = say("op_count", n=self._counted[1])
-            self.texts[key] = say("graph_label", leaves=self.short_label, ops=ops)
-        return str(self.texts[key])
+        return once(self.texts, "label", self._label)
+
+    def _label(self) -> str:
+        return say("graph_label", leaves=self.short_label, ops=say("op_count", n=self._counted[1]))
 
     @property
     def short_label(self) -> str:
@@ -243,6 +243,25 @@ class GraphModel:
     def texts(self) -> dict[tuple[str, str], Any]:
         """Texts about the graph, by their kind and language."""
         return {}
+
+    @cached_property
+    def _carried(self) -> dict[str, list[int]]:
+        """For each line of a folded view and each value whose gradients it represents: their number."""
+        counts: dict[str, Counter[tuple[str, int]]] = {}
+        for edge in self.entire.edges if self.stands else ():
+            if edge.kind == "flow" and (line := self.stands.get(edge.id, edge.id)):
+                counts.setdefault(line, Counter())[edge.src, edge.output] += 1
+        return {line: list(values.values()) for line, values in counts.items()}
+
+    @cached_property
+    def several(self) -> dict[str, int]:
+        """The lines that represent several gradients of one value, and their number."""
+        return {line: counts[0] for line, counts in self._carried.items() if len(counts) == 1 and counts[0] > 1}
+
+    @cached_property
+    def mixed(self) -> set[str]:
+        """The lines that stand for gradients of several values, which have no sum."""
+        return {line for line, counts in self._carried.items() if len(counts) > 1}
 
     @cached_property
     def _counted(self) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from itertools import pairwise, takewhile
 from typing import Any
 
 from nbautograd.viz.read.formulas import base
-from nbautograd.viz.read.introspect import attribute, is_module
+from nbautograd.viz.read.introspect import is_module
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["module_paths", "module_scopes"]
@@ -95,7 +95,8 @@ def _modules(namespace: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The variables that hold modules, those with the most parameters first."""
     modules: dict[int, tuple[int, str, Any]] = {}
     for name, value in list(namespace.items()):
-        if isinstance(name, str) and is_module(value) and callable(attribute(type(value), "named_modules")):
+        is_one = hasattr(type(value), "named_modules") and is_module(value)
+        if is_one and isinstance(name, str) and callable(type(value).named_modules):
             try:
                 size = sum(1 for _ in value.named_parameters())
             except Exception:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 from collections import Counter
 from collections.abc import Callable, Mapping
+from copy import copy
 from itertools import count
 from operator import itemgetter
 from typing import Any
@@ -62,7 +63,6 @@ class ResultNames:
     if that is unambiguous. Others are called tanh₁, tanh₂, … as they ran, kᵀ where a matrix is transposed.
 
     :param identifiers: whether all names are to be identifiers: results without a variable are called t1, t2, …
-    :param variables: the names of the namespace, where they are known.
     """
 
     def __init__(
@@ -72,9 +72,8 @@ class ResultNames:
         lines: SourceLines,
         *,
         identifiers: bool = False,
-        variables: Names | None = None,
     ) -> None:
-        self.walk, self.lines, self.variables = walk, lines, variables or Names(namespace)
+        self.walk, self.lines, self.variables = walk, lines, Names(namespace)
         self.texts = None if identifiers else SourceTexts(walk, namespace)
         roots = [(node, index) for node, index, _ in walk.roots if node is not None]
         self.indices: dict[Any, list[int]] = {}
@@ -85,10 +84,14 @@ class ResultNames:
         self.leaves = self.name_leaves()
         outputs = [(node, i) for node in walk.order for i in (self.indices[node] if node in self.multiple else (0,))]
         self.own = {output: self.own_name(*output) for output in outputs}  # the names of the variables of results
-        self.results: dict[tuple[Any, int], str] = {}
-        self.by_text: dict[Any, str] = {}  # limit of the results named by their expressions
         self.name_results()
-        self.taken = {*self.variables.by_name, *self.results.values(), *self.leaves.values()}
+
+    def identifiers(self) -> ResultNames:
+        """Return the names of a program, which are all identifiers."""
+        named = copy(self)
+        named.texts = None
+        named.name_results()
+        return named
 
     def name_leaves(self) -> dict[int, str]:
         """The names of leaves: their variables', or leaf1, leaf2, …."""
@@ -97,6 +100,8 @@ class ResultNames:
 
     def name_results(self) -> None:
         """Give every result a name."""
+        self.results: dict[tuple[Any, int], str] = {}
+        self.by_text: dict[Any, str] = {}  # limit of the results named by their expressions
         taken = {name for names in self.variables.by_tensor.values() for name in names}
         lines = self.names_of_lines(taken)
         texts = self.names_of_texts({*taken, *lines.values(), *self.leaves.values()}, lines)
@@ -114,6 +119,7 @@ class ResultNames:
         taken |= {*self.results.values(), *self.leaves.values()}
         name_unnamed = self.name_by_number if self.texts is None else self.name_by_operation
         name_unnamed(unnamed, taken)
+        self.taken = {*self.variables.by_name, *self.results.values(), *self.leaves.values()}
 
     def name_by_number(self, unnamed: list[tuple[Any, int]], taken: set[str]) -> None:
         """Call results t1, t2, …"""

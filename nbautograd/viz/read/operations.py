@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -103,9 +104,8 @@ class OperationReader:
 
     def constants(self, node: Any) -> list[Any]:
         """The arguments along which no gradient goes and that are worth showing."""
-        trace, edges = self.walk.traces[node], self.walk.next[node]
-        names = tuple(attribute(introspect.declared(node, self.walk.names[node]), "inputs") or ())
-        operands = []
+        trace, edges, operands = self.walk.traces[node], self.walk.next[node], []
+        names = getattr(introspect.declared(node), "inputs", ())
         for operand in trace.operands if trace is not None else ():
             slot = operand.slot
             if slot is not None and slot < len(edges) and edges[slot][0] is not None:
@@ -120,7 +120,7 @@ class OperationReader:
         trace, edges = self.walk.traces[node], self.walk.next[node]
         if trace is None or not trace.operands:
             own = self.walk.names[node]
-            names = tuple(attribute(introspect.declared(node, own), "inputs") or ()) or ("input", "other")
+            names = tuple(getattr(introspect.declared(node), "inputs", ())) or ("input", "other")
             if len(edges) == 3 and own.startswith("Addmm"):
                 names = ("bias", "input", "other")
             return [
@@ -165,19 +165,18 @@ class OperationReader:
 
         :param known: the marks for a formula's names.
         """
-        texts = attribute(cls, "formulas")
-        inputs = tuple(attribute(cls, "inputs") or ())
-        root, wide = self.differentiated(), introspect.result_shape(node, 0)
+        texts, inputs = getattr(cls, "formulas", None), tuple(getattr(cls, "inputs", ()))
+        root, wide = self.differentiated, self.shape(node, 0)
         derivatives = []
         for slot, (to, index) in enumerate(self.walk.next[node]):
             parameter = inputs[slot] if slot < len(inputs) else ""
             text = texts.get(parameter, "") if isinstance(texts, Mapping) else ""
             if to is None or not text:
                 continue
-            narrow = introspect.result_shape(to, index)
+            narrow = self.shape(to, index)
             n = local_derivative.count_of(node, parameter, text, narrow)
             known[formulas.COUNT] = [["i", "n"] if n is None else ["n", str(n)]]
-            shown = attribute(cls, "formula_value") is None or formulas.is_readable(text)
+            shown = getattr(cls, "formula_value", None) is None or formulas.is_readable(text)
             name = self.names.slot_name(node, slot)
             result = self.names.results.get((node, 0)) or "result"
             right = formulas.marks(text, known) if shown else [*known["g"], ["o", "·"], ["d", result, name]]
@@ -189,6 +188,12 @@ class OperationReader:
             derivatives.append(Formula(slot, parameter, source, formulas.plain(written), written, local))
         return tuple(derivatives)
 
+    def shape(self, node: Any, index: int) -> tuple[int, ...] | None:
+        """Return the shape of a node's result, or of a leaf; None if unknown."""
+        trace = self.walk.traces.get(node) if index == 0 else None
+        return introspect.result_shape(node, index) if trace is None else tuple(trace.shape)
+
+    @cached_property
     def differentiated(self) -> str:
         """Return the name of the differentiated value: the root's name, or L for several roots."""
         (node, index, _), *more = self.walk.roots
@@ -200,7 +205,7 @@ class OperationReader:
         """Return the marks for a formula's names: the gradient, the result, and the arguments by their shown names."""
         result = self.names.results.get((node, 0))
         known: dict[str, list[Mark]] = {
-            "g": [["d", self.differentiated(), result or "·"]],
+            "g": [["d", self.differentiated, result or "·"]],
             "result": [["i", result or "result"]],
         }
         for parameter, shown in arguments:
@@ -214,9 +219,8 @@ class OperationReader:
 
 def single_numbers(operands: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the values that formulas name, where they are single numbers."""
-    known = {n: v for n, v in operands.items() if v is not None and "_sym_" not in n}
-    written = {one_line(n, 40): values.alone(v) for n, v in known.items()}
-    return tuple([(n, v) for n, v in sorted(written.items()) if 0 < len(v) <= 12 and " " not in v])
+    known = [(n, values.alone(v)) for n, v in operands.items() if v is not None and "_sym_" not in n]
+    return tuple(sorted([(one_line(n, 40), v) for n, v in known if 0 < len(v) <= 12 and " " not in v]))
 
 
 def _summed_over(node: Any, slot: int, wide: tuple[int, ...] | None, narrow: tuple[int, ...] | None) -> str:

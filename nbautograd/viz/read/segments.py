@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,22 +37,28 @@ class Segment:
 
     def size(self) -> int:
         """Return the number of nodes that are drawn for it."""
-        return 1 if self.closed or not self.children else sum(child.size() for child in self.children)
+        return len(self.shown())
 
-    def shown(self) -> Iterator[Segment]:
-        """Yield the parts that are drawn for it: closed segments and single operations."""
-        if self.closed or not self.children:
-            yield self
-        else:
-            for child in self.children:
-                yield from child.shown()
+    def shown(self) -> list[Segment]:
+        """Return the parts that are drawn for it: closed segments and single operations."""
+        parts, waiting = list[Segment](), [self]
+        while waiting:
+            segment = waiting.pop()
+            if segment.closed or not segment.children:
+                parts.append(segment)
+            else:
+                waiting += segment.children[::-1]
+        return parts
 
-    def inner(self, depth: int = 0) -> Iterator[tuple[int, Segment]]:
-        """Itself and all segments in it that hold several operations, with how deep they lie, outer ones first."""
-        if self.children:
-            yield depth, self
-            for child in self.children:
-                yield from child.inner(depth + 1)
+    def inner(self) -> list[Segment]:
+        """Return itself and all segments in it that hold several operations, outer ones first."""
+        found, waiting = list[Segment](), [self]
+        while waiting:
+            segment = waiting.pop()
+            if segment.children:
+                found.append(segment)
+                waiting += segment.children[::-1]
+        return found
 
 
 def plan(signatures: Sequence[Hashable], scopes: Sequence[tuple[Any, ...]], inputs: Sequence[Sequence[int]]) -> Segment:

@@ -45,8 +45,7 @@ _PARAMETERS = {"mat1": "input", "mat2": "other", "tensor": "other"}
 
 def place_of(trace: Any) -> Place | None:
     """Return the place of the expression that called an operation; None if it is unknown."""
-    code, instruction = attribute(trace, "code"), attribute(trace, "instruction", -1)
-    return users_code.place_of(code, instruction) if isinstance(code, CodeType) else None
+    return None if trace is None or trace.code is None else users_code.place_of(trace.code, trace.instruction)
 
 
 @lru_cache(2000)
@@ -156,6 +155,7 @@ def _words(code: CodeType) -> frozenset[str]:
     return frozenset(own.union(*(_words(part) for part in code.co_consts if isinstance(part, CodeType))))
 
 
+@lru_cache(500)
 def _fits(tree: ast.expr, code: CodeType) -> bool:
     """Return whether a code object can be compiled from an expression: the file may have changed."""
     parts = [*ast.walk(tree)]
@@ -241,7 +241,7 @@ class SourceTexts:
             trace = walk.traces[node]
             if trace is not None and trace.code is not None:
                 ran.setdefault((trace.code, trace.instruction), []).append(node)
-                inside.update(attribute(entry, "number") for entry in trace.scope)
+                inside.update([attribute(entry, "number") for entry in trace.scope] if trace.scope else ())
         for nodes in ran.values():
             trace = walk.traces[nodes[0]]
             expression = self.expression(trace)
@@ -255,7 +255,9 @@ class SourceTexts:
             self.calls |= dict.fromkeys(nodes, expression)
             used = {to for node in nodes for to, _ in walk.next[node]}
             last = [node for node in nodes if node not in used]
-            others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes)  # of a module inside it
+            others = 0  # of a module inside it
+            if trace.scope:
+                others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes)
             if len(last) == 1 and others <= 0 and _gives_tensor(expression.tree):
                 self.made[last[0]] = expression
 

@@ -95,7 +95,7 @@ def name_of(turns: Turns) -> str:
     """
     several = ""
     for loop in sorted({loop for turn in turns for loop in turn}, reverse=True):  # the innermost first
-        counts = Counter(turn[loop] for turn in turns if loop in turn)
+        counts = Counter([turn[loop] for turn in turns if loop in turn])
         if 2 * counts.total() <= len(turns):
             continue
         turn, count = counts.most_common(1)[0]

@@ -62,7 +62,7 @@ def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
     """Return the text, and whether it has each element instead of a summary."""
     if not isinstance(value, PLAIN):
         value = memory(value)
-    written = many and _few(value, many, True) or ""
+    written = "None" if value is None else many and _few(value, many, True) or ""
     whole = bool(written)
 
     def write() -> str:
@@ -77,7 +77,7 @@ def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
     return written, whole
 
 
-def inline(value: Any, many: int = MANY) -> str:
+def inline(value: Any) -> str:
     """The value on one line.
 
     >>> inline(np.float32([[12, 12], [12, 12]]))
@@ -85,8 +85,8 @@ def inline(value: Any, many: int = MANY) -> str:
     """
     if not isinstance(value, PLAIN):
         value = memory(value)
-    known = many and _few(value, many, False)
-    return known or _safely(lambda: _text(value, many, rows=False))
+    known = "None" if value is None else _few(value, MANY, False)
+    return known or _safely(lambda: _text(value, MANY, rows=False))
 
 
 def alone(value: Any) -> str:
@@ -246,8 +246,6 @@ def _few_written(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...], many
 
 
 def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:
-    if value is None:
-        return "None"
     if isinstance(value, (bool, int, str)):
         return str(value) if not isinstance(value, int) or value.bit_length() < 64 else say("large_integer")
     if not hasattr(value, "shape"):  # NumPy's float64 and complex128, which are Python numbers too, have one

@@ -40,8 +40,7 @@ class GraphWalk:
         self.cut = not self.read_all(most)
         if self.cut:
             self.read_nearest(min(NEAREST, most))
-        leaves = ((node, attribute(node, "variable")) for node in self.next)
-        self.variables = {node: variable for node, variable in leaves if variable is not None}
+        self.variables = {node: leaf for node in self.next if (leaf := attribute(node, "variable")) is not None}
         self.ops = [node for node in self.next if node not in self.variables]
         self.used = {edge for edges in self.next.values() for edge in edges if edge[0] in self.next}
         self.order = self.in_sequence() or self.sorted_topologically()
@@ -126,8 +125,13 @@ class GraphWalk:
 
     def scopes(self) -> list[tuple[Any, ...]]:
         """The named blocks of each operation, if its trace has them."""
-        traces = (self.traces[node] for node in self.order)
-        return [() if trace is None else tuple(attribute(trace, "scope", None) or ()) for trace in traces]
+        traces = [self.traces[node] for node in self.order]
+        return [() if trace is None else tuple(trace.scope) for trace in traces]
+
+    def lines(self) -> list[tuple[str, int] | None]:
+        """Return the file and the line of each operation; None if unknown."""
+        traces = map(self.traces.get, self.order)
+        return [None if trace is None or not trace.lineno else (trace.filename, trace.lineno) for trace in traces]
 
     def turns(self, namespace: Mapping[str, Any]) -> Turns:
         """Return the turns of the operations in the loops of the code, which is read once.
@@ -137,10 +141,6 @@ class GraphWalk:
         if self._turns is None:
             self._turns = turns_of(self.order, namespace)
         return self._turns
-
-    def uses_leaf(self, node: Any) -> bool:
-        """Return whether a leaf is among the inputs of an operation."""
-        return any(to in self.next and to not in self.rank for to, _ in self.next[node])
 
     def inputs(self) -> list[list[int]]:
         """For each operation the ranks of those whose results it uses."""

@@ -16,7 +16,6 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.capture.folded_sums import mixed, several
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.numbers import number_text
@@ -196,7 +195,7 @@ def test_every_number_of_every_step_is_a_sum_over_members(open_page: Any, name: 
             numbers = drawn_numbers(read, line.id)
             if numbers is None:
                 continue
-            assert line.id not in mixed(model)
+            assert line.id not in model.mixed
             assert numbers == numbers_of(oracle.total(line.id, ran)), (step, line)
             compared += 1
             sums += len(oracle.terms(line.id, ran)) > 1
@@ -212,7 +211,7 @@ def test_every_number_of_every_step_is_a_sum_over_members(open_page: Any, name: 
         groups += 1
         assert not read["factor"] and "grows" not in " ".join(read["words"])
         came = [n for e in lines if e.src == node.id and (n := drawn_numbers(read, e.id)) is not None]
-        own = [e for e in lines if e.dst == node.id and e.id in active and e.id not in mixed(model)]
+        own = [e for e in lines if e.dst == node.id and e.id in active and e.id not in model.mixed]
         went = [n for e in own if (n := drawn_numbers(read, e.id)) is not None]
         told = {part: [[shown(text)[0] for text in cells] for _, cells in read[part]] for part in ("upstream", "sent")}
         sent = [numbers_of(oracle.total(e.id, ran)) for e in own]
@@ -222,7 +221,7 @@ def test_every_number_of_every_step_is_a_sum_over_members(open_page: Any, name: 
         for pair in read["pairs"]:  # nodes without a tile
             assert [shown(pair)[-1]] in [*came, *went]
     assert at == len(frames) and compared and groups
-    assert sums or not several(model)
+    assert sums or not model.several
     assert page.troubles == []
 
 
@@ -253,7 +252,7 @@ def members(model: GraphModel, key: str) -> set[str]:
 def test_lines_with_several_values_have_no_number() -> None:
     recording = folded(branches)
     model = recording.scenes[0]
-    both = [edge for edge in model.edges if edge.id in mixed(model)]
+    both = [edge for edge in model.edges if edge.id in model.mixed]
     assert len(both) == 1 and both[0].count == 3
     state = recording.timeline.final(0).seen_in(model)
     assert state.labels[both[0].id] == "" and state.edge_tiles[both[0].id] == -1

@@ -9,7 +9,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.capture.folded_sums import added, several, text_of
+from nbautograd.viz.capture.folded_sums import added, text_of
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read.tiles import tile
 from tests import needs
@@ -42,7 +42,7 @@ def test_the_lines_into_a_leaf_add_up_to_its_gradient(steps: int) -> None:
         assert len(terms) < 12
         assert sum(terms) == pytest.approx(leaf.grad.item(), rel=1e-3)
     model = shown.scenes[0]
-    lines = several(model)
+    lines = model.several
     assert set(lines.values()) == {steps - 2} and len(lines) == 2
     assert shown.timeline.final(0).seen_in(model).sums == dict.fromkeys(lines, steps - 2)
     assert f"Σ {steps - 2:,}<" in shown.svg
@@ -81,7 +81,7 @@ def test_the_player_shows_sum_number_and_curve(open_page: Any, steps: int) -> No
     assert sums.locator("text").all_text_contents() == [f"Σ {steps - 2:,}"] * 2
     curves = sums.locator("path").evaluate_all("all => all.map(path => path.getAttribute('d').split('L').length)")
     assert all(min(steps - 2, 20) <= points <= 48 for points in curves)
-    lines = several(shown.scenes[0])
+    lines = shown.scenes[0].several
     said = {key: page.locator(f'[data-label="{key}"]').text_content() for key in lines}
     drawn = shown.timeline.final(0).seen_in(shown.scenes[0]).labels
     assert {key: float(text) for key, text in said.items()} == pytest.approx(

@@ -54,7 +54,7 @@ def test_levels_open_one_after_the_other(T: Any) -> None:
     inside = [owner for symbol, owner, _ in groups_of(layers) if symbol == "TransformerEncoderLayer"]
     assert sorted(inside) == ["model.encoder.layers.0", "model.encoder.layers.1"] or not inside
     whole = layers.tree
-    labels = {segment.label for _, segment in whole.inner()}
+    labels = {segment.label for segment in whole.inner()}
     assert {"Transformer", "TransformerEncoder", "TransformerEncoderLayer", "MultiheadAttention"} <= labels
 
 

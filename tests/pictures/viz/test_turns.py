@@ -94,7 +94,7 @@ def test_turns_are_counted_as_the_code_counts(library: str, name: str) -> None:
     loop = loop_of(model)
     if loop is not None:
         assert list(loop.names) == drawn
-    assert {segment.label for _, segment in model.tree.inner() if segment.kind == "step"} <= {*wanted, *drawn}
+    assert {segment.label for segment in model.tree.inner() if segment.kind == "step"} <= {*wanted, *drawn}
 
 
 @pytest.mark.parametrize("library", ["nbautograd", "torch"])
@@ -129,7 +129,7 @@ SHARED = {
 def test_what_each_turn_uses_does_not_divide_a_loop(library: str, name: str) -> None:
     model = model_of(needs.package(library), f"shared {name} {library}.py", SHARED[name])
     assert model.tree is not None
-    times = [segment.times for _, segment in model.tree.inner() if segment.kind == "loop"]
+    times = [segment.times for segment in model.tree.inner() if segment.kind == "loop"]
     assert 7 <= max(times) <= 8  # the first turn has no result to begin with
 
 
@@ -137,7 +137,7 @@ def test_steps_are_not_named_by_the_loop_around_that_shows_one_turn() -> None:
     nb = needs.package("nbautograd")
     model = model_of(nb, "one turn", "for epoch in range(3):\n    out, h = T.nn.GRU(2, 3)(xs[:, None])")
     assert model.tree is not None
-    steps = [segment.label for _, segment in model.tree.inner() if segment.kind == "step"]
+    steps = [segment.label for segment in model.tree.inner() if segment.kind == "step"]
     assert len(steps) > 5 and len({*steps}) == len(steps)
     assert not any(model.entire.turns)
 
