@@ -425,7 +425,7 @@ class Generator:
 
     def dirichlet(self, alphas: Array, dtype: DType) -> Array:
         """Return points whose coordinates along the last dimension sum to 1: gamma numbers divided by their sum."""
-        from nbautograd._engine.rng.gamma import dirichlet  # few programs need it
+        from nbautograd._engine.rng.gamma import dirichlet
 
         return dirichlet(self, alphas, dtype)
 
