@@ -26,10 +26,10 @@ NOT_RUN = (".md", ".pyi", ".typed")
 LEFT_OUT = (
     "course", "cli", "__main__.py", "viz/compare.py", "viz/nbval.py", "viz/sphinx.py",
     "viz/static/lab.js", "viz/static/lab_entry.js", "_engine/arrays/segmented_sum.py", "_engine/fusion/cuda_kernel.py",
-    "viz/capture/torch_rest.py", "viz/capture/torch_stop.py",
+    "viz/capture/torch_rest.py", "viz/capture/torch_stop.py", "utils/tensorboard.py",
 )  # fmt: skip
 """Parts that a browser does not need: notebooks and JupyterLab's extension are files of the site; it has no commands,
-no pytest, no Sphinx, no PyTorch and no CUDA device."""
+no pytest, no Sphinx, no TensorBoard, no PyTorch and no CUDA device."""
 WHEEL = "Wheel-Version: 1.0\nGenerator: nbautograd\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -117,9 +117,7 @@ def _write(folder: Path, name: str, version: str, metadata: str, contents: dict[
         for path, content in contents.items():
             entry = zipfile.ZipInfo(path)  # of 1980
             entry.external_attr = 0o644 << 16
-            archive.writestr(
-                entry, content, zipfile.ZIP_DEFLATED, 9
-            )  # an entry of its own does not take the file's level
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)  # an entry does not take the archive's level
     return place
 
 

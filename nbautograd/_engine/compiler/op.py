@@ -117,10 +117,8 @@ class CompiledOp(OpSchema):
             if variant != OPERATOR or not self.takes_operands_only:
                 self._set_defaults(function)
         self._plain = {}
-        if not self.compiled:
-            _COMPILED.append(self)
         self.compiled = True
-        self.use_code(tracing.is_on_anywhere())
+        self.use_code()
 
     @property
     def temporary_view(self) -> Any:
@@ -138,27 +136,27 @@ class CompiledOp(OpSchema):
         variants = {"": self.function, OPERATOR: self.operator, TEMPORARY_VIEW: self._temporary_view}
         return {variant: function for variant, function in variants.items() if function is not None}
 
-    def use_code(self, traced: bool) -> None:
-        """Switch between the traced and the usual code, if the operation has been compiled."""
-        if self.compiled:
-            if traced not in self._plain:
-                self._plain[traced] = [
-                    (function, _undiverted(function, self._code(traced, variant)))
-                    for variant, function in self._function_variants().items()
-                ]
-            self._in_use = self._plain[traced]
-            for function, plain in self._in_use:
-                function.__globals__["UNDIVERTED"] = plain
-            self.divert(dispatch_mode.is_on_anywhere())
+    def use_code(self) -> None:
+        """Switch to the code for the present modes."""
+        _CURRENT[self] = None
+        traced = tracing.is_on_anywhere()
+        if traced not in self._plain:
+            variants = self._function_variants().items()
+            self._plain[traced] = [(each, _undiverted(each, self._code(traced, name))) for name, each in variants]
+        self._in_use = self._plain[traced]
+        for function, plain in self._in_use:
+            function.__globals__["UNDIVERTED"] = plain
+        self.divert(dispatch_mode.is_on_anywhere())
 
     def divert(self, on: bool) -> None:
         """Call ``dispatch`` for the function and its variants; or, unless there is an interceptor, their own code."""
-        is_diverted = on or self.interceptor is not None
-        _DIRECT[self] = None  # until it is diverted wholly: an interrupt must not leave it forgotten
-        for function, plain in self._in_use:
-            function.__code__ = _DIVERTED if is_diverted else plain.__code__
-        if is_diverted:
-            _DIRECT.pop(self, None)
+        if self in _CURRENT:  # otherwise its next call does
+            is_diverted = on or self.interceptor is not None
+            _DIRECT[self] = None  # until it is diverted wholly: an interrupt must not leave it forgotten
+            for function, plain in self._in_use:
+                function.__code__ = _DIVERTED if is_diverted else plain.__code__
+            if is_diverted:
+                _DIRECT.pop(self, None)
 
     def _code(self, traced: bool, variant: str) -> types.CodeType:
         code = self._codes.get((traced, variant))
@@ -444,8 +442,8 @@ def alias(**names: Callable[..., Any]) -> None:
 
 
 def _first_call(*args: Any, **kwargs: Any) -> Any:
-    """Compile the operation on its first call; OP and STUB are the stub's own globals."""
-    OP.compile()  # type: ignore[name-defined]  # noqa: F821
+    """Compile the operation on its first call, or switch its code; OP and STUB are the stub's own globals."""
+    (OP.use_code if OP.compiled else OP.compile)()  # type: ignore[name-defined]  # noqa: F821
     return STUB(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821 - which is a stub no more
 
 
@@ -478,16 +476,18 @@ def _stub(declaration: CompiledOp) -> Any:
 # -- switching to traced or diverted code ---------------------------------------------------------------------------
 
 
-_COMPILED: list[CompiledOp] = []
-"""The operations that were called so far: any other takes the code for the present modes at its first call."""
+_CURRENT: dict[CompiledOp, None] = {}
+"""The operations with the code for the present modes; any other takes it at its next call."""
 _DIRECT: dict[CompiledOp, None] = {}
-"""Those whose own code runs. The first mode diverts them; after the last one, each returns at its next call, so that a
-mode costs as much as the operations that are called around it, not as all that were ever called."""
+"""Those whose own code runs: the first mode diverts them; after the last, each returns at its next call."""
 
 
 def _switch_tracing(on: bool) -> None:
-    for declaration in _COMPILED:
-        declaration.use_code(on)
+    for declaration in [*_CURRENT]:
+        for function, _ in declaration._in_use:
+            function.__code__ = _first_call.__code__
+        _DIRECT.pop(declaration, None)
+        _CURRENT.pop(declaration, None)
 
 
 def _switch_modes() -> None:

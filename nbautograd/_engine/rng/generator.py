@@ -419,19 +419,15 @@ class Generator:
 
     def gamma(self, shapes: Array, dtype: DType) -> Array:
         """Return numbers of the gamma distributions with these shape parameters (G. Marsaglia, W. W. Tsang, 2000)."""
-        rejection = _rejection()
-        with rejection.Numbers(self) as numbers:
-            values, self._kept = rejection.gamma(shapes.ravel(), numbers, self._kept)
-        drawn = _shaped(values, shapes.shape, dtype)
-        positive: Array = np.maximum(drawn, np.finfo(dtype).tiny)
-        return positive
+        from nbautograd._engine.rng.gamma import gamma  # few programs need it
+
+        return gamma(self, shapes, dtype)
 
     def dirichlet(self, alphas: Array, dtype: DType) -> Array:
         """Return points whose coordinates along the last dimension sum to 1: gamma numbers divided by their sum."""
-        drawn = self.gamma(alphas.astype(np.float64), np.dtype(np.float64))
-        values = drawn / drawn.sum(-1, keepdims=True)
-        inside: Array = np.clip(values, np.finfo(dtype).tiny, 1 - np.finfo(dtype).epsneg).astype(dtype)
-        return inside
+        from nbautograd._engine.rng.gamma import dirichlet
+
+        return dirichlet(self, alphas, dtype)
 
 
 def _rebuild_generator(state: Tensor) -> Generator:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd._engine.rng import rejection
+from nbautograd._engine.rng import gamma, places
 from tests import oracle
 from tests.engine.random_streams import assert_same_numbers, drawn_by_mkl
 
@@ -232,6 +232,9 @@ GAMMA = [
     "T.full((2000,), 0.3)",
     "T.arange(2000) / 256 + 1",
     "T.full((500, 4), 1e9).double()",
+    "T.arange(3000) / 1000",
+    "T.arange(3000).double() / 1000",
+    "T.rand(100000) * 3",
 ]
 
 
@@ -239,6 +242,15 @@ GAMMA = [
 def test_many_numbers_of_the_gamma_distribution_are_pytorchs(alphas):
     def program(T):
         *facts, values = outcome(T, f"_standard_gamma({alphas})", 1)
+        return [*facts, hashlib.sha256(values.tobytes()).hexdigest()]
+
+    oracle.same(program(nb), oracle.answer(program))
+
+
+@pytest.mark.parametrize("alphas", ["T.rand(50000, 2) * 3", "T.rand(50000, 2) + 1", "T.ones(50000, 2)"])
+def test_many_points_of_the_dirichlet_distribution_are_pytorchs(alphas):
+    def program(T):
+        *facts, values = outcome(T, f"_sample_dirichlet({alphas})", 1)
         return [*facts, hashlib.sha256(values.tobytes()).hexdigest()]
 
     oracle.same(program(nb), oracle.answer(program))
@@ -257,10 +269,12 @@ def test_gamma_numbers_made_at_once_are_those_made_one_by_one(monkeypatch, first
 
     for seed in range(30):
         n = int(rng.randint(128, 3000))
-        for alphas in (np.full(n, rng.choice([1, 1.3, 9])), np.full(n, rng.uniform(0.01, 1)), rng.uniform(1, 4, n)):
-            at_once = drawn(alphas, seed)
+        equal = np.full(n, rng.choice([1, 1.3, 9])), np.full(n, rng.uniform(0.01, 1))
+        for alphas in (*equal, rng.uniform(1, 4, n), rng.uniform(0, 3, n), np.exp(4 * rng.standard_normal(n))):
             with monkeypatch.context() as patch:
-                patch.setattr(rejection, "_FEW", n + 1)
+                patch.setattr(places, "TILE", int(rng.choice([150, 700, 4000])))
+                at_once = drawn(alphas, seed)
+                patch.setattr(gamma, "_FEW", n + 1)
                 assert drawn(alphas, seed) == at_once, (n, alphas[:2])
 
 
