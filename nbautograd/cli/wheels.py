@@ -89,10 +89,15 @@ def repack(installed: Distribution, folder: Path) -> Path:
 
 def repack_own(folder: Path) -> Path:
     """Write the wheel of this package, for any kind of installation."""
+    from nbautograd.viz.notebook.export import without_remarks
+
     package = Path(str(files("nbautograd")))
     contents = {}
     for path in _own_files(package):
-        contents[f"nbautograd/{path.relative_to(package).as_posix()}"] = path.read_bytes()
+        content = path.read_bytes()
+        if path.suffix == ".js":
+            content = without_remarks(content.decode("utf-8")).encode("utf-8")
+        contents[f"nbautograd/{path.relative_to(package).as_posix()}"] = content
     installed = distribution("nbautograd")
     return _write(folder, "nbautograd", installed.version, installed.read_text("METADATA") or "", contents)
 

@@ -164,7 +164,7 @@ def test_pictures_see_the_protocol_only() -> None:
     assert more == set()
 
 
-OF_NOTEBOOKS = {"nbautograd.cli.lite", "nbautograd.cli.player", "nbautograd.exercises"}
+OF_NOTEBOOKS = {"nbautograd.cli.lite", "nbautograd.cli.player", "nbautograd.cli.wheels", "nbautograd.exercises"}
 """The commands write the pictures' script; only notebook modules speak the language of pictures."""
 
 

@@ -19,14 +19,13 @@ from nbautograd.viz.draw import states, theme
 from nbautograd.viz.escape import escape
 
 __all__ = [
-    "bundle", "component_js", "frame", "live_js", "loader_js", "packed", "page", "pass_json", "player_css",
-    "player_js", "player_page", "save", "static", "write",
+    "bundle", "component_js", "frame", "loader_js", "packed", "page", "pass_json", "player_css",
+    "player_js", "player_page", "save", "static", "without_remarks", "write",
 ]  # fmt: skip
 
 _TILES = re.compile(r'<g class="nb-cells".*?</g></g>', re.DOTALL)
 """Tiles that are too small to be seen where a large graph is an image."""
 _REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
-"""Parts of a script for human readers only: indentation, and comments on lines of their own."""
 PACKED = 200_000  # data with more characters is compressed in a page
 PLAYER = ("player", "lens", "widget")
 """The modules of ``static/`` whose exports the player's module has."""
@@ -60,6 +59,11 @@ def bundle(*entries: str) -> str:
     return "\n".join(texts.values())
 
 
+def without_remarks(script: str) -> str:
+    """Return a script without what is for readers only: indentation, and comments on lines of their own."""
+    return _REMARKS.sub("", script)
+
+
 @cache
 def player_js() -> str:
     """The player's module."""
@@ -69,12 +73,7 @@ def player_js() -> str:
 @cache
 def loader_js() -> str:
     """The module that a widget begins with: it loads what ``packed`` returns, once for a whole page."""
-    return _REMARKS.sub("", static("loader.js"))
-
-
-def live_js() -> str:
-    """The module of a live view."""
-    return bundle("opening", "live").replace("STILL", theme.STILL)
+    return without_remarks(static("loader.js"))
 
 
 @cache
@@ -84,9 +83,11 @@ def packed(kind: str, tag: str) -> tuple[bytes, str]:
     :param kind: ``"player"`` or ``"live"``.
     :param tag: the language of the texts, which is the current one.
     """
-    live = kind == "live"
-    script, style = (live_js(), theme.FOLLOWS) if live else (bundle("opening", *PLAYER), player_css())
-    parts = {"script": _REMARKS.sub("", script), "style": style, "texts": {} if live else language.player_texts()}
+    if kind == "live":
+        script, style, texts = bundle("opening", "live").replace("STILL", theme.STILL), theme.FOLLOWS, {}
+    else:
+        script, style, texts = bundle("opening", *PLAYER), player_css(), language.player_texts()
+    parts = {"script": without_remarks(script), "style": style, "texts": texts}
     data = gzip.compress(json.dumps(parts).encode("utf-8"), 9, mtime=0)
     return data, hashlib.sha256(data).hexdigest()[:16]
 
@@ -94,7 +95,7 @@ def packed(kind: str, tag: str) -> tuple[bytes, str]:
 def component_js() -> str:
     """The module of the element ``<nb-player>`` for any page, with its style sheet; also an anywidget module."""
     style = json.dumps(player_css(), ensure_ascii=True)
-    return f"const STYLE = {style};\n" + _REMARKS.sub("", bundle(*PLAYER, "element"))
+    return f"const STYLE = {style};\n" + without_remarks(bundle(*PLAYER, "element"))
 
 
 def pass_json(data: Mapping[str, Any]) -> str:
@@ -105,7 +106,7 @@ def pass_json(data: Mapping[str, Any]) -> str:
 @cache
 def _page_js() -> str:
     """Return the script of every saved page, without comments."""
-    return _REMARKS.sub("", bundle(*PLAYER, "frame"))
+    return without_remarks(bundle(*PLAYER, "frame"))
 
 
 @cache
