@@ -472,9 +472,10 @@ def _group_node(
     owner = module or (_owner(name for node in own for name in leaves.get(node.id, ())) if scope else "")
     places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
     many = say("op_count", n=len(own))
-    times = f"×{segment.times:,}"
-    symbol = {"loop": times, "turns": times}.get(segment.kind, segment.label)
-    symbol = (_named(own, results) if segment.kind in ("line", "stretch") else symbol) or many
+    if segment.kind in ("loop", "turns"):
+        symbol = f"{_named(step, results)} ×{segment.times:,}".lstrip()
+    else:
+        symbol = (_named(own, results) if segment.kind in ("line", "stretch") else segment.label) or many
     line = segment.kind == "line" and len(places) == 1
     silent = scope or line or segment.kind in ("rail", "stretch")
     return Node(

@@ -9,6 +9,7 @@ import pytest
 
 from nbautograd import viz
 from nbautograd._engine.core import tracing
+from nbautograd.viz.read import levels
 from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.turns import name_of
 from tests import needs
@@ -140,6 +141,14 @@ def test_steps_are_not_named_by_the_loop_around_that_shows_one_turn() -> None:
     steps = [segment.label for segment in model.tree.inner() if segment.kind == "step"]
     assert len(steps) > 5 and len({*steps}) == len(steps)
     assert not any(model.entire.turns)
+
+
+@pytest.mark.parametrize("library", ["nbautograd", "torch"])
+def test_a_loop_is_called_by_the_variables_of_a_turn(library: str) -> None:
+    code = "for t in range(8):\n    d = T.tanh(Wh @ h)\n    h = h + 0.1 * d"
+    model = model_of(needs.package(library), f"variables {library}.py", code)
+    titles = {node.symbol for level in (0, 1) for node in levels.view(model, level).nodes if node.times}
+    assert titles == {"d, h ×8"}
 
 
 def test_turns_are_counted_from_0_where_nothing_is_noted() -> None:
