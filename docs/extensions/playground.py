@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from nbautograd.viz import language
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import export, scripts
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE.parent / "playground.toml"
@@ -84,7 +84,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
         return
     folder = Path(app.outdir, "playground")
     folder.mkdir(exist_ok=True)
-    export.write(folder / "player.mjs", export.component_js())
+    export.write(folder / "player.mjs", scripts.component_js())
     for name in FILES:
         export.write(folder / name, (HERE / name).read_text(encoding="utf-8"))
     for chosen in language.LANGUAGES:

@@ -17,7 +17,7 @@ from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, new
 from nbautograd._engine.fusion.lazy_gradient import LazyGradient, materialize
-from nbautograd._engine.ops.creation.creation import empty_like
+from nbautograd._engine.ops.creation.creation import empty_like, zeros_like
 from nbautograd.autograd.hooks import as_tensor, name_of
 from nbautograd.errors import AutogradError, warn
 
@@ -63,7 +63,7 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
             fresh.append((leaf, _sparse_sum(held, d)))
         elif held is None:
             if create_graph or d.shape != leaf._a.shape:  # or reshaped since
-                gradient = empty_like(leaf.detach()).copy_(as_tensor(d))
+                gradient = zeros_like(leaf.detach()).copy_(as_tensor(d))  # pictures show what is copied over
             else:
                 # If its reference count shows no other references, the array itself becomes .grad.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)

@@ -24,12 +24,12 @@ def add_parser(commands: Any) -> None:
 
 def run(folder: Path) -> int:
     """Write the module and print how a page uses it; return the exit status."""
-    from nbautograd.viz.notebook import export
+    from nbautograd.viz.notebook import export, scripts
 
     folder = folder.expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path = export.write(folder / "player.mjs", export.component_js())
+        path = export.write(folder / "player.mjs", scripts.component_js())
     except OSError as error:
         print(f"nbautograd player: cannot write to {folder}: {error.strerror or error}")
         return 2

@@ -89,7 +89,7 @@ def repack(installed: Distribution, folder: Path) -> Path:
 
 def repack_own(folder: Path) -> Path:
     """Write the wheel of this package, for any kind of installation."""
-    from nbautograd.viz.notebook.export import without_remarks
+    from nbautograd.viz.notebook.scripts import without_remarks
 
     package = Path(str(files("nbautograd")))
     contents = {}

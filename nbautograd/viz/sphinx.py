@@ -22,7 +22,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import export, scripts
 
 __all__ = ["PlayerDirective", "setup"]
 
@@ -64,7 +64,7 @@ def _write(app: Sphinx) -> None:
     if app.builder.format == "html":
         folder = Path(app.outdir) / "_static"
         folder.mkdir(parents=True, exist_ok=True)
-        export.write(folder / MODULE, export.component_js())
+        export.write(folder / MODULE, scripts.component_js())
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -25,7 +25,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.base import installing
 from nbautograd.cli import lab, lite, main, wheels
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import scripts
 from tests import needs
 from tests.files_server import served
 from tests.product import pyodide_folder
@@ -344,7 +344,7 @@ def player_state() -> str:
     w = nb.tensor([1.0], requires_grad=True)
     y = (w + 2) * (w + 1)
     widget = viz.animate(y, namespace={"w": w, "y": y}).widget
-    packed, _ = export.packed("player", "en")
+    packed, _ = scripts.packed("player", "en")
     state = widget.get_state() | {"shared": ""}
     state |= {name: base64.b64encode(its).decode("ascii") for name, its in (("packed", packed), ("data", widget.data))}
     own = {*type(widget).class_traits(sync=True)} - {*anywidget.AnyWidget.class_traits()}

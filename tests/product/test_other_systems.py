@@ -71,8 +71,8 @@ def test_every_system_has_a_font_of_each_list() -> None:
 
 
 def test_files_are_read_as_utf_8_whatever_the_system_prefers() -> None:
-    code = "from nbautograd.viz.notebook import export, lab_extension; from nbautograd.viz import language\n"
-    code += "language.use('zh'); print(len(export.component_js()))"
+    code = "from nbautograd.viz.notebook import lab_extension, scripts; from nbautograd.viz import language\n"
+    code += "language.use('zh'); print(len(scripts.component_js()))"
     env = {**os.environ, "PYTHONWARNDEFAULTENCODING": "1", "PYTHONPATH": str(ROOT.parent)}
     done = subprocess.run(
         [sys.executable, "-W", "error::EncodingWarning", "-c", code],

@@ -8,94 +8,25 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from nbautograd._engine.base.atomic_file import replacing
 from nbautograd.viz import language
-from nbautograd.viz.draw import states, theme
 from nbautograd.viz.escape import escape
 
 __all__ = [
-    "bundle", "component_js", "frame", "loader_js", "packed", "page", "pass_json", "player_css",
-    "player_js", "player_page", "save", "static", "without_remarks", "write",
+    "frame", "page", "pass_json", "player_page", "save", "write",
 ]  # fmt: skip
 
 _TILES = re.compile(r'<g class="nb-cells".*?</g></g>', re.DOTALL)
 """Tiles that are too small to be seen where a large graph is an image."""
-_REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
 PACKED = 200_000  # data with more characters is compressed in a page
-PLAYER = ("player", "lens", "widget")
-"""The modules of ``static/`` whose exports the player's module has."""
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 SCHEMA, VERSION = "nbautograd.pass", 1
 """The form of a pass in a file; a change that older players cannot show gets a new number."""
-STYLES = ("player", "program", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity",
-          "touch", "sizes")  # fmt: skip
-"""The files of the player's style sheet."""
 
 
 # -- pages -----------------------------------------------------------------------
-
-
-@cache
-def bundle(*entries: str) -> str:
-    """Return modules of ``static/`` and all that they import as one module, which has the exports of the former."""
-    texts: dict[str, str] = {}
-
-    def add(name: str) -> None:
-        text = static(f"{name}.js")
-        for imported in _IMPORT.findall(text):
-            if imported not in texts:
-                add(imported)
-        text = _IMPORT.sub("", text)
-        texts[name] = text if name in entries else _EXPORT.sub("", text)
-
-    for entry in entries:
-        add(entry)
-    return "\n".join(texts.values())
-
-
-def without_remarks(script: str) -> str:
-    """Return a script without what is for readers only: indentation, and comments on lines of their own."""
-    return _REMARKS.sub("", script)
-
-
-@cache
-def player_js() -> str:
-    """The player's module."""
-    return bundle(*PLAYER)
-
-
-@cache
-def loader_js() -> str:
-    """The module that a widget begins with: it loads what ``packed`` returns, once for a whole page."""
-    return without_remarks(static("loader.js"))
-
-
-@cache
-def packed(kind: str, tag: str) -> tuple[bytes, str]:
-    """Return the script and data shared by the widgets of a kind, compressed, and its digest.
-
-    :param kind: ``"player"`` or ``"live"``.
-    :param tag: the language of the texts, which is the current one.
-    """
-    if kind == "live":
-        script, style, texts = bundle("opening", "live").replace("STILL", theme.STILL), theme.FOLLOWS, {}
-    else:
-        script, style, texts = bundle("opening", *PLAYER), player_css(), language.player_texts()
-    parts = {"script": without_remarks(script), "style": style, "texts": texts}
-    data = gzip.compress(json.dumps(parts).encode("utf-8"), 9, mtime=0)
-    return data, hashlib.sha256(data).hexdigest()[:16]
-
-
-def component_js() -> str:
-    """The module of the element ``<nb-player>`` for any page, with its style sheet; also an anywidget module."""
-    style = json.dumps(player_css(), ensure_ascii=True)
-    return f"const STYLE = {style};\n" + without_remarks(bundle(*PLAYER, "element"))
 
 
 def pass_json(data: Mapping[str, Any]) -> str:
@@ -103,31 +34,15 @@ def pass_json(data: Mapping[str, Any]) -> str:
     return json.dumps({"schema": SCHEMA, "version": VERSION, **data}, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-@cache
-def _page_js() -> str:
-    """Return the script of every saved page, without comments."""
-    return without_remarks(bundle(*PLAYER, "frame"))
-
-
-@cache
-def player_css() -> str:
-    """Return the player's style sheet with the colors, preceded by the rules for still pictures."""
-    return "\n".join([theme.css(), theme.FOLLOWS, states.css(), *(static(f"{name}.css") for name in STYLES)])
-
-
-def static(name: str) -> str:
-    """Return a file of ``static/``."""
-    return files("nbautograd.viz").joinpath("static", name).read_text("utf-8")
-
-
 def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
     """A page that shows ``svg`` and, where scripts run, plays ``data``: ``mount`` is the function that does."""
     from nbautograd.viz.draw.compact import compact  # loaded with the first page
+    from nbautograd.viz.notebook.scripts import page_js, player_css
 
     label = str(data["label"])
     payload, read = _packed(json_for_script(data))
     script = (
-        _page_js()
+        page_js()
         + '\njoinPage();\nconst place = document.getElementById("nb-place");\n'
         + f'const text = document.getElementById("nb-data").textContent;\n{mount}(place, JSON.parse({read}));\n'
     )

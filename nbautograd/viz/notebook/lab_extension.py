@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nbautograd.viz import language
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import export, scripts
 
 __all__ = ["MIME", "bundle", "packed", "write"]
 
@@ -86,14 +86,14 @@ def write(folder: Path, version: str) -> Path:
     files: dict[str, str | bytes] = {
         "package.json": json.dumps(about, indent=2) + "\n",
         "install.json": json.dumps(removal, indent=2) + "\n",
-        "static/remoteEntry.js": export.static("lab_entry.js"),
-        "static/lab.mjs": export.bundle("lab"),
+        "static/remoteEntry.js": scripts.static("lab_entry.js"),
+        "static/lab.mjs": scripts.bundle("lab"),
     }
     before = language.current()
     try:
         for name in language.LANGUAGES:
             language.use(name)
-            files[f"static/player.{language.tag()}.bin"] = export.packed("player", language.tag())[0]
+            files[f"static/player.{language.tag()}.bin"] = scripts.packed("player", language.tag())[0]
     finally:
         language.use(before)
     (folder / "static").mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ import traitlets
 from IPython.core.getipython import get_ipython
 
 from nbautograd.viz import language
-from nbautograd.viz.notebook import export, lab_extension, output
+from nbautograd.viz.notebook import lab_extension, output, scripts
 
 __all__ = ["BackwardPlayer"]
 
@@ -43,7 +43,7 @@ class _Shared(anywidget.AnyWidget):
 
 def _shared(kind: str) -> tuple[str, str]:
     """Return the reference to the model that widgets of a kind share, and its digest; make it at the first use."""
-    packed, digest = export.packed(kind, language.tag())
+    packed, digest = scripts.packed(kind, language.tag())
     if digest not in _models or _models[digest].comm is None:
         _models[digest] = _Shared(packed=packed)
     return f"IPY_MODEL_{_models[digest].model_id}", digest
@@ -67,7 +67,7 @@ class _LeanLayout(ipywidgets.Layout):  # type: ignore[misc]
 class _View(anywidget.AnyWidget):
     """A widget that is closed when no cell shows it any more."""
 
-    _esm = export.loader_js()
+    _esm = scripts.loader_js()
     _kind = "player"
 
     shared = traitlets.Unicode("").tag(sync=True)  # the model that holds the packed data; empty if the data is here
@@ -77,7 +77,7 @@ class _View(anywidget.AnyWidget):
 
     def __init__(self, **traits: Any) -> None:
         if _is_alone():
-            traits["packed"], traits["digest"] = export.packed(self._kind, language.tag())
+            traits["packed"], traits["digest"] = scripts.packed(self._kind, language.tag())
         else:
             traits["shared"], traits["digest"] = _shared(self._kind)
         super().__init__(**{"layout": _LeanLayout(), **traits})

@@ -22,7 +22,7 @@ from nbautograd.viz.read.module_scopes import module_paths, module_scopes
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
 from nbautograd.viz.read.notes import remarks
 from nbautograd.viz.read.operations import OperationReader, single_numbers
-from nbautograd.viz.read.tiles import tile
+from nbautograd.viz.read.tiles import repeated_number, tile
 from nbautograd.viz.read.turns import Turns, name_of
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -293,7 +293,8 @@ class _Builder:
         texts = self.names.texts
         cut, told = self.cut(name or (texts.code(user, operand) if texts is not None else ""), user)
         scalar = operand.shape is None or (not name and not cut and operand.shape == ())
-        shown = name or self.names.operand_name(user, operand) or operand.name
+        drawn = None if scalar or known is None else tile(known)
+        shown = name or self.names.operand_name(user, operand) or repeated_number(drawn) or operand.name
         return self.add(
             Node(
                 self.new_id(),
@@ -301,7 +302,7 @@ class _Builder:
                 values.inline(operand.value) if scalar else shown,
                 names="" if scalar else self.names.variables.all_of(tensor),
                 value="" if scalar or known is None else value,
-                tile=None if scalar or known is None else tile(known),
+                tile=drawn,
                 shape="" if scalar or operand.shape is None else str(tuple(operand.shape)),
                 dtype="" if scalar else values.dtype_text(operand.dtype or ""),
                 named=scalar or bool(name),

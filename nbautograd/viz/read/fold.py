@@ -32,6 +32,7 @@ __all__ = ["BUDGET", "Kept", "Segment", "allowed", "choose", "collapse", "neares
 BUDGET = 200
 """Nodes of a drawing; a graph with more folds by itself."""
 NAMES = 4  # limit of the variables in the title of a group
+DIGITS = "₀₁₂₃₄₅₆₇₈₉"
 LAYERS = 24
 """Limit of the layers and operations between them that are all drawn; beyond it, the steps of a loop are folded as
 well.
@@ -449,9 +450,13 @@ def _results_of(model: GraphModel) -> dict[str, list[str]]:
     return names
 
 
-def _named(own: Sequence[Node], results: dict[str, list[str]]) -> str:
-    """The variables that hold the results of a line; nothing without any."""
-    names = [name for node in own for name in results.get(node.id, ())]
+def _variables(step: Sequence[Node], results: dict[str, list[str]]) -> list[str]:
+    """The variables of a turn, without its number; a result without a variable has the operation's name."""
+    names = [(name.rstrip(DIGITS), node) for node in step for name in results.get(node.id, ())]
+    return list(dict.fromkeys([name for name, node in names if name != formulas.called(node.name)]))
+
+
+def _listed(names: list[str]) -> str:
     return ", ".join(names if len(names) <= NAMES else [names[0], "…", *names[2 - NAMES :]])
 
 
@@ -473,9 +478,11 @@ def _group_node(
     places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
     many = say("op_count", n=len(own))
     if segment.kind in ("loop", "turns"):
-        symbol = f"{_named(step, results)} ×{segment.times:,}".lstrip()
+        symbol = f"{_listed(_variables(step, results))} ×{segment.times:,}".lstrip()
     else:
-        symbol = (_named(own, results) if segment.kind in ("line", "stretch") else segment.label) or many
+        lines = segment.kind in ("line", "stretch")
+        own_names = [name for node in own for name in results.get(node.id, ())] if lines else [segment.label]
+        symbol = _listed(own_names) or many
     line = segment.kind == "line" and len(places) == 1
     silent = scope or line or segment.kind in ("rail", "stretch")
     return Node(

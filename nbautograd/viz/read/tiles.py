@@ -16,7 +16,7 @@ from nbautograd.viz.read import values
 from nbautograd.viz.read.notes import Digest
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS, SUMMARY, number_text, printed
 
-__all__ = ["MOST", "Tile", "as_matrix", "coarser", "is_tiled", "tile"]
+__all__ = ["MOST", "Tile", "as_matrix", "coarser", "is_tiled", "repeated_number", "tile"]
 
 MOST = 16
 """Rows and columns of a tile."""
@@ -47,6 +47,13 @@ class Tile:
     inf: int = 0
     form: str = ""
     """The form of its numbers: one of those in ``numbers``, or nothing for floating elements."""
+
+
+def repeated_number(tile: Tile | None) -> str:
+    """Return the number that each element of a tensor is; nothing if they differ, or are not all there."""
+    if tile is None or tile.block != (1, 1) or len({*tile.cells}) != 1:
+        return ""
+    return number_text(tile.cells[0], tile.form)
 
 
 def is_tiled(tile: Tile | None) -> bool:

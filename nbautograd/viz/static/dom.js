@@ -1,5 +1,5 @@
 // Shows a graph and plays a recorded backward pass. One module for the Jupyter widget (render) and for saved pages
-// (mount), which viz/notebook/export.py joins from the modules of this folder. Text only becomes text nodes; the
+// (mount), which viz/notebook/scripts.py joins from the modules of this folder. Text only becomes text nodes; the
 // drawing, created by Python, is parsed as XML and filtered. No network, no eval.
 
 const SVG = "http://www.w3.org/2000/svg";

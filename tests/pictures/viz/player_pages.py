@@ -9,7 +9,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.recorder import Recorder
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import scripts
 from nbautograd.viz.notebook.api import Picture, Recording
 from nbautograd.viz.read.builder import build
 from tests.waiting import wait_for_layout
@@ -35,7 +35,7 @@ def run_module(page: Any, name: str, function: str, *arguments: Any) -> Any:
             const module = await import("data:text/javascript;charset=utf-8," + encodeURIComponent(code));
             return ({function})(module, ...others);
         }}""",
-        [export.bundle(name), *arguments],
+        [scripts.bundle(name), *arguments],
     )
 
 

@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import export, scripts
 
 from .gallery import PROGRAMS
 from .player_pages import open_tab, press, recording, unfold
@@ -367,10 +367,10 @@ SHADOW = """
 
 def test_in_a_shadow_tree_it_follows_the_page_and_keeps_the_focus(browser: Any, tmp_path: Path) -> None:
     """marimo shows widgets this way: the page's style sheets and the player's do not see each other."""
-    script = export.player_js() + SHADOW
+    script = scripts.player_js() + SHADOW
     payload = export.json_for_script(recording().data())
     (tmp_path / "page.html").write_text(
-        f'<!doctype html><meta charset=utf-8><body data-theme="dark"><style id="rules">{export.player_css()}</style>'
+        f'<!doctype html><meta charset=utf-8><body data-theme="dark"><style id="rules">{scripts.player_css()}</style>'
         f'<div id="host"></div><script type="application/json" id="nb-data">{payload}</script>'
         f'<script type="module">{script}</script>',
         encoding="utf-8",

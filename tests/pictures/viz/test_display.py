@@ -23,7 +23,7 @@ from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.draw import theme
 from nbautograd.viz.draw.tensor_card import card_svg, heat_cells
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import scripts
 from nbautograd.viz.notebook.display import TensorFormatter
 from nbautograd.viz.notebook.monitor import Monitor
 from tests import needs
@@ -142,7 +142,7 @@ def train(steps: int, **options: Any) -> Monitor:
 def test_a_still_picture_follows_the_notebooks_theme() -> None:
     html = train(3)._repr_mimebundle_()["text/html"]
     data = base64.b64decode(re.search(r"base64,([^\"]+)", html)[1]).decode()
-    assert theme.STILL in html and theme.STILL in theme.FOLLOWS and theme.FOLLOWS in export.player_css()
+    assert theme.STILL in html and theme.STILL in theme.FOLLOWS and theme.FOLLOWS in scripts.player_css()
     assert "@media (prefers-color-scheme:dark)" in data
     ElementTree.fromstring(data)
     viz.settings.theme = "light"
@@ -290,7 +290,7 @@ def test_thirty_players_share_one_script() -> None:
         assert sent(shown) < 23_000
         widgets.append(shown.widget)
     assert len({widget.shared for widget in widgets}) == 1
-    packed, digest = export.packed("player", "en")
+    packed, digest = scripts.packed("player", "en")
     assert {widget.digest for widget in widgets} == {digest} and widgets[0].packed == b""
     assert len(packed) < 120_000
     parts = json.loads(gzip.decompress(packed))

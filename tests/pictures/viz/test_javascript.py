@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import nbautograd
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import scripts
 from tests import needs
 from tests.files_server import served
 
@@ -22,8 +22,8 @@ STATIC = Path(nbautograd.__file__).parent / "viz" / "static"
 RULES = STATIC.parents[2] / ".oxlintrc.json"
 OXLINT = shutil.which("oxlint", path=sysconfig.get_path("scripts")) or shutil.which("oxlint")
 SCRIPTS = sorted(STATIC.glob("*.js"))
-ENTRIES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame"), "live": ("opening", "live"),
-           "loader": ("loader",), "widget": ("opening", *export.PLAYER), "component": (*export.PLAYER, "element"),
+ENTRIES = {"player": scripts.PLAYER, "page": (*scripts.PLAYER, "frame"), "live": ("opening", "live"),
+           "loader": ("loader",), "widget": ("opening", *scripts.PLAYER), "component": (*scripts.PLAYER, "element"),
            "lab": ("lab",), "lab_entry": ("lab_entry",)}  # fmt: skip
 """The modules that each bundle is made of."""
 IMPORT = re.compile(r'^import .* from "\./(\w+)\.js";$', re.MULTILINE)
@@ -43,7 +43,7 @@ def imported(names: Iterable[str]) -> set[str]:
 
 def test_no_template_string_spans_lines() -> None:
     """A page leaves out indentation and lines of comment, which must not be part of a string."""
-    lines = export.bundle(*ENTRIES["page"]).splitlines()
+    lines = scripts.bundle(*ENTRIES["page"]).splitlines()
     assert [line for line in lines if line.count("`") % 2] == []
 
 
@@ -53,7 +53,7 @@ def test_every_file_is_in_a_bundle() -> None:
 
 @pytest.mark.parametrize("names", ENTRIES.values(), ids=ENTRIES)
 def test_a_bundle_has_each_module_once_after_its_imports(names: tuple[str, ...]) -> None:
-    text = export.bundle(*names)
+    text = scripts.bundle(*names)
     assert not re.search(r"^import\b", text, re.MULTILINE)
     own = {name: (STATIC / f"{name}.js").read_text(encoding="utf-8").rstrip().splitlines()[-1] for name in names}
     assert all(text.count(f"\n{line}") for line in own.values())

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import scripts
 from nbautograd.viz.notebook.api import Picture
 from nbautograd.viz.read import fold
 
@@ -116,8 +116,8 @@ def test_the_kernel_draws_what_the_page_does_not_hold(browser: Any, make: Any) -
     shown = make(10)
     shown = Picture(fold.view(shown.model, fold=True), fold=True) if make is loop else shown
     widget, page = FakeWidget(), browser.new_page(viewport={"width": 900, "height": 700}, reduced_motion="reduce")
-    script = export.player_js() + "\nwindow.mount = mount; window.asked = [];"
-    page.set_content(f'<style>{export.player_css()}</style><main></main><script type="module">{script}</script>')
+    script = scripts.player_js() + "\nwindow.mount = mount; window.asked = [];"
+    page.set_content(f'<style>{scripts.player_css()}</style><main></main><script type="module">{script}</script>')
     page.wait_for_function("!!window.mount")
     page.evaluate(
         "data => { const onopen = (key) => asked.push(key);"

@@ -12,7 +12,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core.tracing import traced
-from nbautograd.viz.notebook import export, lab_extension
+from nbautograd.viz.notebook import lab_extension, scripts
 from tests import needs
 
 needs.package("playwright")
@@ -120,8 +120,8 @@ class TestInTheBrowser:
         shown = played_loop()
         page = browser.new_page()
         page.set_content("<main></main>")
-        page.add_style_tag(content=export.player_css())
-        page.add_script_tag(content=export.player_js() + "\nwindow.mount = mount; window.asked = [];", type="module")
+        page.add_style_tag(content=scripts.player_css())
+        page.add_script_tag(content=scripts.player_js() + "\nwindow.mount = mount; window.asked = [];", type="module")
         page.wait_for_function("window.mount !== undefined")
         page.evaluate(
             "data => { const onprogram = () => asked.push('program');"

@@ -414,8 +414,8 @@ def test_of_a_large_graph_a_group_is_one_step() -> None:
     frames = animation.timeline.frames
     assert len(frames) < 20 and frames[-1].kind == "accumulate"
     (group,) = (frame for frame in frames if frame.count > 1)
-    assert group.count == 1396 and group.title == "×698" and group.subtitle == "mul · tanh"
-    assert group.caption == "×698 (mul · tanh): 1396 operations run."
+    assert group.count == 1396 and group.title == "h ×698" and group.subtitle == "mul · tanh"
+    assert group.caption == "h ×698 (mul · tanh): 1396 operations run."
     assert animation.widget is not None and len(animation.html()) < 480_000
 
 

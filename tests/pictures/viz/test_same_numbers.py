@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nbautograd.viz.capture.timeline import in_view
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import scripts
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read.model import GraphModel
 from tests import needs
@@ -128,8 +128,8 @@ def reading(browser: Any) -> Iterator[Any]:
     page.troubles = []
     page.on("pageerror", lambda error: page.troubles.append(str(error)))
     page.set_content(
-        f'<!doctype html><style>{export.player_css()}</style><main id="nb-place"></main>'
-        f'<script type="module">{export.player_js()}{READER}</script>'
+        f'<!doctype html><style>{scripts.player_css()}</style><main id="nb-place"></main>'
+        f'<script type="module">{scripts.player_js()}{READER}</script>'
     )
     yield page
     page.close()

@@ -11,7 +11,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook import export, scripts
 from tests import needs
 
 from .player_pages import leaf, open_tab, recording
@@ -326,7 +326,7 @@ def open_widget(new_page: Any, tmp_path: Any) -> Any:
             return json.dumps(shown.nudged(page.asked[-1]) if answers else None)
 
         page.expose_function("kernel", kernel)
-        script = export.player_js() + """
+        script = scripts.player_js() + """
             const data = JSON.parse(document.getElementById("nb-data").textContent), listeners = {};
             const model = { get: (name) => ({ index: 0, selected: "" })[name], set() {}, save_changes() {},
               on: (name, f) => { listeners[name] = f; }, off() {},
@@ -342,7 +342,7 @@ def open_widget(new_page: Any, tmp_path: Any) -> Any:
             f'<script type="module">{script}</script>'
         )
         path = tmp_path / "widget.html"
-        path.write_text(f"<!doctype html><meta charset=utf-8><style>{export.player_css()}</style>{body}", "utf-8")
+        path.write_text(f"<!doctype html><meta charset=utf-8><style>{scripts.player_css()}</style>{body}", "utf-8")
         page.goto(path.as_uri())
         expect(page.locator(".nb-player")).to_be_visible()
         return page

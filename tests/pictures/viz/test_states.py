@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nbautograd.viz.draw.states import LINES, LOOKS, look
-from nbautograd.viz.notebook.export import player_css
+from nbautograd.viz.notebook.scripts import player_css
 from tests import needs
 
 KINDS = ("op", "leaf", "output", "constant", "variable", "op group", "leaf group")
