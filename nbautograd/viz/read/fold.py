@@ -453,7 +453,8 @@ def _results_of(model: GraphModel) -> dict[str, list[str]]:
 def _variables(step: Sequence[Node], results: dict[str, list[str]]) -> list[str]:
     """The variables of a turn, without its number; a result without a variable has the operation's name."""
     names = [(name.rstrip(DIGITS), node) for node in step for name in results.get(node.id, ())]
-    return list(dict.fromkeys([name for name, node in names if name != formulas.called(node.name)]))
+    called = [name for name, node in names if name.isidentifier() and name != formulas.called(node.name)]
+    return list(dict.fromkeys(called))
 
 
 def _listed(names: list[str]) -> str:
