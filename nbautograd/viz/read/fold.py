@@ -450,15 +450,16 @@ def _results_of(model: GraphModel) -> dict[str, list[str]]:
     return names
 
 
-def _variables(step: Sequence[Node], results: dict[str, list[str]]) -> list[str]:
-    """The variables of a turn, without its number; a result without a variable has the operation's name."""
-    names = [(name.rstrip(DIGITS), node) for node in step for name in results.get(node.id, ())]
-    called = [name for name, node in names if name.isidentifier() and name != formulas.called(node.name)]
-    return list(dict.fromkeys(called))
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names if len(names) <= NAMES else [names[0], "…", *names[2 - NAMES :]])
+def _title(segment: Segment, step: Sequence[Node], results: dict[str, list[str]]) -> str:
+    """The variables of a line, or of a turn without its number; a result without one has the operation's name."""
+    found = [(name, node) for node in step for name in results.get(node.id, ())]
+    if segment.kind in ("loop", "turns"):
+        turns = [(name.rstrip(DIGITS), formulas.called(node.name)) for name, node in found]
+        names = list(dict.fromkeys([name for name, operation in turns if name.isidentifier() and name != operation]))
+    else:
+        names = [name for name, _ in found] if segment.kind in ("line", "stretch") else [segment.label]
+    named = ", ".join(names if len(names) <= NAMES else [names[0], "…", *names[2 - NAMES :]])
+    return f"{named} ×{segment.times:,}".lstrip() if segment.kind in ("loop", "turns") else named
 
 
 def _group_node(
@@ -478,12 +479,7 @@ def _group_node(
     owner = module or (_owner(name for node in own for name in leaves.get(node.id, ())) if scope else "")
     places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
     many = say("op_count", n=len(own))
-    if segment.kind in ("loop", "turns"):
-        symbol = f"{_listed(_variables(step, results))} ×{segment.times:,}".lstrip()
-    else:
-        lines = segment.kind in ("line", "stretch")
-        own_names = [name for node in own for name in results.get(node.id, ())] if lines else [segment.label]
-        symbol = _listed(own_names) or many
+    symbol = _title(segment, step, results) or many
     line = segment.kind == "line" and len(places) == 1
     silent = scope or line or segment.kind in ("rail", "stretch")
     return Node(
