@@ -76,8 +76,8 @@ def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared:
 def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
     """Compute the p-norm over ``dim``, for other p."""
     a, over = upcast_half(precise.absolute(input)), axes(dim, input.ndim)
-    is_one = count(a.shape, over) == 1  # then the norm is the absolute value, also where the power overflows
-    result = pairwise_sum(a, over, keepdim) if is_one else pairwise_sum(a**p, over, keepdim) ** (1 / p)
+    few = count(a.shape, over) < 2  # the norm of one is its absolute value, also where the power overflows
+    result = pairwise_sum(a, over, keepdim) if few else pairwise_sum(a**p, over, keepdim) ** (1 / p)
     return result.astype(input.real.dtype)
 
 
