@@ -217,7 +217,7 @@ def test_of_an_open_group_the_chip_closes_it(open_page: Any) -> None:
     page = open_page(loop(8))
     page.locator(".nb-group .nb-symbol").click()
     chip = page.locator(".nb-closer")
-    expect(chip).to_have_text("×8")
+    expect(chip).to_have_text("h ×8")
     expect(chip.locator("svg")).to_have_count(1)
 
 
