@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from nbautograd._engine.arrays.sparse import SparseArray
-from nbautograd._engine.base.bad_numbers import BadNumber, cure_of, first_bad, is_written, number, values_at, way_to
+from nbautograd._engine.base.bad_numbers import (
+    BadNumber,
+    cure_of,
+    first_bad,
+    is_written,
+    number,
+    of_result,
+    values_at,
+    way_to,
+)
 from nbautograd._engine.base.users_code import user_frame
 from nbautograd._engine.core import dispatch_mode, inplace
 from nbautograd._engine.core.node import Node, OutputGrads
@@ -67,9 +76,8 @@ def _values(tensor: Any) -> Any:
 
 def _raise(op: Any, args: Any, kwargs: Any, result: Tensor, array: Any, found: tuple[tuple[int, ...], int]) -> None:
     """Raise the error of a bad result, unless it is an infinity, or an unrecorded NaN, that an argument had."""
-    index, count = found
     given = list(_given(op, args, kwargs))
-    text, name = number(array[index]), op.name.removesuffix("_all").removesuffix("_over")
+    text, name = number(array[found[0]]), op.name.removesuffix("_all").removesuffix("_over")
     infinite = text != "nan"
     if is_written((value for _, value in given), text):
         return
@@ -77,17 +85,10 @@ def _raise(op: Any, args: Any, kwargs: Any, result: Tensor, array: Any, found: t
     outside = next((key for key, value in tensors if _is_bad(_values(value), infinite)), "")
     if outside and (infinite or result._fn is None):
         return
-    frame = user_frame()
-    place = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
     shown = [(_named(key, value), _values(value) if isinstance(value, Tensor) else value) for key, value in given]
-    sources = [value for key, value in tensors if outside in ("", key)]
-    cure = "outside" if outside else cure_of(name, text, [a for _, a in shown if hasattr(a, "size")])
-    called = next((_named(key, value) for key, value in given if key == outside), "")
-    bad = BadNumber(
-        name, text, index, count, array.size, tuple(values_at(index, array.shape, shown)), place,
-        way_to((_node(t) for t in (sources[::-1] if cure == "divide" else sources)), _place, _name),
-        cure, str(array.dtype), called,
-    )  # fmt: skip
+    nodes = [_node(value) for key, value in tensors if outside in ("", key)]
+    called = next((_named(key, value) for key, value in tensors if key == outside), "")
+    bad = of_result(name, array, found, shown, nodes, called, _place, _name)
     raise BadNumberError(bad, operands=tuple(value for _, value in tensors))
 
 

@@ -54,21 +54,14 @@ def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: flo
     :param at: evaluates the loss at a distance from the start.
     :param span: the largest change of a parameter per unit of distance.
     """
-
-    def too_high(trial: _Trial) -> bool:
-        return trial.loss > start.loss + 1e-4 * trial.step * start.slope
-
-    def flat(trial: _Trial) -> bool:
-        return abs(trial.slope) <= -0.9 * start.slope
-
     before, new = start, at(step)
     count, rounds = 1, 0
     bracket: list[_Trial] = [start, new]
     while rounds < limit:  # outward, until a minimum lies between the last two points
         bracket = [before, new]
-        if too_high(new) or (rounds > 1 and new.loss >= before.loss):
+        if _is_too_high(new, start) or (rounds > 1 and new.loss >= before.loss):
             break
-        if flat(new):
+        if _is_flat(new, start):
             return new, count
         if new.slope >= 0:
             break
@@ -77,10 +70,30 @@ def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: flo
         count, rounds = count + 1, rounds + 1
     else:
         bracket = [start, new]
+    return _narrowed(at, start, bracket, span, limit, rounds, count)
 
+
+def _is_too_high(trial: _Trial, start: _Trial) -> bool:
+    return trial.loss > start.loss + 1e-4 * trial.step * start.slope
+
+
+def _is_flat(trial: _Trial, start: _Trial) -> bool:
+    return abs(trial.slope) <= -0.9 * start.slope
+
+
+def _narrowed(
+    at: Callable[[float], _Trial],
+    start: _Trial,
+    bracket: list[_Trial],
+    span: float,
+    limit: int,
+    rounds: int,
+    count: int,
+) -> tuple[_Trial, int]:
+    """Search inward, between two points around a minimum."""
     stuck = False
     low = 0 if bracket[0].loss <= bracket[1].loss else 1
-    while rounds < limit:  # inward
+    while rounds < limit:
         steps = [trial.step for trial in bracket]
         least, most = min(steps), max(steps)
         if (most - least) * span < 1e-9:
@@ -94,11 +107,11 @@ def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: flo
         stuck = near
         new = at(step)
         count, rounds = count + 1, rounds + 1
-        if too_high(new) or new.loss >= bracket[low].loss:
+        if _is_too_high(new, start) or new.loss >= bracket[low].loss:
             bracket[1 - low] = new
             low = 0 if bracket[0].loss <= bracket[1].loss else 1
             continue
-        done = flat(new)
+        done = _is_flat(new, start)
         if not done and new.slope * (bracket[1 - low].step - bracket[low].step) >= 0:
             bracket[1 - low] = bracket[low]
         bracket[low] = new

@@ -230,23 +230,23 @@ class Forward:
         else:
             name = self.specializer.assign(name, self.specializer.written(expression))
             self.names[step.results[0]] = name
-        depends = op.keys or any(value.dtype.kind in "iub" for value in step.reads())
-        for value in step.results if depends and op.kind == PLAIN and op.name not in SHAPED else ():
-            if value.shape:
-                self.emit(f"check_shape({self.names[value]}, {value.shape!r}, {op.name!r})")
+        self.check_shapes(step)
         if not flows:
             return
-        result = self.space.values[name]
-        if op.kind != POINTWISE and result.dtype.kind == "c" and any("conj" in text for text in op.formulas.values()):
-            variant = "complex"
-        is_large = is_tiled or result.__class__ is np.ndarray and result.size >= MIN_TILED_SIZE
-        if op.kind == POINTWISE and variant == "real" and is_large:
-            variant = TILED
+        variant = _variant_of(op, self.space.values[name], variant, is_tiled)
         plan = self.plans[step] = Plan(NODE if op.lists or op.many or variant != "real" or op.keys else INLINE)
         plan.variant, plan.meta, plan.names, plan.options = variant, meta, names, options
         if plan.mode == NODE:
             plan.node = f"node{number}"
             self.emit(*self.node(step, plan))
+
+    def check_shapes(self, step: OpStep) -> None:
+        """Write the checks of results whose shapes may depend on values."""
+        op = step.op
+        depends = op.keys or any(value.dtype.kind in "iub" for value in step.reads())
+        for value in step.results if depends and op.kind == PLAIN and op.name not in SHAPED else ():
+            if value.shape:
+                self.emit(f"check_shape({self.names[value]}, {value.shape!r}, {op.name!r})")
 
     def operands(self, step: OpStep) -> dict[str, Any]:
         """Return the arrays of an operation's tensors, if it supports a call over arrays."""
@@ -388,6 +388,15 @@ def number_as(value: float, dtype: Any) -> Any:
 
 class _Unusual(Exception):  # noqa: N818 - a way out
     """An operation that is called over tensors."""
+
+
+def _variant_of(op: OpSchema, result: Any, variant: str, is_tiled: bool) -> str:
+    """Return the variant of an operation's node; without one it is the usual one."""
+    if op.kind != POINTWISE:
+        conjugates = result.dtype.kind == "c" and any("conj" in text for text in op.formulas.values())
+        return "complex" if conjugates else variant
+    is_large = is_tiled or result.__class__ is np.ndarray and result.size >= MIN_TILED_SIZE
+    return TILED if variant == "real" and is_large else variant
 
 
 def _frozen(array: Any) -> Any:

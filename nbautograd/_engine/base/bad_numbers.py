@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nbautograd._engine.base.users_code import user_frame
 from nbautograd.protocol import SourceLocator
 
-__all__ = ["TEXTS", "BadNumber", "cure_of", "first_bad", "is_written", "number", "values_at", "way_to"]
+__all__ = ["TEXTS", "BadNumber", "cure_of", "first_bad", "is_written", "number", "of_result", "values_at", "way_to"]
 
 Place = tuple[str, int]
 SHOWN = 6  # operations of a way that are named
@@ -218,3 +219,24 @@ def way_to(
         steps.append((plain(node.name()), place_of(node)))
         node = next((to for to, _ in node.next_functions if to is not None), None)
     return tuple(reversed(steps))
+
+
+def of_result(
+    operation: str, array: Any, found: tuple[tuple[int, ...], int], shown: list[tuple[str, Any]],
+    nodes: list[Any], outside: str, place_of: Callable[[Any], Place | None], name_of: Callable[[Any], str],
+) -> BadNumber:  # fmt: skip
+    """Return the number that a forward pass has made.
+
+    :param found: the position of the first such element, and their number.
+    :param shown: the names and values of the arguments.
+    :param nodes: those that made the tensors among them.
+    :param outside: the argument that had it already, or nothing.
+    :param place_of: gives a node's line; ``name_of`` gives a leaf's name.
+    """
+    index, count = found
+    frame, text = user_frame(), number(array[index])
+    place = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    cure = "outside" if outside else cure_of(operation, text, [a for _, a in shown if hasattr(a, "size")])
+    way = way_to(nodes[::-1] if cure == "divide" else nodes, place_of, name_of)
+    told = tuple(values_at(index, array.shape, shown))
+    return BadNumber(operation, text, index, count, array.size, told, place, way, cure, str(array.dtype), outside)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from nbautograd._engine.base.bad_numbers import BadNumber, cure_of, first_bad, is_written, number, values_at, way_to
+from nbautograd._engine.base.bad_numbers import (
+    BadNumber,
+    cure_of,
+    first_bad,
+    is_written,
+    number,
+    of_result,
+    values_at,
+    way_to,
+)
 from nbautograd._engine.base.users_code import user_frame
 from nbautograd.errors import BadNumberError
 from nbautograd.viz.read import values
@@ -48,32 +57,29 @@ def _raise(
     found = first_bad(array, infinite)
     if found is None:
         return
-    index, count = found
     given = [*zip(parameters.names, args, strict=False), *kwargs.items()]
     tensors = _tensors_in(torch, given)
-    text = number(array[index])
+    text = number(array[found[0]])
     wanted = text != "nan"
     if is_written((value for _, value in given), text):
         return
     outside = next((name for name, value in tensors if first_bad(values.host(value), wanted) is not None), "")
     node = _running_node(torch)
-    tracked = node is not None or (torch.is_grad_enabled() and any(value.requires_grad for _, value in tensors))
-    if outside and (wanted or not tracked):
+    if outside and (wanted or node is None and not _is_tracked(torch, tensors)):
         return
     shown = [(_named(name, value), values.host(value)) for name, value in tensors]
     shown += [(name, value) for name, value in given if type(value) in (int, float)]
-    told = tuple(values_at(index, array.shape, shown))
     if node is not None:
-        _raise_in_backward(node, text, found, array, told)
+        _raise_in_backward(node, text, found, array, tuple(values_at(found[0], array.shape, shown)))
     operation = parameters.name.partition("::")[2].strip("_")
-    frame = user_frame()
-    place = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-    cure = "outside" if outside else cure_of(operation, text, [value for _, value in shown if hasattr(value, "size")])
-    sources = [_source(value) for name, value in tensors if outside in ("", name)]
-    way = way_to(iter(sources[::-1] if cure == "divide" else sources), line_of, _name)
+    nodes = [_source(value) for name, value in tensors if outside in ("", name)]
     called = next((_named(name, value) for name, value in tensors if name == outside), "")
-    bad = BadNumber(operation, text, index, count, array.size, told, place, way, cure, str(array.dtype), called)
+    bad = of_result(operation, array, found, shown, nodes, called, line_of, _name)
     raise BadNumberError(bad, operands=tuple(value for _, value in tensors))
+
+
+def _is_tracked(torch: Any, tensors: list[tuple[str, Any]]) -> bool:
+    return torch.is_grad_enabled() and any(value.requires_grad for _, value in tensors)
 
 
 def _raise_in_backward(node: Any, text: str, found: tuple[Any, int], array: Any, told: tuple[Any, ...]) -> NoReturn:

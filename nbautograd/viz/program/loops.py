@@ -249,10 +249,8 @@ class _Rolling:
         """Return an expression for these values, one of each step; None if all are the same."""
         present = {i: value for i, value in enumerate(values) if value is not None}
         first = next(iter(present.values()))
-        if all(value == first and value.__class__ is first.__class__ for value in present.values()):
-            own = self.own.get(first) if isinstance(first, str) else None
-            if own is None or len(present) == len(values):
-                return None
+        if _all_equal(present.values()) and (len(present) == len(values) or first not in self.own):
+            return None
         if isinstance(first, int):
             return self.number({i: value for i, value in present.items() if isinstance(value, int)})
         if _families(values) != values:
@@ -403,6 +401,11 @@ class _Rolling:
         self.roller.element |= elements
         self.index.replace({name: _element(own, ast.Constant(place)) for name, (own, place) in elements.items()})
         self.index.add(self.begun)
+
+
+def _all_equal(values: Iterable[Any]) -> bool:
+    first, *others = values
+    return all(value == first and value.__class__ is first.__class__ for value in others)
 
 
 def _kinds_and_sums(slots: list[Any]) -> tuple[list[str], dict[str, None]]:

@@ -32,7 +32,6 @@ __all__ = ["BUDGET", "Kept", "Segment", "allowed", "choose", "collapse", "neares
 BUDGET = 200
 """Nodes of a drawing; a graph with more folds by itself."""
 NAMES = 4  # limit of the variables in the title of a group
-DIGITS = "₀₁₂₃₄₅₆₇₈₉"
 LAYERS = 24
 """Limit of the layers and operations between them that are all drawn; beyond it, the steps of a loop are folded as
 well.
@@ -454,7 +453,7 @@ def _title(segment: Segment, step: Sequence[Node], results: dict[str, list[str]]
     """The variables of a line, or of a turn without its number; a result without one has the operation's name."""
     found = [(name, node) for node in step for name in results.get(node.id, ())]
     if segment.kind in ("loop", "turns"):
-        turns = [(name.rstrip(DIGITS), formulas.called(node.name)) for name, node in found]
+        turns = [(name.rstrip("₀₁₂₃₄₅₆₇₈₉"), formulas.called(node.name)) for name, node in found]
         names = list(dict.fromkeys([name for name, operation in turns if name.isidentifier() and name != operation]))
     else:
         names = [name for name, _ in found] if segment.kind in ("line", "stretch") else [segment.label]
@@ -462,18 +461,19 @@ def _title(segment: Segment, step: Sequence[Node], results: dict[str, list[str]]
     return f"{named} ×{segment.times:,}".lstrip() if segment.kind in ("loop", "turns") else named
 
 
+def _operations(names: list[str]) -> str:
+    if len(names) <= 8:
+        return " · ".join(names)
+    shown = [f"{name} ×{count}" if count > 1 else name for name, count in Counter(names).most_common()]
+    return " · ".join(shown if len(shown) <= 4 else [*shown[:4], "…"])
+
+
 def _group_node(
     model: GraphModel, segment: Segment, leaves: dict[str, list[str]], results: dict[str, list[str]]
 ) -> Node:
     own = [model.by_id[key] for key in model.order[segment.start : segment.stop]]
     step = own[-(len(own) // segment.times) :] if segment.times else own
-    names = [formulas.called(node.name) for node in step]
-    kinds = Counter(names)
-    if len(names) <= 8:
-        shown = " · ".join(names)
-    else:
-        shown = " · ".join(f"{name} ×{count}" if count > 1 else name for name, count in kinds.most_common(4))
-        shown += " · …" * (len(kinds) > 4)
+    shown = _operations([formulas.called(node.name) for node in step])
     scope = segment.kind == "scope"
     module = _within(node.module for node in own) if scope else ""
     owner = module or (_owner(name for node in own for name in leaves.get(node.id, ())) if scope else "")

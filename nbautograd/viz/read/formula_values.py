@@ -94,7 +94,13 @@ def kept_operands(node: Any) -> dict[str, Any]:
         pytorch_operands.add_to(operands, node, node_name(node))
     if operands.get("reduction") in _REDUCTIONS:
         operands["reduction"] = _REDUCTIONS[operands["reduction"]]
-    slots: Mapping[str, str] = getattr(introspect.declared(node), "formula_slots", None) or {}
+    if slots := getattr(introspect.declared(node), "formula_slots", None):
+        _add_slots(operands, node, slots)
+    return operands
+
+
+def _add_slots(operands: dict[str, Any], node: Any, slots: Mapping[str, str]) -> None:
+    """Add what a node keeps in its slots."""
     for what, slot in slots.items():  # PyTorch keeps an index of several parts whole; elsewhere only its tensors
         if type(parts := getattr(node, slot, None)) is tuple and what.isidentifier():
             operands[what] = tuple(map(_copied, parts))
@@ -110,7 +116,6 @@ def kept_operands(node: Any) -> dict[str, Any]:
         if several.get(1, 0) is None:
             several[1] = operands.get("indices")
         operands["result"] = [several.get(i) for i in range(max(several) + 1)]
-    return operands
 
 
 def _signed(dim: Any) -> Any:

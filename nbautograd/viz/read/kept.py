@@ -249,17 +249,7 @@ def _runs(walk: GraphWalk) -> Runs | None:
 
     All operations inside one call of a module count as one run of the calling line.
     """
-    found: dict[Any, list[Any]] = {}
-    calls: set[Any] = set()
-    for node in walk.order:
-        trace = trace_of(node)
-        if trace is not None and trace.lineno:
-            modules = tuple(id(block.module()) for block in trace.scope if getattr(block, "module", None) is not None)
-            key = trace.filename, trace.lineno, trace.instruction, node_name(node), modules
-            call = key, trace.scope[0].number if trace.scope else node
-            if call not in calls:
-                calls.add(call)
-                found.setdefault(key, []).append(node)
+    found = _by_line(walk)
     ranked = sorted((item for item in found.items() if len(item[1]) > 1), key=lambda item: -len(item[1]))
     best: tuple[int, int, Runs] | None = None
     for key, nodes in ranked[:KEYS]:
@@ -274,6 +264,22 @@ def _runs(walk: GraphWalk) -> Runs | None:
         if best is None or direct > best[1]:
             best = len(nodes), direct, Runs((key[0], key[1]), len(nodes), freed)
     return best[2] if best is not None else None
+
+
+def _by_line(walk: GraphWalk) -> dict[Any, list[Any]]:
+    """Return the operations of each line and kind, one of each run."""
+    found: dict[Any, list[Any]] = {}
+    calls: set[Any] = set()
+    for node in walk.order:
+        trace = trace_of(node)
+        if trace is not None and trace.lineno:
+            modules = tuple(id(block.module()) for block in trace.scope if getattr(block, "module", None) is not None)
+            key = trace.filename, trace.lineno, trace.instruction, node_name(node), modules
+            call = key, trace.scope[0].number if trace.scope else node
+            if call not in calls:
+                calls.add(call)
+                found.setdefault(key, []).append(node)
+    return found
 
 
 def _leads_to(walk: GraphWalk, node: Any, target: Any) -> bool:

@@ -41,6 +41,19 @@ _Point = tuple[int, int]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
+def _places_in_loops(traces: Sequence[Any]) -> tuple[dict[str, _Loops], dict[_Loop, list[int]]]:
+    """Return the loops of each file, and of each loop the places of the operations that ran in it."""
+    files: dict[str, _Loops] = {}
+    ran: dict[_Loop, list[int]] = {}
+    for place, trace in enumerate(traces):
+        if trace is not None and trace.code is not None:
+            if trace.filename not in files:
+                files[trace.filename] = _loops(source_of(trace.filename))
+            for loop in files[trace.filename].get(trace.lineno, ()):
+                ran.setdefault(loop, []).append(place)
+    return files, ran
+
+
 def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
     """The turns of operations, which are in the order in which they ran.
 
@@ -50,15 +63,7 @@ def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
     if len(nodes) > MAX_OPS:
         return told
     traces = [trace_of(node) for node in nodes]
-    files: dict[str, _Loops] = {}
-    ran: dict[_Loop, list[int]] = {}
-    for place, trace in enumerate(traces):
-        if trace is None or trace.code is None:
-            continue
-        if trace.filename not in files:
-            files[trace.filename] = _loops(source_of(trace.filename))
-        for loop in files[trace.filename].get(trace.lineno, ()):
-            ran.setdefault(loop, []).append(place)
+    files, ran = _places_in_loops(traces)
     begins = {loop: min(traces[place].instruction for place in places) for loop, places in ran.items()}
     outer: list[tuple[int, ...]] = [() for _ in nodes]  # the turn numbers of the enclosing loops
     for loop, places in sorted(ran.items(), key=lambda item: (item[0].col_offset, item[0].lineno)):

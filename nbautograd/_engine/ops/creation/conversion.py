@@ -121,6 +121,18 @@ def in_dtype_of(x: Tensor, value: Tensor, key: Any) -> Tensor:
     )
 
 
+def _check_target(name: str, value: Any) -> None:
+    accepted = {"device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor, "memory_format": memory_formats}
+    expected: Any = accepted.get(name, bool)
+    if value is None and name in ("device", "dtype", "memory_format"):
+        return
+    if not isinstance(value, expected) or (name == "device" and isinstance(value, bool)):
+        raise TypeError(
+            f"to() received an invalid combination of arguments: {name} must be "
+            f"{'a device, a dtype or a Tensor' if name == 'device' else name}, not {kind_of(value)}"
+        )
+
+
 def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
     """Parse the arguments of ``to``: dtype, device, whether to copy, memory format."""
     names = ["device", "dtype", "non_blocking", "copy"]
@@ -138,17 +150,8 @@ def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bo
     result = {**dict(zip(names, args, strict=False)), **kwargs}
     if "dtype" in result:
         result["dtype"] = dtypes.as_dtype(result["dtype"])
-    accepted = {"device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor, "memory_format": memory_formats}
     for name, value in result.items():
-        expected: Any = accepted.get(name, bool)
-        refused = name == "device" and isinstance(value, bool)
-        if refused or not isinstance(value, expected):
-            if value is None and name in ("device", "dtype", "memory_format"):
-                continue
-            raise TypeError(
-                f"to() received an invalid combination of arguments: {name} must be "
-                f"{'a device, a dtype or a Tensor' if name == 'device' else name}, not {kind_of(value)}"
-            )
+        _check_target(name, value)
     other = result.get("other")
     kind, place = (result.get("dtype"), result.get("device")) if other is None else (other.dtype, other.device)
     return kind, place, bool(result.get("copy")), result.get("memory_format") or preserve_format
