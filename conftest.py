@@ -35,13 +35,14 @@ SWEEPS = {
     "tests/networks/distributions": "*.py",
     "tests/networks/training": "*.py",
     "tests/parity": "test_identity.py test_lazy_loading.py test_namespaces.py",
+    "tests/parity/guests": "*.py",
     "tests/parity/differences": "test_f*.py test_gradcheck.py test_inference_mode.py test_saved_*.py test_v*.py",
     "tests/product": """
-        *.ipynb test_commands.py test_docs.py test_jupyterlab.py test_late_packages.py test_lite.py
-        test_on_device.py test_one_cpu.py test_packaging.py test_reference.py test_serving.py
-        test_tutorial_documents.py test_types.py""",
+        *.ipynb test_commands.py test_docs.py test_how_autograd_works.py test_jupyterlab.py test_late_packages.py
+        test_lite.py test_on_device.py test_one_cpu.py test_packaging.py test_reference.py test_serving.py
+        test_slides.py test_tutorial_documents.py test_types.py""",
     "tests/product/faults": """
-        test_errors_page.py test_file_system.py test_interrupt*.py test_kernel.py
+        test_errors_page.py test_file_system.py test_forks.py test_interrupt*.py test_kernel.py
         test_missing_dependencies.py test_out_of_memory.py test_security.py""",
     "tests/product/fuzz": "*.py",
     "tests/product/soak": "*.py",
@@ -61,6 +62,8 @@ WHOLE = {
     "tests/product/faults": "test_kernel.py",
 }
 """By folder, the files of tests that one process runs: their tests share a kernel, a server or a page."""
+TREES = ("tests/product/faults/test_security.py", "tests/product/test_house.py", "tests/product/test_layers.py")
+"""Files of tests that one process runs: they share the syntax trees of the package."""
 
 
 collect_ignore = [  # programs, of packages that few have
@@ -212,6 +215,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
         def _split_scope(self, nodeid: str) -> str:
             file, test = nodeid.partition("::")[0], nodeid.partition("[")[0]
+            if file in TREES:
+                return "syntax trees"
             if is_whole(file):
                 return file
             return nodeid if test == nodeid else f"{test} {self.tests.index(nodeid) // TOGETHER}"
