@@ -21,22 +21,13 @@ from typing import Any
 from nbautograd.viz.escape import one_line
 
 __all__ = [
-    "COUNT",
-    "MAX_CHARACTERS",
-    "SYMBOLS",
-    "Mark",
-    "bracketed",
-    "is_readable",
-    "latex",
-    "marks",
-    "plain",
-    "summed",
-    "symbol_of",
-    "unbracketed",
-    "value",
-]
+    "COUNT", "MAX_CHARACTERS", "SYMBOLS", "Mark", "bracketed", "is_readable", "latex", "marks", "plain", "summed",
+    "symbol_of", "unbracketed", "value",
+]  # fmt: skip
 
 Mark = list[Any]
+Names = Mapping[str, list[Mark]]
+Write = Callable[[list[ast.expr], Names, int], list[Mark]]
 MAX_CHARACTERS = 2000  # limit of the characters of a formula
 
 SYMBOLS = {
@@ -81,7 +72,6 @@ _WRITTEN = {
     "log_softmax_back(g, result, dim)": "g - exp(result) * sum(g)",
 }
 """Formulas that are written in another way than they are computed."""
-_MATRIX = {"mm", "mm_like", "mv", "bmm", "matmul"}
 _TRANSPOSED = {"mT": "ᵀ", "T": "ᵀ", "mH": "ᵀ", "H": "ᵀ"}
 
 
@@ -122,7 +112,7 @@ def called(name: str) -> str:
     return re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", re.sub("(?<=[123])D", "d", own)).lower()
 
 
-def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:
+def marks(source: str, names: Names) -> list[Mark]:
     """The marks of a formula, with ``names`` put in for its operands; the text itself if it cannot be read.
 
     >>> plain(marks("g * conj(other)", {"g": [["d", "y", "a"]], "other": [["i", "b"]]}))
@@ -306,7 +296,7 @@ def _grouped(written: list[Mark]) -> str:
     return f"({shown})" if loose and not shown.startswith("(") else shown
 
 
-def _marks(tree: ast.expr, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
+def _marks(tree: ast.expr, names: Names, outer: int) -> list[Mark]:
     if isinstance(tree, ast.Name):
         if tree.id not in names:
             return [["i", one_line(_CONSTANTS.get(tree.id, tree.id), 60)]]
@@ -337,7 +327,7 @@ def _marks(tree: ast.expr, names: Mapping[str, list[Mark]], outer: int) -> list[
     return [["i", one_line(ast.unparse(tree))]]
 
 
-def _binary(tree: ast.BinOp, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
+def _binary(tree: ast.BinOp, names: Names, outer: int) -> list[Mark]:
     sign, level = _BINARY.get(type(tree.op), ("?", 1))
     if isinstance(tree.op, ast.Div):
         return _fraction(_marks(tree.left, names, 0), _marks(tree.right, names, 0))
@@ -385,7 +375,7 @@ def _whole(written: list[Mark]) -> int | None:
     return int(written[0][1]) if _number(written) is not None and written[0][1].lstrip("-").isdigit() else None
 
 
-def _choice(tree: ast.IfExp, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
+def _choice(tree: ast.IfExp, names: Names, outer: int) -> list[Mark]:
     """``a if condition else b``: the one that holds, where that is plain; a 0 for a corner case is not shown."""
     test, holds = tree.test, None
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.comparators[0], ast.Constant):
@@ -405,7 +395,7 @@ def _is_zero(tree: ast.expr) -> bool:
     return isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "zeros_of"
 
 
-def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
+def _call(tree: ast.Call, names: Names, outer: int) -> list[Mark]:
     function, operands = tree.func, tree.args
     name = function.id if isinstance(function, ast.Name) else ""
     if (name in _SILENT or name.startswith("along_")) and operands:
@@ -416,43 +406,59 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
         return names.get(COUNT, [["i", "n"]])
     if name == "zeros_of":
         return [["n", "0"]]
-    if name == "each" and len(operands) == 3:  # of a loss: the mean divides by the number of elements
-        upstream, reduction = _marks(operands[0], names, 0), plain(_marks(operands[2], names, 0)).strip("'")
-        return _fraction(upstream, names.get(COUNT, [["i", "n"]])) if reduction in ("mean", "1") else upstream
     if name == "mm_like":  # its last argument is the memory layout of the product
         operands = operands[:2]
-    if len(operands) == 2 and name in ("times", "ratio", *_MATRIX):
-        left, right = (_marks(part, names, 0 if name == "ratio" else 2) for part in operands)
-        if name == "ratio":
-            return _fraction(left, right)
-        if name == "times":
-            return _product(left, right, outer)
-        written = [*left, ["o", "@"], *_marks(operands[1], names, 3)]
-        return _bracketed(written) if outer > 2 else written
-    if name == "outer_product" and len(operands) == 2:
-        return [*_marks(operands[0], names, 3), ["o", "⊗"], *_marks(operands[1], names, 3)]
-    if name == "is_nonnegative" and operands:
-        return [*_marks(operands[0], names, 3), ["o", "≥"], ["n", "0"]]
-    if name in ("t", "transpose") and operands:
-        return [*_marks(operands[0], names, 5), ["o", "ᵀ"]]
-    if name == "logical_and" and len(operands) == 2:
-        return [*_marks(operands[0], names, 0), ["o", "and"], *_marks(operands[1], names, 0)]
-    if (
-        name == "where"
-        and len(operands) == 3
-        and _is_zero(operands[1])
-        and (opposite := _opposite(operands[0])) is not None
-    ):
-        operands = [opposite, operands[2], operands[1]]
-    if name == "where" and len(operands) == 3 and _is_zero(operands[2]):  # Iverson's bracket: 1 if true, else 0
-        held = [["o", "["], *_marks(operands[0], names, 0), ["o", "]"]]
-        value = _marks(operands[1], names, 2)
-        written = held if value == [["n", "1"]] else [*value, ["o", "·"], *held]
-        return _bracketed(written) if outer > 2 else written
+    write = _WRITE.get((name, len(operands)))
+    if name == "where" and len(operands) == 3:
+        operands = _zero_last(operands)
+        write = _bracket_of_iverson if _is_zero(operands[2]) else None
+    if write is not None:
+        return write(operands, names, outer)
     arguments: list[Mark] = []
     for argument in (*operands, *(keyword.value for keyword in tree.keywords)):
         arguments += [["o", ","], *_marks(argument, names, 0)] if arguments else _marks(argument, names, 0)
     return [*([["i", one_line(name, 60)]] if name else _marks(function, names, 5)), *_bracketed(arguments)]
+
+
+def _of_mean(operands: list[ast.expr], names: Names, outer: int) -> list[Mark]:
+    """The gradient of each element of a loss: the mean divides by the number of elements."""
+    upstream, reduction = _marks(operands[0], names, 0), plain(_marks(operands[2], names, 0)).strip("'")
+    return _fraction(upstream, names.get(COUNT, [["i", "n"]])) if reduction in ("mean", "1") else upstream
+
+
+def _bracket_of_iverson(operands: list[ast.expr], names: Names, outer: int) -> list[Mark]:
+    """``where(condition, value, 0)``: a factor that is 1 if the condition is true, else 0."""
+    held = [["o", "["], *_marks(operands[0], names, 0), ["o", "]"]]
+    value = _marks(operands[1], names, 2)
+    written = held if value == [["n", "1"]] else [*value, ["o", "·"], *held]
+    return _bracketed(written) if outer > 2 else written
+
+
+def _zero_last(operands: list[ast.expr]) -> list[ast.expr]:
+    opposite = _opposite(operands[0]) if _is_zero(operands[1]) else None
+    return operands if opposite is None else [opposite, operands[2], operands[1]]
+
+
+def _infix(sign: str, left: int, right: int, weak: bool = False) -> Write:
+    def write(operands: list[ast.expr], names: Names, outer: int) -> list[Mark]:
+        written = [*_marks(operands[0], names, left), ["o", sign], *_marks(operands[1], names, right)]
+        return _bracketed(written) if weak and outer > 2 else written
+
+    return write
+
+
+_WRITE: dict[tuple[str, int], Write] = {
+    ("each", 3): _of_mean,
+    ("times", 2): lambda a, names, outer: _product(_marks(a[0], names, 2), _marks(a[1], names, 2), outer),
+    ("ratio", 2): lambda a, names, outer: _fraction(_marks(a[0], names, 0), _marks(a[1], names, 0)),
+    **{(name, 2): _infix("@", 2, 3, weak=True) for name in ("mm", "mm_like", "mv", "bmm", "matmul")},
+    ("outer_product", 2): _infix("⊗", 3, 3),
+    ("logical_and", 2): _infix("and", 0, 0),
+    ("is_nonnegative", 1): lambda a, names, outer: [*_marks(a[0], names, 3), ["o", "≥"], ["n", "0"]],
+    **{key: lambda a, names, outer: [*_marks(a[0], names, 5), ["o", "ᵀ"]]
+       for key in (("t", 1), ("transpose", 1), ("transpose", 3))},
+}  # fmt: skip
+"""How a function of so many arguments is written, where that is not as a call."""
 
 
 _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
