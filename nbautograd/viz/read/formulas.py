@@ -458,7 +458,7 @@ _WRITE: dict[tuple[str, int], Write] = {
     **{key: lambda a, names, outer: [*_marks(a[0], names, 5), ["o", "ᵀ"]]
        for key in (("t", 1), ("transpose", 1), ("transpose", 3))},
 }  # fmt: skip
-"""How a function of so many arguments is written, where that is not as a call."""
+"""The notations of functions of so many arguments that are not written as calls."""
 
 
 _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
