@@ -210,32 +210,36 @@ class Specializer:
         """Return whether an expression depends only on metadata."""
         static = functools.partial(self.is_static, bound=bound)
         match tree:
-            case ast.Constant():
-                return True
             case ast.Name(name):
-                if name in bound or name in PURE.split():
-                    return True
-                return name in self.space.globals and not self.is_array(name)
+                is_known = name in self.space.globals and not self.is_array(name)
+                return is_known or name in bound or name in PURE.split()
             case ast.Attribute(ast.Name(name), attribute) if self.is_array(name) and name not in bound:
                 return attribute in METADATA
             case ast.Attribute(value, _):
                 return static(value)
             case ast.Compare(ast.Name(name), [ast.Is() | ast.IsNot()], [ast.Constant(None)]) if self.is_array(name):
                 return True
-            case ast.Call(ast.Name("len" | "isinstance"), [ast.Name(name), *rest], []) if self.is_array(name):
-                return all(map(static, rest))
-            case ast.Call(function, arguments, keywords):
-                parts = [*arguments, *(k.value for k in keywords)]
-                return self.is_pure(function, bound) and all(map(static, parts))
+            case ast.Call():
+                return self.is_static_call(tree, bound)
             case ast.GeneratorExp() | ast.ListComp():
-                inner = bound | {n.id for g in tree.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-                parts = [tree.elt, *(g.iter for g in tree.generators), *(i for g in tree.generators for i in g.ifs)]
-                return all(self.is_static(part, inner) for part in parts)
+                names = [n for g in tree.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+                parts = [tree.elt, *(part for g in tree.generators for part in (g.iter, *g.ifs))]
+                static = functools.partial(self.is_static, bound=bound | {name.id for name in names})
+                return all(map(static, parts))
             case ast.Lambda() | ast.NamedExpr() | ast.Await() | ast.JoinedStr():
                 return False
             case ast.expr():
                 return all(static(part) for part in ast.iter_child_nodes(tree) if isinstance(part, ast.expr))
         return True
+
+    def is_static_call(self, tree: ast.Call, bound: set[str]) -> bool:
+        """Return whether a call depends only on metadata: also on whether something is an array, and its length."""
+        static = functools.partial(self.is_static, bound=bound)
+        match tree:
+            case ast.Call(ast.Name("len" | "isinstance"), [ast.Name(name), *rest], []) if self.is_array(name):
+                return all(map(static, rest))
+        parts = [*tree.args, *(k.value for k in tree.keywords)]
+        return self.is_pure(tree.func, bound) and all(map(static, parts))
 
     def is_pure(self, function: ast.expr, bound: set[str]) -> bool:
         """Return whether a function of known values has a known value."""

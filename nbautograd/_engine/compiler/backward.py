@@ -70,8 +70,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
         "takes_lazy_gradient": variant == TILED,
     }
     if not op.lists:
-        users = {what: [i for i, name in enumerate(members["inputs"]) if what in needs[name]] for what in op.tensors}
-        members["needed_by"] = {slot(what): of[0] for what, of in users.items() if len(of) == 1 < len(needs)}
+        members["needed_by"] = _needed_by(op, members["inputs"], needs)
     if op.many_edges:
         members["next_nodes"] = lambda self: self.all_edges
     if op.many:
@@ -83,6 +82,17 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
     for recorded in (False, True):
         _compile_when_called(node_class, op, saved, recorded, variant)
     return node_class
+
+
+def _needed_by(op: OpSchema, inputs: tuple[str, ...], needs: dict[str, set[str]]) -> dict[str, int]:
+    """Return the slots of values that the formula of one input alone needs, with its place."""
+    users = {what: [i for i, name in enumerate(inputs) if what in needs[name]] for what in op.tensors}
+    return {slot(what): of[0] for what, of in users.items() if len(of) == 1 < len(needs)}
+
+
+def _upcast(name: str, many: bool) -> str:
+    """Return the line that casts an array of half precision, or a list of them, to float32."""
+    return f"{name} = {f'[upcast_half(part) for part in {name}]' if many else f'upcast_half({name})'}"
 
 
 def _compile_when_called(node_class: type[Node], op: OpSchema, saved: list[str], recorded: bool, variant: str) -> None:
@@ -152,16 +162,12 @@ class VjpWriter:
             lines.append(f"if {' or '.join(f'{name} is FREED' for name in names)}: node.raise_freed()")
         if op.many:
             lines.append("g = g.take(node.count)")
-        if self.variant == "half":
-            lines.append(f"g = {'[upcast_half(part) for part in g]' if op.many else 'upcast_half(g)'}")
-        if self.recorded:
-            lines += [self.wrap(what) for what in self.saved_tensors if what not in op.keys]
-        if self.variant == "half":
-            for what in [what for what in self.saved_tensors if what not in op.keys]:
-                many, name = what in op.lists or (what == "result" and op.many), self.local[what]
-                lines.append(
-                    f"{name} = {f'[upcast_half(part) for part in {name}]' if many else f'upcast_half({name})'}"
-                )
+        numbers = [what for what in self.saved_tensors if what not in op.keys]
+        half = self.variant == "half"
+        lines += [_upcast("g", op.many)] * half
+        lines += [self.wrap(what) for what in numbers] if self.recorded else []
+        if half:
+            lines += [_upcast(self.local[w], w in op.lists or (w == "result" and op.many)) for w in numbers]
         return lines
 
     def wrap(self, what: str) -> str:

@@ -144,13 +144,16 @@ class OpSchema:
         options = {*self.positional, *self.keywords} - set(self.tensors)
         if clash := sorted(options & RESERVED):
             raise ValueError(f"@op {self.name}: generated code uses the names {clash} itself; choose others")
-        required = count - len(defaults)
+        self._read_dims(count - len(defaults), options)
+        self.half_policy = self._half if self.kind != VIEW and not self.lists else NATIVE
+
+    def _read_dims(self, required: int, options: set[str]) -> None:
+        """Note whether ``dim`` must be given, and which parameters also have NumPy's names."""
         pairs = zip(self.positional[1:], self.positional[2:], strict=False)
         followed = self.kind != VIEW and ("dim", "index") in pairs  # as in gather, where None is not a dim
         self.required_dim = self.rest is None and (followed or self.positional[required - 1 : required] == ("dim",))
         takes_both = "dim" in self.positional[required:] or self.required_dim
         self.numpy_names = [name for name in NUMPY_NAMES if name in options and takes_both]
-        self.half_policy = self._half if self.kind != VIEW and not self.lists else NATIVE
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:

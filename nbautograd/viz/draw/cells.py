@@ -82,6 +82,16 @@ class Grid:
         object.__setattr__(self, "size", (self.columns * self.wide, self.rows * self.high))
 
 
+def _written_grid(tiled: list[Tile], room: Room, columns: int, rows: int, most: float) -> Grid | None:
+    """Return the grid of cells with written numbers, if there is room; a vector may be a column."""
+    longest = max([_longest(tile.cells, tile.form) for tile in tiled])
+    wide = float(max(math.ceil(longest + AROUND), LEAST))
+    if rows <= room.rows and columns * wide <= most:
+        return Grid(columns, rows, wide, room.line, True)
+    is_column = room.down and rows == 1 and columns <= MOST_DOWN and wide <= room.wide
+    return Grid(1, columns, wide, room.line, True) if is_column else None
+
+
 def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> Grid | None:
     """The grid that has room for each of several tiles, which is that of the largest; None for no tiles.
 
@@ -97,13 +107,10 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
     if not tiled:
         return None
     if columns * rows <= MOST_WRITTEN and whole and BOOLS not in forms:
-        longest = max([_longest(tile.cells, tile.form) for tile in tiled])
-        wide = float(max(math.ceil(longest + AROUND), LEAST))
         most = room.wide if written or INTEGERS in forms else SHORT if rows == 1 else 0.0
-        if rows <= room.rows and columns * wide <= most:
-            return Grid(columns, rows, wide, room.line, True)
-        if room.down and rows == 1 and columns <= MOST_DOWN and wide <= room.wide:
-            return Grid(1, columns, wide, room.line, True)
+        grid = _written_grid(tiled, room, columns, rows, most)
+        if grid is not None:
+            return grid
     if INTEGERS in forms:
         return None  # labels are not sizes: if the digits do not fit, a text shows them
     least, greatest = room.cell

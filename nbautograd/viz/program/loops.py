@@ -254,11 +254,7 @@ class _Rolling:
         if isinstance(first, int):
             return self.number({i: value for i, value in present.items() if isinstance(value, int)})
         if _families(values) != values:
-            places = {i: value[1] for i, value in present.items() if isinstance(value, tuple)}
-            family = self.expression(_families(values))
-            alike = len({*places.values()}) == 1
-            place = ast.Constant(next(iter(places.values()))) if alike else self.number(places)
-            return None if family is None else ast.Subscript(family, place, ast.Load())
+            return self.member(values)
         if any(isinstance(value, tuple) for value in present.values()):
             return self.shifted_element(present)
         names = {i: str(value) for i, value in present.items()}
@@ -270,6 +266,14 @@ class _Rolling:
         own_places = own.places()
         i, name = next((i, name) for i, name in names.items() if name in own_places)
         return _element(own.name, self.shifted(own_places[name] - i - self.numbers[0]))
+
+    def member(self, values: Values) -> ast.expr | None:
+        """Elements of lists or tuples, which are themselves one of each step."""
+        places = {i: value[1] for i, value in enumerate(values) if isinstance(value, tuple)}
+        family = self.expression(_families(values))
+        alike = len({*places.values()}) == 1
+        place = ast.Constant(next(iter(places.values()))) if alike else self.number(places)
+        return None if family is None else ast.Subscript(family, place, ast.Load())
 
     def shifted_element(self, values: Mapping[int, Any]) -> ast.expr:
         """An element of the result of an earlier loop."""

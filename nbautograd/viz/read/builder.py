@@ -292,23 +292,25 @@ class _Builder:
         alias = self.names.variables.detached_from(tensor) if tensor is not None else ""
         texts = self.names.texts
         cut, told = self.cut(name or (texts.code(user, operand) if texts is not None else ""), user)
-        scalar = operand.shape is None or (not name and not cut and operand.shape == ())
-        drawn = None if scalar or known is None else tile(known)
-        shown = name or self.names.operand_name(user, operand) or repeated_number(drawn) or operand.name
+        notes = ((say("detached_from", name=alias),) if alias else ()) + told
+        if operand.shape is None or (not name and not cut and operand.shape == ()):
+            number = values.inline(operand.value)
+            return self.add(Node(self.new_id(), "constant", number, view_of=alias, cut=cut, notes=notes))
+        drawn = None if known is None else tile(known)
         return self.add(
             Node(
                 self.new_id(),
                 "constant",
-                values.inline(operand.value) if scalar else shown,
-                names="" if scalar else self.names.variables.all_of(tensor),
-                value="" if scalar or known is None else value,
+                name or self.names.operand_name(user, operand) or repeated_number(drawn) or operand.name,
+                names=self.names.variables.all_of(tensor),
+                value="" if known is None else value,
                 tile=drawn,
-                shape="" if scalar or operand.shape is None else str(tuple(operand.shape)),
-                dtype="" if scalar else values.dtype_text(operand.dtype or ""),
-                named=scalar or bool(name),
+                shape=str(tuple(operand.shape)),
+                dtype=values.dtype_text(operand.dtype or ""),
+                named=bool(name),
                 view_of=alias,
                 cut=cut,
-                notes=((say("detached_from", name=alias),) if alias else ()) + told,
+                notes=notes,
             )
         )
 

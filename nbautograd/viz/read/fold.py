@@ -474,25 +474,25 @@ def _group_node(
     own = [model.by_id[key] for key in model.order[segment.start : segment.stop]]
     step = own[-(len(own) // segment.times) :] if segment.times else own
     shown = _operations([formulas.called(node.name) for node in step])
-    scope = segment.kind == "scope"
-    module = _within(node.module for node in own) if scope else ""
-    owner = module or (_owner(name for node in own for name in leaves.get(node.id, ())) if scope else "")
+    module = owner = ""
+    if segment.kind == "scope":
+        module = _within(node.module for node in own)
+        owner = module or _owner(name for node in own for name in leaves.get(node.id, ()))
     places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
+    where, source, cell, at = places[-1] if places else ("", "", "", 0)
     many = say("op_count", n=len(own))
-    symbol = _title(segment, step, results) or many
     line = segment.kind == "line" and len(places) == 1
-    silent = scope or line or segment.kind in ("rail", "stretch")
+    silent = line or segment.kind in ("scope", "rail", "stretch")
     return Node(
         segment.id,
         "group",
         one_line(places[0][1] if line else f"{owner}: {shown}" if owner else shown * (segment.kind != "stretch"), 60),
         label=many,
-        symbol=symbol,
-        where=places[-1][0] if places else "",
-        cell=places[-1][2] if places else "",
-        line=places[-1][3] if places else 0,
-        source=places[-1][1] if len(places) == 1 and not silent else "",
-        saved=None,
+        symbol=_title(segment, step, results) or many,
+        where=where,
+        cell=cell,
+        line=at,
+        source=source if len(places) == 1 and not silent else "",
         scope=own[0].scope,
         module=module,
         members=len(own),

@@ -69,20 +69,26 @@ def _written(declared: Any, parameter: str) -> str:
     return one_line((getattr(declared, "formulas", None) or {}).get(parameter, ""), MAX_CHARACTERS)
 
 
-def kept_operands(node: Any) -> dict[str, Any]:
-    """Return the operands of a node's formulas that are noted or saved now; arrays are copied."""
+def _noted(trace: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the operands and the result that a trace has noted, but for those that are saved."""
     operands: dict[str, Any] = {}
-    trace = trace_of(node)
-    saved = introspect.saved_values(node)
-    for operand in [one for one in trace.operands if one.name not in saved] if trace is not None else ():
+    for operand in [one for one in trace.operands if one.name not in saved]:
         if operand.value is None and operand.shape is not None:
             operands[operand.name] = TooLarge(tuple(operand.shape), operand.dtype or "float32")
         elif operand.slot is not None and isinstance(operand.value, (int, float)):
             operands[operand.name] = np.asarray(operand.value, trace.dtype)  # a number instead of a tensor
         else:
             operands[operand.name] = _copied(operand.value)
-    if trace is not None and trace.value is not None and "result" not in saved:
+    if trace.value is not None and "result" not in saved:
         operands["result"] = _copied(trace.value)
+    return operands
+
+
+def kept_operands(node: Any) -> dict[str, Any]:
+    """Return the operands of a node's formulas that are noted or saved now; arrays are copied."""
+    trace = trace_of(node)
+    saved = introspect.saved_values(node)
+    operands = _noted(trace, saved) if trace is not None else {}
     operands |= {name: _copied(value) for name, value in saved.items()}
     for name, attribute_name in introspect.saved_names(node).items():
         if name not in operands:  # reading it may run a hook, which some users allow only once

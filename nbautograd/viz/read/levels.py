@@ -187,15 +187,7 @@ def view(
         tree, level = (_in_stretches(tree), 1) if level == 1 else (tree, level - 1)
     segments = tree.inner()
     kept = fold.Kept(segments, opened)
-    for segment in segments:
-        segment.closed = False
-    for depth, segment in _deep(tree):
-        innermost = segment.kind == "scope" and not any(child.children for child in segment.children)
-        segment.closed = (depth >= level or innermost) and segment not in kept
-    for segment in segments:
-        if segment.kind in LOOPS and not segment.closed:
-            for child in segment.children:
-                child.closed = child.closed and child.kind != "loop"  # which is not a level of its own
+    _close(tree, segments, kept, level)
     if alone:
         inner = [segment for segment in segments if segment in kept and segment is not tree]
         if inner:
@@ -207,6 +199,19 @@ def view(
         if stand and stand not in whole.by_id:
             others.setdefault(stand, known.get(key, key))
     return replace(seen, stands={**others, **seen.stands}, handles=seen.handles)
+
+
+def _close(tree: Segment, segments: Sequence[Segment], kept: fold.Kept, level: int) -> None:
+    """Close the groups of a level, and the innermost ones."""
+    for segment in segments:
+        segment.closed = False
+    for depth, segment in _deep(tree):
+        innermost = segment.kind == "scope" and not any(child.children for child in segment.children)
+        segment.closed = (depth >= level or innermost) and segment not in kept
+    for segment in segments:
+        if segment.kind in LOOPS and not segment.closed:
+            for child in segment.children:
+                child.closed = child.closed and child.kind != "loop"  # which is not a level of its own
 
 
 def _beside(tree: Segment, own: Segment) -> Segment:

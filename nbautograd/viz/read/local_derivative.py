@@ -104,9 +104,13 @@ def local_derivative(
         with np.errstate(all="ignore"):
             return _numbers(nothing, formula, wanted, work or Work()) or replace(nothing, unknown="differs")
     except Exception:  # the formula refers to a missing value
-        lacks = {part.id for part in ast.walk(ast.parse(source)) if isinstance(part, ast.Name)}
-        large = any(isinstance(known.get(name), TooLarge) for name in lacks)
-        return replace(nothing, unknown="large" if large else "unsaved")
+        return replace(nothing, unknown=_lack(source, known))
+
+
+def _lack(source: str, known: Operands) -> str:
+    """Return why a formula cannot be computed."""
+    lacks = {part.id for part in ast.walk(ast.parse(source)) if isinstance(part, ast.Name)}
+    return "large" if any(isinstance(known.get(name), TooLarge) for name in lacks) else "unsaved"
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,6 +222,18 @@ def _named(owner: str, name: str) -> Any:
     return getattr(torch.nn.functional, name, None) or getattr(torch, name, None)
 
 
+def _runs(walk: GraphWalk) -> tuple[dict[tuple[Any, int], list[Any]], Counter[Any]]:
+    """Return the operations by the instruction that ran them, and the number of them in each call of a module."""
+    ran: dict[tuple[Any, int], list[Any]] = {}
+    inside = Counter[Any]()
+    for node in walk.order:
+        trace = walk.traces[node]
+        if trace is not None and trace.code is not None:
+            ran.setdefault((trace.code, trace.instruction), []).append(node)
+            inside.update([attribute(entry, "number") for entry in trace.scope] if trace.scope else ())
+    return ran, inside
+
+
 class SourceTexts:
     """The texts of the results of a graph's operations, and of their arguments.
 
@@ -235,13 +247,7 @@ class SourceTexts:
         self.made: dict[Any, _Expression] = {}  # and of those whose results are values of expressions
         self.targets: dict[Any, str] = {}  # for those inside a loop, the variables that got their results
         self.runs: dict[Any, int] = {}  # for each run of an expression that is one operation, how many were before
-        ran: dict[tuple[Any, int], list[Any]] = {}
-        inside = Counter[Any]()  # limit of the operations per call of a module
-        for node in walk.order:
-            trace = walk.traces[node]
-            if trace is not None and trace.code is not None:
-                ran.setdefault((trace.code, trace.instruction), []).append(node)
-                inside.update([attribute(entry, "number") for entry in trace.scope] if trace.scope else ())
+        ran, inside = _runs(walk)
         for nodes in ran.values():
             trace = walk.traces[nodes[0]]
             expression = self.expression(trace)
