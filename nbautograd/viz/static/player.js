@@ -24,11 +24,10 @@ import { MarkLegend, SensitivityCard } from "./sensitivity.js";
 import { saveDrawing } from "./snapshot.js";
 import { Stage } from "./stage.js";
 import { TileLayer } from "./tile_layer.js";
-import { roomAround, sizeOf } from "./viewport.js";
+import { roomAround, showFocused, sizeOf } from "./viewport.js";
 import { Wave } from "./wave.js";
 
-const AROUND = 20, STRIP = 120; // pixels of a page around the player, and of its strip
-const CHIPS = 32; // height of the text above the drawing when groups are open
+const AROUND = 20, STRIP = 120, CHIPS = 32; // pixels around the player, of its strip, and of the text above open groups
 const TALL = 1600; // pixels: limit of the height of a player on a telephone before it is played
 const AHEAD = 24; // limit of the steps that the camera reserves room for
 const IS_BARE = /^<svg[^>]* nb-bare"/; // a drawing without the numbers that others have in their boxes
@@ -412,6 +411,7 @@ class Player {
     this.choose(id);
     this.panel.show(this.state());
     if (this.plays && !this.predict.now) this.equation.show(this.state()); // an answer is typed there
+    showFocused(this.root); // paths to a leaf make the strip higher
     this.panel.element.scrollTop = 0;
     if (id && centre) this.stage.centre(id);
     const node = id && this.links.nodes[id];

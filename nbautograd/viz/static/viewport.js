@@ -8,6 +8,12 @@ export const smooth = (t) => t * t * (3 - 2 * t);
 /** The viewBox of a drawing that is still text. */
 export const sizeOf = (svg) => svg.match(/viewBox="([^"]*)"/)?.[1].split(" ").map(Number) || [0, 0, 1, 1];
 
+/** Scroll to a player that is used by keyboard; what a pointer is on stays where it is. */
+export function showFocused(element) {
+  const isFocused = element.matches(":focus-visible") || element.querySelector(":focus-visible");
+  if (isFocused) element.scrollIntoView({ block: "nearest" });
+}
+
 /** How high the window is in which a player is seen: the notebook's, or the page's around a frame. */
 export function roomAround(element) {
   const notebook = element.closest(".jp-WindowedPanel-outer, .jp-Notebook")?.clientHeight;

@@ -86,3 +86,21 @@ def test_the_strip_stays_in_view_where_playing_makes_it_higher(open_page: Any) -
     page.press(".nb-player", "ArrowRight")
     assert abs(below) <= 1 and page.evaluate(height) > rests  # else nothing is tested
     assert page.evaluate(bottom) <= 0
+
+
+def test_the_strip_stays_in_view_where_a_key_selects_a_leaf(open_page: Any) -> None:
+    page = open_page(looked_up(), viewport={"width": 1280, "height": 650})
+    page.press(".nb-player", "ArrowRight")
+    low = page.evaluate("""() => {
+        const { height } = document.querySelector(".nb-player").getBoundingClientRect();
+        document.body.style.padding = `${innerHeight - height}px 0 600px`;
+        scrollTo(0, document.querySelector(".nb-player").getBoundingClientRect().top + scrollY + height - innerHeight);
+        return height;
+    }""")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('.nb-handle')"):
+            break
+    page.keyboard.press("ArrowRight")
+    after = page.evaluate("() => document.querySelector('.nb-player').getBoundingClientRect().toJSON()")
+    assert after["height"] > low and after["bottom"] <= 651
