@@ -121,12 +121,16 @@ def in_dtype_of(x: Tensor, value: Tensor, key: Any) -> Tensor:
     )
 
 
+_TARGETS: dict[str, Any] = {
+    "device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor, "memory_format": memory_formats,
+}  # fmt: skip
+"""The types of the arguments of ``to``; those of others are bools."""
+
+
 def _check_target(name: str, value: Any) -> None:
-    accepted = {"device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor, "memory_format": memory_formats}
-    expected: Any = accepted.get(name, bool)
     if value is None and name in ("device", "dtype", "memory_format"):
         return
-    if not isinstance(value, expected) or (name == "device" and isinstance(value, bool)):
+    if not isinstance(value, _TARGETS.get(name, bool)) or (name == "device" and isinstance(value, bool)):
         raise TypeError(
             f"to() received an invalid combination of arguments: {name} must be "
             f"{'a device, a dtype or a Tensor' if name == 'device' else name}, not {kind_of(value)}"
