@@ -9,17 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from nbautograd._engine.arrays.sparse import SparseArray
-from nbautograd._engine.base.bad_numbers import (
-    BadNumber,
-    cure_of,
-    first_bad,
-    is_written,
-    number,
-    of_result,
-    values_at,
-    way_to,
-)
-from nbautograd._engine.base.users_code import user_frame
+from nbautograd._engine.base.bad_numbers import first_bad, is_written, name_of, number, of_gradient, of_result
 from nbautograd._engine.core import dispatch_mode, inplace
 from nbautograd._engine.core.node import Node, OutputGrads
 from nbautograd._engine.core.sparse import stored
@@ -86,9 +76,9 @@ def _raise(op: Any, args: Any, kwargs: Any, result: Tensor, array: Any, found: t
     if outside and (infinite or result._fn is None):
         return
     shown = [(_named(key, value), _values(value) if isinstance(value, Tensor) else value) for key, value in given]
-    nodes = [_node(value) for key, value in tensors if outside in ("", key)]
+    sources = [value for key, value in tensors if outside in ("", key)]
     called = next((_named(key, value) for key, value in tensors if key == outside), "")
-    bad = of_result(name, array, found, shown, nodes, called, _place, _name)
+    bad = of_result(name, array, found, shown, sources, called, _place)
     raise BadNumberError(bad, operands=tuple(value for _, value in tensors))
 
 
@@ -106,20 +96,9 @@ def _given(op: Any, args: Any, kwargs: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _node(tensor: Tensor) -> Any:
-    """Return the node that made a tensor, or itself if it is a leaf; None if no gradient goes there."""
-    return tensor if tensor.requires_grad and tensor.grad_fn is None else tensor.grad_fn
-
-
 def _named(name: str, value: Any) -> str:
     """Return the user's name of an argument; else that of its parameter."""
-    return (_name(value) if isinstance(value, Tensor) else "") or name
-
-
-def _name(tensor: Any) -> str:
-    frame = user_frame()
-    known = {} if frame is None else {**frame.f_globals, **frame.f_locals}
-    return next((name for name, each in known.items() if each is tensor and not name.startswith("_")), "")
+    return (name_of(value) if isinstance(value, Tensor) else "") or name
 
 
 def _place(node: Any) -> Place | None:
@@ -140,16 +119,11 @@ def bad_gradient(node: Node, incoming: Any, saved: dict[str, Any], index: int, a
     parts = list(incoming.take(node.outputs())) if isinstance(incoming, OutputGrads) else [incoming]
     gradients = [_values(part) for part in parts if part is not None]
     assert found is not None
-    place, text = found[0], number(array[found[0]])
+    text = number(array[found[0]])
     if text != "nan" and any(g is not None and first_bad(g, True) is not None for g in gradients):
         return
     inputs = [("g" if len(gradients) == 1 else f"g[{i}]", g) for i, g in enumerate(gradients) if g is not None]
     inputs += [(name, value) for name, value in saved.items() if hasattr(value, "dtype")]
-    shown = values_at(place, array.shape, inputs)
-    bad = BadNumber(
-        node.name(), text, place, found[1], array.size, tuple(shown), _place(node),
-        way_to([node], _place, _name)[:-1],
-        cure_of(node.name(), text, [], shown[0][1] if shown else ""), str(array.dtype), backward=True,
-    )  # fmt: skip
+    bad = of_gradient(node.name(), node, array, found, inputs, _place)
     kind = "nan" if text == "nan" else "infinite"
     raise BadNumberError(bad, f"Function '{node.name()}' returned {kind} values in its {index}th output.", node)

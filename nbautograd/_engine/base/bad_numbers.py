@@ -14,7 +14,7 @@ import numpy as np
 from nbautograd._engine.base.users_code import user_frame
 from nbautograd.protocol import SourceLocator
 
-__all__ = ["TEXTS", "BadNumber", "cure_of", "first_bad", "is_written", "number", "of_result", "values_at", "way_to"]
+__all__ = ["TEXTS", "BadNumber", "first_bad", "is_written", "name_of", "number", "of_gradient", "of_result"]
 
 Place = tuple[str, int]
 SHOWN = 6  # operations of a way that are named
@@ -200,12 +200,10 @@ def plain(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower().strip("_")
 
 
-def way_to(
-    nodes: Iterable[Any], place_of: Callable[[Any], Place | None], name_of: Callable[[Any], str]
-) -> tuple[tuple[str, Place | None], ...]:
+def way_to(nodes: Iterable[Any], place_of: Callable[[Any], Place | None]) -> tuple[tuple[str, Place | None], ...]:
     """Return the way from a leaf to the first of these nodes or leaves: each operation's name, and its line.
 
-    :param place_of: gives a node's line; ``name_of`` gives a leaf's name.
+    :param place_of: gives a node's line.
     """
     steps: list[tuple[str, Place | None]] = []
     seen = set()
@@ -221,22 +219,41 @@ def way_to(
     return tuple(reversed(steps))
 
 
+def name_of(tensor: Any) -> str:
+    """Return the variable of the user's that holds a tensor; nothing without one."""
+    frame = user_frame()
+    known = {} if frame is None else {**frame.f_globals, **frame.f_locals}
+    return next((name for name, each in known.items() if each is tensor and not name.startswith("_")), "")
+
+
 def of_result(
     operation: str, array: Any, found: tuple[tuple[int, ...], int], shown: list[tuple[str, Any]],
-    nodes: list[Any], outside: str, place_of: Callable[[Any], Place | None], name_of: Callable[[Any], str],
+    tensors: list[Any], outside: str, place_of: Callable[[Any], Place | None],
 ) -> BadNumber:  # fmt: skip
     """Return the number that a forward pass has made.
 
     :param found: the position of the first such element, and their number.
     :param shown: the names and values of the arguments.
-    :param nodes: those that made the tensors among them.
+    :param tensors: those among them that may have led to it.
     :param outside: the argument that had it already, or nothing.
-    :param place_of: gives a node's line; ``name_of`` gives a leaf's name.
+    :param place_of: gives a node's line.
     """
     index, count = found
     frame, text = user_frame(), number(array[index])
     place = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
     cure = "outside" if outside else cure_of(operation, text, [a for _, a in shown if hasattr(a, "size")])
-    way = way_to(nodes[::-1] if cure == "divide" else nodes, place_of, name_of)
+    nodes = [tensor if tensor.requires_grad and tensor.grad_fn is None else tensor.grad_fn for tensor in tensors]
+    way = way_to(nodes[::-1] if cure == "divide" else nodes, place_of)
     told = tuple(values_at(index, array.shape, shown))
     return BadNumber(operation, text, index, count, array.size, told, place, way, cure, str(array.dtype), outside)
+
+
+def of_gradient(
+    name: str, node: Any, array: Any, found: tuple[tuple[int, ...], int], shown: list[tuple[str, Any]],
+    place_of: Callable[[Any], Place | None],
+) -> BadNumber:  # fmt: skip
+    """Return the number that a node has made in a backward pass; parameters as for :func:`of_result`."""
+    (index, count), dtype = found, str(array.dtype)
+    text, told = number(array[index]), tuple(values_at(index, array.shape, shown))
+    way, cure = way_to([node], place_of)[:-1], cure_of(name, text, [], told[0][1] if told else "")
+    return BadNumber(name, text, index, count, array.size, told, place_of(node), way, cure, dtype, backward=True)

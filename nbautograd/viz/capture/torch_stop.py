@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
-from nbautograd._engine.base.bad_numbers import (
-    BadNumber,
-    cure_of,
-    first_bad,
-    is_written,
-    number,
-    of_result,
-    values_at,
-    way_to,
-)
-from nbautograd._engine.base.users_code import user_frame
+from nbautograd._engine.base.bad_numbers import first_bad, is_written, name_of, number, of_gradient, of_result
 from nbautograd.errors import BadNumberError
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import node_name
@@ -70,25 +60,16 @@ def _raise(
     shown = [(_named(name, value), values.host(value)) for name, value in tensors]
     shown += [(name, value) for name, value in given if type(value) in (int, float)]
     if node is not None:
-        _raise_in_backward(node, text, found, array, tuple(values_at(found[0], array.shape, shown)))
+        raise BadNumberError(of_gradient(node_name(node), node, array, found, shown, line_of), node=node)
     operation = parameters.name.partition("::")[2].strip("_")
-    nodes = [_source(value) for name, value in tensors if outside in ("", name)]
+    sources = [value for name, value in tensors if outside in ("", name)]
     called = next((_named(name, value) for name, value in tensors if name == outside), "")
-    bad = of_result(operation, array, found, shown, nodes, called, line_of, _name)
+    bad = of_result(operation, array, found, shown, sources, called, line_of)
     raise BadNumberError(bad, operands=tuple(value for _, value in tensors))
 
 
 def _is_tracked(torch: Any, tensors: list[tuple[str, Any]]) -> bool:
     return torch.is_grad_enabled() and any(value.requires_grad for _, value in tensors)
-
-
-def _raise_in_backward(node: Any, text: str, found: tuple[Any, int], array: Any, told: tuple[Any, ...]) -> NoReturn:
-    """Raise the error of a gradient that is not finite."""
-    name, (index, count) = node_name(node), found
-    way = way_to([node], line_of, _name)[:-1]
-    cure = cure_of(name, text, [], told[0][1] if told else "")
-    bad = BadNumber(name, text, index, count, array.size, told, line_of(node), way, cure, backward=True)
-    raise BadNumberError(bad._replace(dtype=str(array.dtype)), node=node)
 
 
 def _tensors_in(torch: Any, given: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -106,16 +87,5 @@ def _running_node(torch: Any) -> Any:
     return None if current is None else current()
 
 
-def _source(tensor: Any) -> Any:
-    """Return the node that created a tensor, or itself if it is a leaf; None if no gradient reaches it."""
-    return tensor if tensor.requires_grad and tensor.grad_fn is None else tensor.grad_fn
-
-
 def _named(name: str, value: Any) -> str:
-    return _name(value) or ("input" if name == "self" else name)
-
-
-def _name(tensor: Any) -> str:
-    frame = user_frame()
-    known = {} if frame is None else {**frame.f_globals, **frame.f_locals}
-    return next((name for name, each in known.items() if each is tensor and not name.startswith("_")), "")
+    return name_of(value) or ("input" if name == "self" else name)
