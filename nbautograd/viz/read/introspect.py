@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from contextlib import suppress
+from functools import cached_property, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -333,16 +334,22 @@ class Names:
             return ""
         try:
             start = place()
-            for (node, index), other in self.tensors.items():
-                if other is not tensor and start and other.data_ptr() == start:
-                    return self.output(node, index)
-            for name, other in self.by_name.items():
-                tracked = other is not tensor and attribute(other, "requires_grad", False)
-                if tracked and start and is_tensor(other) and other.data_ptr() == start:
-                    return one_line(name, 40)
+            known = self._at.get(start, ()) if start else ()
+            return next((name for other, name in known if other is not tensor), "")
         except Exception:
-            pass
-        return ""
+            return ""
+
+    @cached_property
+    def _at(self) -> dict[int, list[tuple[Any, str]]]:
+        """By its place in memory: each result and leaf that is known by a name, with that name; results first."""
+        named = [(tensor, self.output(*output)) for output, tensor in self.tensors.items()]
+        named += [(tensor, one_line(name, 40)) for name, tensor in self.by_name.items()
+                  if attribute(tensor, "requires_grad", False) and is_tensor(tensor)]  # fmt: skip
+        places: dict[int, list[tuple[Any, str]]] = {}
+        for tensor, name in named:
+            with suppress(Exception):  # what has no memory of its own
+                places.setdefault(tensor.data_ptr(), []).append((tensor, name))
+        return places
 
     @staticmethod
     @lru_cache(2000)
