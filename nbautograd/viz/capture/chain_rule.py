@@ -20,7 +20,7 @@ from nbautograd.viz.read.formula_values import Operands, kept_operands
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, OUTER
 from nbautograd.viz.read.local_derivative import Came, LocalDerivative, local_derivative
-from nbautograd.viz.read.model import Formula, GraphModel
+from nbautograd.viz.read.model import Formula, GraphModel, Handles
 from nbautograd.viz.read.notes import can_be_noted
 from nbautograd.viz.read.operations import broadcast_dims
 from nbautograd.viz.read.terms import SHOWN, Terms, Work
@@ -127,6 +127,8 @@ class Arrival:
     """The number of results of the node."""
     known: Operands | None = field(default_factory=dict)
     """None: it was too much to be kept."""
+    declared: Any = None
+    """The node's declaration, where the picture has read it."""
 
     @property
     def gradient(self) -> Any:
@@ -138,7 +140,9 @@ class Arrival:
         return replace(self, gradients=dict.fromkeys(self.gradients, gradient))
 
     @classmethod
-    def at(cls, node: Any, gradients: Sequence[Any], kept: Mapping[Any, Operands], told: bool = True) -> Arrival:
+    def at(
+        cls, node: Any, gradients: Sequence[Any], kept: Mapping[Any, Operands], handles: Handles, told: bool = True
+    ) -> Arrival:
         """Return the gradients that arrived at a node that is about to run.
 
         :param kept: what ``kept_before`` gave at the start of the pass.
@@ -147,8 +151,8 @@ class Arrival:
         came = {i: gradient for i, gradient in enumerate(gradients) if gradient is not None}
         known = kept.get(node)
         if known is None and told and not can_be_noted(node):
-            known = _kept(node)
-        return cls(came, len(gradients), known)
+            known = _kept(node, handles)
+        return cls(came, len(gradients), known, handles.declared.get(node))
 
 
 def kept_before(model: GraphModel) -> dict[Any, Operands]:
@@ -160,14 +164,14 @@ def kept_before(model: GraphModel) -> dict[Any, Operands]:
     size = 0
     for node, key in model.handles.ops.items():
         if can_be_noted(node) and model.by_id[key].formulas and size < KEPT:
-            kept[node] = _kept(node)
+            kept[node] = _kept(node, model.handles)
             size += sum(np.size(value) for value in kept[node].values() if isinstance(value, np.ndarray))
     return kept
 
 
-def _kept(node: Any) -> Operands:
+def _kept(node: Any, handles: Handles) -> Operands:
     try:
-        return kept_operands(node)
+        return kept_operands(node, handles.declared.get(node), handles.traces.get(node))
     except Exception:  # objects that cannot be read still get a picture
         return {}
 
@@ -192,7 +196,16 @@ def chain_step(
     """
     gradients = list(came.gradients.values())
     derivative = local_derivative(
-        node, formula.input, formula.source, came.gradients, sent, came.known, came.count, formula.slot, pool.work
+        node,
+        formula.input,
+        formula.source,
+        came.gradients,
+        sent,
+        came.known,
+        came.count,
+        formula.slot,
+        pool.work,
+        came.declared,
     )
     shape, went = tuple(gradients[0].shape), tuple(sent.shape)
     summed: tuple[tuple[int, int], ...] = ()

@@ -14,7 +14,6 @@ from typing import Any
 from nbautograd.viz.escape import clean
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.naming import lines_of
-from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.source_text import place_of
 
 __all__ = ["Columns", "ForwardPass", "forward_pass"]
@@ -50,8 +49,8 @@ def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
     if by_group:
         drawn = [stand for key in whole.order if (stand := model.stands.get(key, key))]
         return ForwardPass(tuple((key, None) for i, key in enumerate(drawn) if i == 0 or drawn[i - 1] != key))
-    live = {key: node for node, key in whole.handles.ops.items()}
-    traces = {key: trace_of(live.get(key)) for key in whole.order}
+    read = {whole.handles.ops[node]: trace for node, trace in whole.handles.traces.items()}
+    traces = {key: read.get(key) for key in whole.order}
     steps = tuple([(key, columns(traces[key])) for key in whole.order])
     files: dict[str, tuple[str, set[int]]] = {}
     for key, trace in traces.items():

@@ -223,7 +223,7 @@ class Recorder:
                 frame = self.log.with_gradient(frame, result.id, gradient)
             short |= self.joints.complete(key, index)
         self.began = event.gradients
-        self.came = Arrival.at(event.node, event.gradients, self.kept, bool(node.formulas))
+        self.came = Arrival.at(event.node, event.gradients, self.kept, model.handles, bool(node.formulas))
         self.open = frame.but(
             subtitle=node.expression,
             node=key,

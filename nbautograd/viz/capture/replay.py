@@ -18,8 +18,9 @@ import numpy as np
 
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute, declared
+from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Replay", "replay_of"]
 
@@ -138,7 +139,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         tensors = {whole.handles.leaves[id(t)]: t for t in whole.handles.kept if id(t) in whole.handles.leaves}
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
         walk = whole.handles.names.walk
-        calls = [_call(live[key], key, whole, walk.next[live[key]], walk.traces[live[key]]) for key in whole.order]
+        calls = [_call(key, whole, live[key], walk) for key in whole.order]
         one = next(iter(tensors.values()))  # PyTorch's graphs are computed again with our operations
         new = sys.modules["nbautograd"].tensor if is_pytorchs(one) else one.new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
@@ -147,8 +148,8 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         return None
 
 
-def _call(node: Any, key: str, model: GraphModel, edges: Any, trace: Any) -> _ReplayedCall:
-    function = declared(node).operation()
+def _call(key: str, model: GraphModel, node: Any, walk: GraphWalk) -> _ReplayedCall:
+    function, edges, trace = walk.declared[node].operation(), walk.next[node], walk.traces[node]
     if str(function.__module__).startswith(RANDOM):
         raise ValueError("random numbers")
     computed: dict[Parameter, Place] = {}
@@ -159,7 +160,7 @@ def _call(node: Any, key: str, model: GraphModel, edges: Any, trace: Any) -> _Re
         slot = operand.slot
         maker, index = edges[slot] if slot is not None and slot < len(edges) else (None, 0)
         if maker is not None:
-            computed[operand.parameter] = model.handles.of(maker) or "", index
+            computed[operand.parameter] = model.handles.ops[maker], index
         elif operand.shape is not None:
             arrays[operand.parameter] = _copied(operand.value)
         else:

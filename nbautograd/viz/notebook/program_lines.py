@@ -58,7 +58,14 @@ def program_of(
             scopes = module_scopes(walk, namespace)
         tree = plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
     return write(
-        tensor, gradient, name_of=name_of, tensor_name=tensor_name, library=library, helpers=helpers, tree=tree
+        tensor,
+        gradient,
+        name_of=name_of,
+        tensor_name=tensor_name,
+        library=library,
+        helpers=helpers,
+        tree=tree,
+        tape=None if walk.cut else walk.next,
     )
 
 
@@ -90,11 +97,11 @@ def player_lines(
 
     try:
         names = whole.handles.names.identifiers()  # the tape has been read once, for the picture
-        written, nodes = write_later(tensor, gradient, *_names(names))
+        written, nodes = write_later(tensor, gradient, *_names(names), names.walk.next)
     except Exception:  # what cannot be written is played without
         return None
     leaves = {leaf.name: leaf.id for leaf in whole.leaves}
-    boxes = {copy: whole.handles.of(node) or "" for copy, node in nodes.items()}
+    boxes = {copy: whole.handles.ops.get(node, "") for copy, node in nodes.items()}
 
     @cache
     def lines() -> list[PlayedLine]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,10 +20,12 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.program.literals import same_elements
 from nbautograd.viz.program.writes import as_operation, is_view_of_written, is_write
 
-__all__ = ["Call", "Graph", "Value", "apart", "drawn", "is_freed", "is_random", "place_of", "read", "refuse"]
+__all__ = ["Call", "Graph", "Tape", "Value", "apart", "drawn", "is_freed", "is_random", "place_of", "read", "refuse"]
 
 RANDOM = "generator"
 """The parameter of operations that draw random numbers."""
+Tape = Mapping[Any, tuple[tuple[Any, int], ...]]
+"""For each node the node and the output to which each of its edges leads."""
 MAX_COPIED = 1_000_000
 """Elements of an array of which another one shows a part."""
 
@@ -88,14 +91,17 @@ def refuse(node: Any, reason: str) -> ProgramError:
     )
 
 
-def read(root: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str]) -> Graph:
+def read(
+    root: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str], tape: Tape | None = None
+) -> Graph:
     """The graph that made ``root``.
 
     :param name_of: returns the name of an output of a node.
     :param tensor_name: returns the name of a leaf or a constant, or an empty one.
+    :param tape: the nodes that made it with their edges, if they have been read.
     :raises ProgramError: something in it is no declared operation, or was not noted.
     """
-    return _Reader(name_of, tensor_name).read(root)
+    return _Reader(name_of, tensor_name).read(root, tape)
 
 
 def apart(graph: Graph) -> None:
@@ -158,23 +164,26 @@ class _Reader:
         self.constants: dict[Any, Value] = {}
         self.calls: dict[Any, Call] = {}
 
-    def read(self, root: Any) -> Graph:
+    def read(self, root: Any, tape: Tape | None) -> Graph:
         if root.grad_fn is None:
             raise ProgramError("a program is written of a tensor that operations have made, and this one has no graph")
         start, index = root.grad_fn, root.output_nr
-        for node, edges in sorted(_reachable(start).items(), key=lambda item: item[0]._seq):
-            self.check(node)
-            self.calls[node] = self.call(node, edges)
+        tape = _reachable(start) if tape is None else tape
+        nodes = [node for node in tape if not isinstance(node, AccumulateGrad)]
+        for node in sorted(nodes, key=attrgetter("_seq")):
+            trace = node.trace
+            self.check(node, trace)
+            self.calls[node] = self.call(node, trace, tape[node])
         calls = list(self.calls.values())
         return Graph(calls, list(self.leaves.values()), self.calls[start].outputs[index], list(self.constants.values()))
 
-    def check(self, node: Any) -> None:
+    def check(self, node: Any, trace: Any) -> None:
         """Raise if a part of a node is not in its declaration, or has changed."""
         if not hasattr(type(node), "operation") and not is_write(node) and not is_view_of_written(node):
             raise refuse(
                 node, "it is a function of your own, or of a library: its backward is Python code, and no formula"
             )
-        if node.trace is None and not is_view_of_written(node):
+        if trace is None and not is_view_of_written(node):
             raise refuse(
                 node,
                 "tracing was off when it ran, so that its arguments were not noted: compute the result again "
@@ -188,11 +197,11 @@ class _Reader:
         if not is_freed(node):
             node.check_saved()
 
-    def call(self, node: Any, edges: tuple[tuple[Any, int], ...]) -> Call:
+    def call(self, node: Any, trace: Any, edges: tuple[tuple[Any, int], ...]) -> Call:
         targets = [None if to is None else self.target(to, index) for to, index in edges]
         if is_write(node) or is_view_of_written(node):
-            return self.call_of_write(node, targets)
-        op, trace = _declaration(node), node.trace
+            return self.call_of_write(node, trace, targets)
+        op = _declaration(node)
         arguments: dict[str, Any] = {}
         lists: dict[str, list[Any]] = {}
         for operand in trace.operands:
@@ -215,14 +224,14 @@ class _Reader:
             call.outputs[index] = Value(self.name_of(node, index))
         return call
 
-    def call_of_write(self, node: Any, targets: list[Value | None]) -> Call:
+    def call_of_write(self, node: Any, trace: Any, targets: list[Value | None]) -> Call:
         """A view that was written to, or a view of such a view, as another operation."""
-        operands: list[Any] = [] if node.trace is None else [*node.trace.operands]
+        operands: list[Any] = [] if trace is None else [*trace.operands]
         op, arguments = as_operation(node, operands[0].shape if operands else node.shape)
         for i, name in enumerate(op.tensors):
             target = targets[i]
             arguments[name] = self.constant(node, operands[i]) if target is None else target
-        recorded = None if node.trace is None else node.trace.value
+        recorded = None if trace is None else trace.value
         call = Call(node, op, arguments, targets[: len(op.tensors)], recorded=recorded, inputs=tuple(op.tensors))
         call.outputs[0] = Value(self.name_of(node, 0))
         return call
@@ -286,7 +295,7 @@ def _declaration(node: Any) -> OpSchema:
     return op
 
 
-def _reachable(start: Node) -> dict[Any, tuple[tuple[Any, int], ...]]:
+def _reachable(start: Node) -> Tape:
     """Return the nodes that a pass from ``start`` may reach, with their edges."""
     known: dict[Any, tuple[tuple[Any, int], ...]] = {start: ()}
     stack: list[Any] = [start]
@@ -313,7 +322,7 @@ def drawn(call: Call) -> Any:
 
 def is_freed(node: Any) -> bool:
     """Return whether a pass has freed the saved tensors of a node."""
-    return any(getattr(node, slot) is FREED for slot in node.saved)
+    return any([getattr(node, slot) is FREED for slot in node.saved])
 
 
 def _any_hook(hooks: Any) -> bool:

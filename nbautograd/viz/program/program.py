@@ -21,7 +21,7 @@ from nbautograd._engine.core import tracing
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd.viz.program.choices import Choices
 from nbautograd.viz.program.folding import Folded, Segment, fold
-from nbautograd.viz.program.graph import Graph, apart, read
+from nbautograd.viz.program.graph import Graph, Tape, apart, read
 from nbautograd.viz.program.lines import Line, text_of
 from nbautograd.viz.program.literals import same
 from nbautograd.viz.program.numpy_writer import NumpyWriter
@@ -161,6 +161,7 @@ def write(
     library: str = "numpy",
     helpers: bool = True,
     tree: Segment | None = None,
+    tape: Tape | None = None,
 ) -> Program:
     """The program of the graph that made ``root``.
 
@@ -171,13 +172,14 @@ def write(
     :param helpers: take over the functions that the lines call; without them the program is only to be read.
     :param tree: which operations are modules, and which are steps of a loop, as functions and loops are to be written;
         it counts the operations in the order in which they ran.
+    :param tape: the nodes of the graph with their edges, if they have been read.
     :raises ProgramError: something in the graph cannot be written with the same numbers.
     """
     with tracing.traced():  # products are computed as they were recorded
-        writer = _written(_read(root, name_of, tensor_name), gradient, helpers, Choices())
+        writer = _written(_read(root, name_of, tensor_name, tape), gradient, helpers, Choices())
         if tree is not None and writer.choices.changed:
             writer.choices.changed = False
-            writer = _written(_read(root, name_of, tensor_name), gradient, helpers, writer.choices)
+            writer = _written(_read(root, name_of, tensor_name, tape), gradient, helpers, writer.choices)
     graph = writer.graph
     leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
 
@@ -213,7 +215,7 @@ def write(
 
 
 def write_later(
-    root: Any, gradient: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str]
+    root: Any, gradient: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str], tape: Tape
 ) -> tuple[Callable[[], list[Line]], dict[Any, Any]]:
     """Return a function that writes the NumPy program of a graph that a pass may have freed by then, to be read.
 
@@ -221,7 +223,7 @@ def write_later(
 
     :raises ProgramError: as for :func:`write`; what cannot be written may also be found when it is written.
     """
-    graph, seed = _read(root, name_of, tensor_name), getattr(gradient, "_a", gradient)
+    graph, seed = _read(root, name_of, tensor_name, tape), getattr(gradient, "_a", gradient)
     nodes = [call.node for call in graph.calls]
     apart(graph)
     if isinstance(seed, np.ndarray):
@@ -235,13 +237,19 @@ def write_later(
     return lines, {call.node: node for call, node in zip(graph.calls, nodes, strict=True)}
 
 
-def _read(root: Any, name_of: Callable[[Any, int], str] | None, tensor_name: Callable[[Any], str] | None) -> Graph:
+def _read(
+    root: Any,
+    name_of: Callable[[Any, int], str] | None,
+    tensor_name: Callable[[Any], str] | None,
+    tape: Tape | None,
+) -> Graph:
     """The graph of a result."""
     counter = itertools.count(1)
     graph = read(
         root,
         name_of or (lambda node, index: "y" if node is root.grad_fn else f"t{next(counter)}"),
         tensor_name or (lambda tensor: ""),
+        tape,
     )
     graph.root.array = root._a
     return graph

@@ -84,7 +84,7 @@ class _Builder:
         self.paths: dict[int, str] | None = None  # by id() of the module, on request
         self.names = ResultNames(walk, namespace, lines)
         self.reader = OperationReader(walk, self.names)
-        self.handles = Handles(names=self.names)
+        self.handles = Handles(names=self.names, traces=walk.traces, declared=walk.declared)
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
         self.ids: dict[tuple[Any, int], str] = {}  # (node, output) -> the box of the result
@@ -185,7 +185,7 @@ class _Builder:
         name, trace = self.walk.names[node], self.walk.traces[node]
         key = self.new_id()
         self.handles.ops[node] = key
-        cls = introspect.declared(node)
+        cls = self.walk.declared[node]
         symbol = one_line(getattr(cls, "symbol", None) or formulas.symbol_of(name), 20)
         symbol = "xᵀ" if introspect.transposes(node, name) else symbol
         outputs = self.outputs(node)
@@ -214,7 +214,7 @@ class _Builder:
         """Return the pill of an operation with all its details; its value is in its box, if it has one."""
         value, shape, dtype = self.reader.result(node, 0)
         first, more, _ = value.partition("\n")
-        saved, freed, kept = introspect.saved_of(node)
+        saved, freed, kept = self.walk.saved(node)
         arguments = self.reader.arguments(node)
         operands = introspect.operands_of(node, kept, self.walk.traces[node])
         return replace(

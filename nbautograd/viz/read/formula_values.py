@@ -84,9 +84,13 @@ def _noted(trace: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
     return operands
 
 
-def kept_operands(node: Any) -> dict[str, Any]:
-    """Return the operands of a node's formulas that are noted or saved now; arrays are copied."""
-    trace = trace_of(node)
+def kept_operands(node: Any, declared: Any = None, trace: Any = None) -> dict[str, Any]:
+    """Return the operands of a node's formulas that are noted or saved now; arrays are copied.
+
+    :param declared: its declaration, if it has been found.
+    :param trace: its trace, if it has been read.
+    """
+    trace = trace_of(node) if trace is None else trace
     saved = introspect.saved_values(node)
     operands = _noted(trace, saved) if trace is not None else {}
     operands |= {name: _copied(value) for name, value in saved.items()}
@@ -100,7 +104,8 @@ def kept_operands(node: Any) -> dict[str, Any]:
         pytorch_operands.add_to(operands, node, node_name(node))
     if operands.get("reduction") in _REDUCTIONS:
         operands["reduction"] = _REDUCTIONS[operands["reduction"]]
-    if slots := getattr(introspect.declared(node), "formula_slots", None):
+    declared = introspect.declared(node) if declared is None else declared
+    if slots := getattr(declared, "formula_slots", None):
         _add_slots(operands, node, slots)
     return operands
 

@@ -68,6 +68,7 @@ def local_derivative(
     count: int = 1,
     slot: int = 0,
     work: Work | None = None,
+    declared: Any = None,
 ) -> LocalDerivative:
     """Return the factor by which ``node`` turned the gradients that ``came`` into ``sent``, the gradient of
     ``parameter``.
@@ -78,6 +79,7 @@ def local_derivative(
     :param count: the number of results of the node.
     :param slot: along which edge it was sent, for a formula of all tensors of a list.
     :param work: the remaining work allowed.
+    :param declared: the node's declaration, if it has been found.
     """
     kind = entry_of(source) if len(came) == 1 else OTHER
     nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
@@ -88,7 +90,7 @@ def local_derivative(
         arrays, wanted = dict(zip(came, read, strict=False)), read[-1]
         if "c" in [array.dtype.kind for array in read]:
             return replace(nothing, unknown="complex")
-        declared = introspect.declared(node)
+        declared = introspect.declared(node) if declared is None else declared
         evaluate = evaluator(node, parameter, source, wanted.shape, known, declared)
     except Exception:  # objects that cannot be read still get a picture
         return replace(nothing, unknown="unsaved")

@@ -164,6 +164,9 @@ class Handles:
     kept: list[Any] = field(default_factory=list)
     retained: dict[str, Any] = field(default_factory=dict)
     """By the id of its box: a computed tensor that retains its gradient."""
+    traces: Mapping[Any, Any] = field(default_factory=dict)
+    declared: Mapping[Any, Any] = field(default_factory=dict)
+    """What the walk over the tape has read of each operation."""
     names: Any = None
     """The ``ResultNames`` of the graph, with its walk over the tape, for others that read it."""
 

@@ -198,7 +198,7 @@ class ResultNames:
         text = self.texts.operand(node, operand) if self.texts is not None else ""
         if text and text not in self.taken:
             return text
-        return self.variables.reshaped(introspect.saved_values(node).get(operand.name)) if operand.shape else ""
+        return self.variables.reshaped(self.walk.saved(node)[2].get(operand.name)) if operand.shape else ""
 
     def output_tensor(self, node: Any, index: int) -> Any:
         """The tensor that holds a result, as long as it lives."""

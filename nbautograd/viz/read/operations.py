@@ -105,7 +105,7 @@ class OperationReader:
     def constants(self, node: Any) -> list[Any]:
         """The arguments along which no gradient goes and that are worth showing."""
         trace, edges, operands = self.walk.traces[node], self.walk.next[node], []
-        names = getattr(introspect.declared(node), "inputs", ())
+        names = getattr(self.walk.declared[node], "inputs", ())
         for operand in trace.operands if trace is not None else ():
             slot = operand.slot
             if slot is not None and slot < len(edges) and edges[slot][0] is not None:
@@ -120,7 +120,7 @@ class OperationReader:
         trace, edges = self.walk.traces[node], self.walk.next[node]
         if trace is None or not trace.operands:
             own = self.walk.names[node]
-            names = tuple(getattr(introspect.declared(node), "inputs", ())) or ("input", "other")
+            names = tuple(getattr(self.walk.declared[node], "inputs", ())) or ("input", "other")
             if len(edges) == 3 and own.startswith("Addmm"):
                 names = ("bias", "input", "other")
             return [
@@ -139,7 +139,7 @@ class OperationReader:
         """``xs[3]`` for an argument that was one element of a variable's tensor, if it is certain which one."""
         if operand.shape is None or operand.tensor is None:
             return ""
-        texts, kept = self.names.texts, introspect.saved_values(node).get(operand.name)
+        texts, kept = self.names.texts, self.walk.saved(node)[2].get(operand.name)
         return self.names.variables.element(kept) or (texts.element(node, operand) if texts is not None else "")
 
     def expression(self, node: Any, symbol: str, pairs: Sequence[tuple[str, str]]) -> str:

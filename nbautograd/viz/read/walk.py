@@ -13,6 +13,7 @@ from typing import Any
 
 from nbautograd.viz.read import introspect
 from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.turns import Turns, turns_of
 
@@ -46,6 +47,7 @@ class GraphWalk:
         self.order = self.in_sequence() or self.sorted_topologically()
         self.rank = {node: i for i, node in enumerate(self.order)}
         self._turns: Turns | None = None
+        self._saved: dict[Any, Any] = {}
 
     @cached_property
     def names(self) -> dict[Any, str]:
@@ -56,6 +58,18 @@ class GraphWalk:
     def traces(self) -> dict[Any, Any]:
         """The trace of each operation; None if none was noted."""
         return {node: trace_of(node) for node in self.ops}
+
+    @cached_property
+    def declared(self) -> dict[Any, Any]:
+        """The class with the symbol, the inputs and the formulas of each operation."""
+        return {node: introspect.declared(node) for node in self.ops}
+
+    def saved(self, node: Any) -> tuple[tuple[Saved, ...] | None, bool, dict[str, Any]]:
+        """What an operation keeps for a backward pass (see ``introspect.saved_of``), read once."""
+        if node not in self._saved:
+            self._saved[node] = introspect.saved_of(node)
+        known: tuple[tuple[Saved, ...] | None, bool, dict[str, Any]] = self._saved[node]
+        return known
 
     def read_all(self, most: int) -> bool:
         """Find all nodes, depth first; False if there are too many."""
