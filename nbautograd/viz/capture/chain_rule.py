@@ -9,67 +9,27 @@ sum over those elements that came which depend on it. A sentence says what the o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from nbautograd.viz.capture.readings import Reading, Readings
 from nbautograd.viz.read import jacobians, stories, values
 from nbautograd.viz.read.formula_values import Operands, kept_operands
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, OUTER
-from nbautograd.viz.read.local_derivative import Came, LocalDerivative, local_derivative
+from nbautograd.viz.read.local_derivative import LocalDerivative, local_derivative
 from nbautograd.viz.read.model import Formula, GraphModel, Handles
 from nbautograd.viz.read.notes import can_be_noted
 from nbautograd.viz.read.operations import broadcast_dims
-from nbautograd.viz.read.terms import SHOWN, Terms, Work
-from nbautograd.viz.read.tiles import LARGEST, MOST, Tile, tile
+from nbautograd.viz.read.terms import SHOWN, Terms
+from nbautograd.viz.read.tiles import MOST
 
-__all__ = ["Arrival", "ChainStep", "Element", "TilePool", "chain_step", "kept_before"]
+__all__ = ["Arrival", "ChainStep", "Element", "chain_step", "kept_before"]
 
-CELLS = 400_000  # limit of the numbers in the tiles of a recording
 KEPT = 4_000_000  # limit of the elements copied from saved tensors of PyTorch's nodes
-EXACT = 4096  # limit of the elements compared to recognize a tensor
-
-
-class TilePool:
-    """The tiles of a recording, without repeats: a tile sent by one step is received by the next one."""
-
-    def __init__(self) -> None:
-        self.tiles: list[Tile] = []
-        self._numbers: dict[Any, int] = {}
-        self._cells = 0
-        self.work = Work()
-        """The budget that is left for computing local derivatives."""
-
-    def add(self, value: Any) -> int:
-        """The number of the value's tile; -1 for no tile, or no room for more."""
-        if value is None:
-            return -1
-        array = values.near(value, LARGEST)
-        if array is None:
-            return -1
-        key = array.shape, array.dtype.str, array.tobytes() if array.size <= EXACT else id(value)
-        number = self._numbers.get(key)
-        if number is None or array.size > EXACT:  # the memory of a large one may have been written to since
-            made = tile(array) if self._cells < CELLS else None
-            if made is None:
-                return -1
-            number = self._numbers[key] = len(self.tiles)
-            self.tiles.append(made)
-            self._cells += len(made.cells)
-        return number
-
-    def put(self, known: Tile | None, number: int = -1) -> int:
-        """The number of a tile that exists already, in the place of another one or at the end."""
-        if known is None:
-            return -1
-        if number < 0:
-            number = len(self.tiles)
-            self.tiles.append(known)
-        self.tiles[number] = known
-        return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +82,8 @@ class ChainStep:
 class Arrival:
     """The gradients that a node received and the values in its formulas, copied before the node runs and frees them."""
 
-    gradients: Came = field(default_factory=dict)
+    gradients: Mapping[int, Reading] = field(default_factory=dict)
+    """By the number of the result."""
     count: int = 1
     """The number of results of the node."""
     known: Operands | None = field(default_factory=dict)
@@ -133,15 +94,20 @@ class Arrival:
     @property
     def gradient(self) -> Any:
         """The only one that came; None where there are several."""
-        return next(iter(self.gradients.values())) if len(self.gradients) == 1 else None
+        return next(iter(self.gradients.values())).value if len(self.gradients) == 1 else None
 
-    def changed(self, gradient: Any) -> Arrival:
+    def changed(self, gradient: Reading) -> Arrival:
         """Return this arrival after a hook changed its only gradient."""
         return replace(self, gradients=dict.fromkeys(self.gradients, gradient))
 
     @classmethod
     def at(
-        cls, node: Any, gradients: Sequence[Any], kept: Mapping[Any, Operands], handles: Handles, told: bool = True
+        cls,
+        node: Any,
+        gradients: Sequence[Reading | None],
+        kept: Mapping[Any, Operands],
+        handles: Handles,
+        told: bool = True,
     ) -> Arrival:
         """Return the gradients that arrived at a node that is about to run.
 
@@ -183,8 +149,8 @@ def chain_step(
     edge: str,
     names: tuple[str, str],
     came: Arrival,
-    sent: Any,
-    pool: TilePool,
+    sent: Reading,
+    pool: Readings,
     pair: str = "",
 ) -> ChainStep:
     """The step along one edge.
@@ -194,29 +160,30 @@ def chain_step(
     :param names: of the gradient that came, and of the one that was sent.
     :param pair: the operation that sent the gradient, if there is only one.
     """
-    gradients = list(came.gradients.values())
+    arrived = {index: gradient.value for index, gradient in came.gradients.items()}
+    gradients = list(arrived.values())
     derivative = local_derivative(
         node,
         formula.input,
         formula.source,
-        came.gradients,
-        sent,
+        arrived,
+        sent.value,
         came.known,
         came.count,
         formula.slot,
         pool.work,
         came.declared,
     )
-    shape, went = tuple(gradients[0].shape), tuple(sent.shape)
+    shape, went = tuple(gradients[0].shape), tuple(sent.value.shape)
     summed: tuple[tuple[int, int], ...] = ()
     if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):
         wide = derivative.product.shape if derivative.product is not None else shape
         summed = tuple([(dim, wide[dim]) for dim in broadcast_dims(wide, went)])
-    element = _element(derivative, gradients, sent, summed)
+    element = _element(derivative, gradients, sent.value, summed, pool.read)
     story = ""
     if derivative.unknown != "differs":  # else the sentence is about another computation
         story = stories.story_of(name, formula.input, derivative.kind, derivative.permutes, pair, element is not None)
-    upstream, *more = [pool.add(gradient) for gradient in gradients]
+    upstream, *more = [gradient.tile for gradient in came.gradients.values()]
     return ChainStep(
         edge,
         derivative.kind,
@@ -225,11 +192,11 @@ def chain_step(
         upstream,
         pool.add(derivative.factor),
         pool.add(derivative.product) if summed else -1,
-        pool.add(sent),
+        sent.tile,
         derivative.left,
         summed,
         element,
-        "" if element is not None else _told(derivative, sent),
+        "" if element is not None else _told(derivative, sent.value),
         story,
         _places(derivative, shape),
         derivative.terms,
@@ -258,7 +225,11 @@ def _places(derivative: LocalDerivative, came: tuple[int, ...]) -> tuple[int, ..
 
 
 def _element(
-    derivative: LocalDerivative, gradients: Sequence[Any], sent: Any, summed: tuple[tuple[int, int], ...]
+    derivative: LocalDerivative,
+    gradients: Sequence[Any],
+    sent: Any,
+    summed: tuple[tuple[int, int], ...],
+    read: Callable[[Any], Reading],
 ) -> Element | None:
     """The largest element that was sent, written out; None where the local derivative is not known."""
     if derivative.factor is None and derivative.terms is None:
@@ -281,8 +252,8 @@ def _element(
     else:
         ups, factors = _terms_at(derivative, values.host(gradients[0]), place, summed)
         count = len(ups)
-    terms = tuple([(values.inline(u), values.inline(f)) for u, f in zip(ups[:SHOWN], factors[:SHOWN], strict=True)])
-    return Element(place, terms, count, values.inline(wanted[index]))
+    terms = tuple([(read(u).line, read(f).line) for u, f in zip(ups[:SHOWN], factors[:SHOWN], strict=True)])
+    return Element(place, terms, count, read(wanted[index]).line)
 
 
 def _terms_at(

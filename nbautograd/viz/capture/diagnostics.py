@@ -1,4 +1,4 @@
-"""Compute the notes of a recording beside its numbers: origin of a NaN, freed nodes, sizes of gradients, vᵀJ."""
+"""Compute the notes of a recording beside its numbers: origin of a NaN, freed nodes, vᵀJ."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from nbautograd.viz.read import values
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.notes import trace_of
 
-__all__ = ["first_bad", "is_freed", "log_size", "operand_names", "products", "reset"]
+__all__ = ["first_bad", "is_freed", "operand_names", "products", "reset"]
 
 MATRIX = 16  # limit of the elements of a printed Jacobian
 OPS = 60  # limit of the operations of a graph whose Jacobian is computed
-VANISHED = -99.0
 
 
 def operand_names(model: GraphModel, key: str) -> dict[str, str]:
@@ -28,26 +27,6 @@ def operand_names(model: GraphModel, key: str) -> dict[str, str]:
     slots = {edge.slot: model.by_id[edge.src] for edge in model.edges if edge.dst == key}
     asked = (("input", 0), ("self", 0), ("other", 1))
     return {name: slots[slot].name for name, slot in asked if slot in slots and slots[slot].named}
-
-
-def log_size(value: Any) -> float | None:
-    """log10 of the root mean square, ``VANISHED`` for zeros; None for values that are not finite or cannot be read.
-
-    >>> log_size(np.float32([3.0, 4.0]))
-    0.55
-    """
-    try:
-        array = values.host(value, values.SAMPLE)
-        if array.size == 1:
-            mean = abs(complex(array.item()))
-        else:
-            sizes = np.abs(array.astype(np.complex128))
-            mean = float(np.sqrt((sizes**2).mean())) if sizes.size else 0.0
-    except Exception:
-        return None
-    if not math.isfinite(mean):
-        return None
-    return round(math.log10(mean), 2) if mean else VANISHED
 
 
 def first_bad(node: Any, incoming: Any, sent: Any, names: Mapping[str, str]) -> str:

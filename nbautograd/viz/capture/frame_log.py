@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from nbautograd.viz.capture.chain_rule import TilePool
-from nbautograd.viz.capture.diagnostics import log_size
 from nbautograd.viz.capture.folded_sums import FoldedSum, text_of
 from nbautograd.viz.capture.forward import forward_pass
 from nbautograd.viz.capture.leaf_account import LeafAccount
+from nbautograd.viz.capture.readings import Reading, Readings
 from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
-from nbautograd.viz.capture.words import edge_label
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build
 from nbautograd.viz.read.model import GraphModel
@@ -34,7 +32,7 @@ class FrameLog:
         self.scenes = [model] if model is not None else []
         self.namespace, self.resolve = namespace, resolve
         self.frames: list[Frame] = []
-        self.pool = TilePool()
+        self.pool = Readings()
         self.dropped = 0
         self.several: tuple[GraphModel | None, dict[str, int]] = (None, {})
         self.mixed: set[str] = set()
@@ -110,16 +108,16 @@ class FrameLog:
             ledger = {key: leaf.row() for key, leaf in got.items()}
             self.frames[-1] = last.but(leaves=last.leaves | leaves, ledger=last.ledger | ledger)
 
-    def with_gradient(self, frame: Frame, edge: str, gradient: Any) -> Frame:
-        """Return the frame with the gradient on an edge, unless it is not drawn."""
+    def with_gradient(self, frame: Frame, edge: str, gradient: Reading) -> dict[str, Any]:
+        """Return the changes of a frame for the gradient on an edge; none where the edge is not drawn."""
         if self.is_inner and not self.drawn.stands.get(edge, edge):
-            return frame
-        size = log_size(gradient)
-        return frame.but(
-            labels={**frame.labels, edge: edge_label(gradient)},
-            sizes=frame.sizes if size is None else {**frame.sizes, edge: size},
-            tiles={**frame.tiles, edge: self.pool.add(gradient)},
-        )
+            return {}
+        size = gradient.size
+        return {
+            "labels": {**frame.labels, edge: gradient.label},
+            "sizes": frame.sizes if size is None else {**frame.sizes, edge: size},
+            "tiles": {**frame.tiles, edge: gradient.tile},
+        }
 
     def summed(self, raw: Frame, frame: Frame, scene: GraphModel, joins: bool) -> Frame:
         """The frame with the gradients of this pass along each line that stands for several gradients."""

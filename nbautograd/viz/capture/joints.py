@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from nbautograd.viz.capture.readings import Reading
 from nbautograd.viz.capture.timeline import LeafState
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -57,14 +58,14 @@ class Joints:
         """The states of all that are drawn."""
         return {key: joint.state() for key, joint in self._joints.items() if key in drawn}
 
-    def arrive(self, node: str, index: int, gradient: Any, total: Any) -> dict[str, LeafState]:
+    def arrive(self, node: str, index: int, gradient: Reading, total: Reading) -> dict[str, LeafState]:
         """Add a term to the sum for a result of ``node``; ``total`` is the sum so far. Return a new state."""
         key = self._place(node, index)
         joint = self._joints.get(key)
         if joint is None:
             return {}
-        joint.terms.append(values.inline(gradient))
-        joint.total = values.inline(total)
+        joint.terms.append(gradient.line)
+        joint.total = total.line
         return {key: joint.state()}
 
     def complete(self, node: str, index: int) -> dict[str, LeafState]:

@@ -8,7 +8,7 @@ the paths of one pass (its *arriving* row), and over passes into ``.grad`` (its 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from nbautograd import protocol
@@ -19,8 +19,9 @@ from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
 from nbautograd.viz.capture.joints import Joints
 from nbautograd.viz.capture.leaf_account import TERMS, LeafAccount
 from nbautograd.viz.capture.player_data import saved_text
+from nbautograd.viz.capture.readings import Reading
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
-from nbautograd.viz.capture.words import edge_label, equations, op_words
+from nbautograd.viz.capture.words import equations, op_words
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -64,7 +65,7 @@ class Recorder:
         self.joints = Joints()
         self.arrived: dict[tuple[str, int], list[str]] = {}
         self.came = Arrival()  # at the running node, while it runs
-        self.began: tuple[Any, ...] = ()  # the inputs of that node
+        self.began: tuple[Reading | None, ...] = ()  # the inputs of that node
         self.kept: dict[Any, Any] = {}  # the saved tensors of the nodes of this pass, see kept_before
         self.finite, self.seen_bad, self.creates = True, False, False
         self.bad_from = ""
@@ -107,6 +108,7 @@ class Recorder:
 
     def _on_PassStarted(self, event: protocol.PassStarted) -> None:  # noqa: N802 - named after the event
         self.log.enter(event.roots)
+        self.log.pool.begin()
         model = self.log.model
         self._key, self._root = model.handles.of, model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
         self.passes += 1
@@ -148,10 +150,11 @@ class Recorder:
                 continue
             name = self._result_name(key, index)
             given.append((name, gradient))
-            seeds.append((self._seed_name(name, gradient), values.inline(gradient)))
+            read = self.log.pool.read(gradient)
+            seeds.append((self._seed_name(name, gradient), read.line))
             if key in self.leaves:
-                self.leaves[key].arrive(gradient, say("the_start"), gradient)
-            self.finite = self.finite and values.is_finite(gradient)
+                self.leaves[key].arrive(read, say("the_start"), read)
+            self.finite = self.finite and read.is_finite
         return given, seeds
 
     def _start_notes(
@@ -210,38 +213,38 @@ class Recorder:
             self.open = self._frame("accumulate", "AccumulateGrad", node=key, active=(key,))
             return
         self.log.begin(key, self.passes)
-        received, active = [], [key]
+        received, active, read = [], [key], self.log.pool.read
         frame = self._frame("op", node.name)
+        self.began = tuple([None if gradient is None else read(gradient) for gradient in event.gradients])
         short: dict[str, LeafState] = {}
-        for index, gradient in enumerate(event.gradients):
+        for index, gradient in enumerate(self.began):
             if gradient is None:
                 continue
             result = model.results.get((key, index))
             if result is not None:
                 received.append(result.id)
                 active.append(result.dst)
-                frame = self.log.with_gradient(frame, result.id, gradient)
+                frame = frame.but(**self.log.with_gradient(frame, result.id, gradient))
             short |= self.joints.complete(key, index)
-        self.began = event.gradients
-        self.came = Arrival.at(event.node, event.gradients, self.kept, model.handles, bool(node.formulas))
+        self.came = Arrival.at(event.node, self.began, self.kept, model.handles, bool(node.formulas))
         self.open = frame.but(
             subtitle=node.expression,
             node=key,
             active=(*active, *received),
             received=tuple(received),
-            receives=() if self.log.is_inner else self._receives(key, event.gradients),
+            receives=() if self.log.is_inner else self._receives(key),
             where=node.where,
             source=node.source,
             saved=saved_text(node),
             leaves=short,
         )
 
-    def _receives(self, key: str, gradients: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+    def _receives(self, key: str) -> tuple[tuple[str, str], ...]:
         """Return the gradients that reached an operation, by name, with the terms of their sums."""
         receives = []
-        for index, gradient in enumerate(gradients):
+        for index, gradient in enumerate(self.began):
             if gradient is not None:
-                shown, terms = values.text(gradient), self.arrived.get((key, index), [])
+                shown, terms = gradient.text, self.arrived.get((key, index), [])
                 sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
                 receives.append((gradient_name(self.seed, self._root, self._result_name(key, index)), sums))
         return tuple(receives)
@@ -251,19 +254,19 @@ class Recorder:
         if key is None or target is None:
             return
         edge = self.log.model.flows.get((key, event.index))
-        shown, name = values.text(event.gradient), self._result_name(target, event.to_index)
+        sent, name = self.log.pool.read(event.gradient), self._result_name(target, event.to_index)
+        total = sent if event.total is event.gradient else self.log.pool.read(event.total)
+        shown = sent.text
         changes: dict[str, Any] = {}
         if edge is not None and self.open is not None:
-            self.open = self.log.with_gradient(self.open, edge.id, event.gradient)
+            changes = self.log.with_gradient(self.open, edge.id, sent)
             changes["active"] = (*self.open.active, edge.id)
         if edge is not None and self.open is not None and not self.log.is_inner:
             written = equations(self.log.model.by_id[key], event.index, shown, self.open.receives)
             names = (self.open.receives[0][0] if self.open.receives else "", gradient_name(self.seed, self._root, name))
             pair, node = pair_of(self.log.model, key), self.log.model.by_id[key]
             chain = [
-                chain_step(
-                    event.node, node.name, formula, edge.id, names, self.came, event.gradient, self.log.pool, pair
-                )
+                chain_step(event.node, node.name, formula, edge.id, names, self.came, sent, self.log.pool, pair)
                 for formula in node.formulas
                 if formula.slot == event.index and self.came.gradients
             ]
@@ -272,7 +275,7 @@ class Recorder:
             changes["chain"] = (*self.open.chain, *chain)
         if target in self.leaves:
             leaf = self.leaves[target]
-            leaf.arrive(event.gradient, self._result_name(key), event.total)
+            leaf.arrive(sent, self._result_name(key), total)
             if self.log.is_inner:
                 self.log.owed[target] = leaf
             elif self.open is not None:
@@ -280,16 +283,17 @@ class Recorder:
                 changes["ledger"] = {**self.open.ledger, target: leaf.row()}
         else:
             self.arrived.setdefault((target, event.to_index), []).append(shown)
-            met = self.joints.arrive(target, event.to_index, event.gradient, event.total)
+            met = self.joints.arrive(target, event.to_index, sent, total)
             if self.open is not None and met:
                 changes["leaves"] = {**self.open.leaves, **met}
         if self.open is not None:
             self.open = self.open.but(**changes)
-            self._check_finite(event.node, key, edge.id if edge is not None else "", event.gradient)
+            if not sent.is_finite:
+                self._mark_bad(event.node, key, edge.id if edge is not None else "", sent.value)
 
-    def _check_finite(self, node: Any, key: str, edge: str, gradient: Any) -> None:
+    def _mark_bad(self, node: Any, key: str, edge: str, gradient: Any) -> None:
         """Mark the first node that turns finite gradients into NaN or Inf, and every edge that carries them on."""
-        if self.open is None or values.is_finite(gradient):
+        if self.open is None:
             return
         first = self.finite and not self.seen_bad
         self.seen_bad = True
@@ -314,13 +318,14 @@ class Recorder:
         ran = say("hook_ran", what=what, change=changed)
         self.open = self.open.but(notes=(*self.open.notes, ran), hooks=(*self.open.hooks, acted))
         if event.kind in ("tensor", "pre") and self.came.gradient is not None and event.after is not None:
-            self.came = self.came.changed(event.after)
+            self.came = self.came.changed(self.log.pool.read(event.after))
         if changed and len(self.open.receives) == 1:  # the formula gets the gradient that the hook returned
             name, came = self.open.receives[0]
-            passed = {key: edge_label(event.after) for key in self.open.received}  # and what goes on along the edge
-            tiles = {key: self.log.pool.add(event.after) for key in self.open.received}
+            went = self.log.pool.read(event.after)
+            passed = dict.fromkeys(self.open.received, went.label)  # and what goes on along the edge
+            tiles = dict.fromkeys(self.open.received, went.tile)
             self.open = self.open.but(
-                receives=((name, f"{came} → {values.text(event.after)}"),),
+                receives=((name, f"{came} → {went.text}"),),
                 labels={**self.open.labels, **passed},
                 tiles={**self.open.tiles, **tiles},
             )
@@ -330,10 +335,11 @@ class Recorder:
         if key is None or key not in self.leaves:
             return
         self.log.settle()
-        leaf = self.leaves[key]
+        leaf, read = self.leaves[key], self.log.pool.read
+        came = read(event.incoming)
         if not leaf.terms:
-            leaf.arrive(event.incoming, say("the_start"), event.incoming)
-        leaf.accumulate(event.before, event.incoming, event.after)
+            leaf.arrive(came, say("the_start"), came)
+        leaf.accumulate(read(event.before), came, came if event.after is event.incoming else read(event.after))
         before, incoming, after = leaf.before, leaf.total, leaf.after
         tensor, name = event.node.variable, leaf.node.name
         self.last[id(tensor)] = tensor, after
@@ -344,7 +350,7 @@ class Recorder:
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
         terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
         opened = self.open if self.open is not None and self.open.node == key else None
-        blamed = self.bad_from if self.bad_from and not values.is_finite(event.incoming) else ""
+        blamed = self.bad_from if self.bad_from and not came.is_finite else ""
         alarms = (say("bad_came_from", what=blamed),) if blamed else ()
         self.open = None
         self.log.append(
@@ -415,7 +421,7 @@ class Recorder:
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
         frame, self.open, self.came, self.kept = self.open, None, Arrival(), {}
         if frame is not None and frame.kind == "op" and event.error is not None:
-            frame = frame.but(receives=frame.receives or self._receives(frame.node, self.began))
+            frame = frame.but(receives=frame.receives or self._receives(frame.node))
         self.log.settle()
         if self.progress is not None:
             self.progress()

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from nbautograd.viz.capture.timeline import Equation, LeafState
 from nbautograd.viz.language import say
-from nbautograd.viz.read import formulas, values
+from nbautograd.viz.read import formulas
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.model import GraphModel, Node
 
-__all__ = ["edge_label", "equations", "op_words"]
+__all__ = ["equations", "op_words"]
 
-NARROW = 12  # characters of a vector on an edge; a longer one is written as a column
 MAX_INPUTS = 3  # the number of inputs that a printed operation names
 
 
@@ -50,14 +48,6 @@ def _sent(name: str, value: str, root: str, partly: bool) -> str:
     if number == 1:
         return say("sends_same", root=root, name=name)
     return say("sends_number", root=root, name=name, value=value.removesuffix("."))
-
-
-def edge_label(gradient: Any) -> str:
-    """Return the label of a gradient on an edge: its numbers, or its shape and norm."""
-    written, whole = values.told(gradient, 4, brief=True)
-    if len(written) > NARROW and len(getattr(gradient, "shape", ())) == 1:
-        written = written.replace(", ", ",\n ")  # a column: a short edge has room beside it
-    return written if whole else f"{values.shape_text(gradient)}\n{written}"
 
 
 def equations(node: Node, slot: int, sent: str, receives: Sequence[tuple[str, str]]) -> list[Equation]:

@@ -322,7 +322,7 @@ def drawn(call: Call) -> Any:
 
 def is_freed(node: Any) -> bool:
     """Return whether a pass has freed the saved tensors of a node."""
-    return any([getattr(node, slot) is FREED for slot in node.saved])
+    return any(getattr(node, slot) is FREED for slot in node.saved)
 
 
 def _any_hook(hooks: Any) -> bool:

@@ -12,7 +12,8 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.capture.chain_rule import ChainStep, TilePool
+from nbautograd.viz.capture.chain_rule import ChainStep
+from nbautograd.viz.capture.readings import Readings
 from nbautograd.viz.capture.timeline import Timeline
 from nbautograd.viz.read import formulas
 from nbautograd.viz.read.tiles import tile
@@ -184,7 +185,7 @@ def test_tiles() -> None:
 
 
 def test_equal_gradients_share_a_tile_and_memory_is_bounded() -> None:
-    pool = TilePool()
+    pool = Readings()
     assert pool.add(np.ones(3)) == pool.add(np.ones(3)) == 0 and pool.add(np.zeros(3)) == 1
     kept = np.ones(5000)
     first = pool.add(kept)
