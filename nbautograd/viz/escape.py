@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["clean", "columns", "escape", "escape_long", "fit", "fit_path", "one_line", "ordered", "padded", "width"]
+__all__ = ["clean", "columns", "escape", "escape_long", "fit", "fit_path", "one_line", "ordered", "width"]
 
 LIMIT = 200  # limit of the characters of a text in a picture
 
@@ -137,11 +137,6 @@ def columns(text: str) -> int:
     wide = [2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
             if not unicodedata.combining(c) and unicodedata.category(c) not in ("Mn", "Me", "Cf")]  # fmt: skip
     return sum(wide)
-
-
-def padded(text: str, width: int) -> str:
-    """The text with spaces behind it up to a number of columns."""
-    return text + " " * (width - columns(text))
 
 
 @lru_cache(maxsize=2048)

@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd.viz.read import values
 from nbautograd.viz.read.numbers import printed
 from nbautograd.viz.read.terms import Work
-from nbautograd.viz.read.tiles import LARGEST, Tile, tile
+from nbautograd.viz.read.tiles import LARGEST, Tile, tile_of
 
 __all__ = ["VANISHED", "Reading", "Readings"]
 
@@ -114,13 +114,13 @@ class Readings:
         """The number of the value's tile; -1 for no tile, or no room for more."""
         if value is None:
             return -1
-        array = values.near(value, LARGEST)
+        array = value if type(value) is np.ndarray and value.size <= LARGEST else values.near(value, LARGEST)
         if array is None:
             return -1
         key = array.shape, array.dtype.str, array.tobytes() if array.size <= EXACT else id(value)
         number = self._numbers.get(key)
         if number is None or array.size > EXACT:  # the memory of a large one may have been written to since
-            made = tile(array) if self._cells < CELLS else None
+            made = tile_of(array) if self._cells < CELLS else None
             if made is None:
                 return -1
             number = self._numbers[key] = len(self.tiles)

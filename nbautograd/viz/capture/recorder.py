@@ -96,6 +96,8 @@ class Recorder:
 
     # -- helpers -------------------------------------------------------------------
 
+    _ids: Mapping[Any, str]
+    """The ids of the nodes of the running graph that the picture has read."""
     _key: Callable[[Any], str | None]
     """Returns the id of a node of the running graph."""
     _root: str
@@ -110,7 +112,8 @@ class Recorder:
         self.log.enter(event.roots)
         self.log.pool.begin()
         model = self.log.model
-        self._key, self._root = model.handles.of, model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
+        self._ids, self._key = model.handles.ops, model.handles.of
+        self._root = model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
         self.passes += 1
         self.arrived, self.finite, self.seen_bad, self.open, self.bad_from = {}, True, False, None, ""
         self.creates, self.created = event.create_graph, {}
@@ -205,7 +208,7 @@ class Recorder:
         return model.by_id[result.dst].name if result is not None else node.label or node.name
 
     def _on_NodeStarted(self, event: protocol.NodeStarted) -> None:  # noqa: N802
-        key = self._key(event.node)
+        key = self._ids.get(event.node) or self._key(event.node)
         if key is None:
             return
         node, model = self.log.model.by_id[key], self.log.model
@@ -250,7 +253,8 @@ class Recorder:
         return tuple(receives)
 
     def _on_EdgeSent(self, event: protocol.EdgeSent) -> None:  # noqa: N802
-        key, target = self._key(event.node), self._key(event.to)
+        key = self._ids.get(event.node) or self._key(event.node)
+        target = self._ids.get(event.to) or self._key(event.to)
         if key is None or target is None:
             return
         edge = self.log.model.flows.get((key, event.index))
@@ -404,11 +408,11 @@ class Recorder:
         frame, self.open, self.came = self.open, None, Arrival()
         if frame is None or frame.kind != "op":
             return
+        changes: dict[str, Any] = {"leaves": frame.leaves | self.joints.kept(frame.node)}
         if event.freed:
-            frame = frame.but(freed=(frame.node,), saved=frame.saved and say("now_freed", saved=frame.saved))
-        leaves = frame.leaves | self.joints.kept(frame.node)
+            changes |= {"freed": (frame.node,), "saved": frame.saved and say("now_freed", saved=frame.saved)}
         if self.log.is_inner:
-            self.log.append(frame.but(leaves=leaves))
+            self.log.append(frame.but(**changes))
             return
         sends = ", ".join([f"{name} ← {one_line(value)}" for name, value in frame.sends]) or say("nothing")
         receives = ", ".join([f"{name} = {one_line(value)}" for name, value in frame.receives])
@@ -416,7 +420,7 @@ class Recorder:
         told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
         quantity = f"{called(self.seed)}ᵀ{self._root}" if self.seed else self._root
         words = op_words(self.log.model.by_id[frame.node].symbol, quantity, frame.sends, frame.leaves, self.log.model)
-        self.log.append(frame.but(caption=say("op_caption", **told), words=words, leaves=leaves))
+        self.log.append(frame.but(caption=say("op_caption", **told), words=words, **changes))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
         frame, self.open, self.came, self.kept = self.open, None, Arrival(), {}

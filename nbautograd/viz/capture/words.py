@@ -64,12 +64,13 @@ def equations(node: Node, slot: int, sent: str, receives: Sequence[tuple[str, st
         texts = dict(node.operands)
         if receives:
             texts["g"] = receives[0][1].rpartition("= ")[2].rpartition("→ ")[2]
-        if _is_number(sent) and _is_number(texts.get("g", "")):
-            known = {name: [["n", _signed(text)]] for name, text in texts.items() if _is_number(text)}
+        amounts = {name: amount for name, text in texts.items() if (amount := _number(text)) is not None}
+        number = _number(sent) if "g" in amounts else None
+        if number is not None:
+            known = {name: [["n", _signed(texts[name])]] for name in amounts}
             put_in = formulas.marks(formula.source, known)
             written = formulas.plain(put_in)
-            amounts = {name: float(text) for name, text in texts.items() if _is_number(text)}
-            right = _agree(formulas.value(formula.source, amounts), float(sent))
+            right = _agree(formulas.value(formula.source, amounts), number)
             if right and not _names_left(put_in) and written != sent:
                 numbers = f"{written} = {sent}"
         lines.append(Equation(formula.marks, formula.text, numbers))
@@ -83,12 +84,11 @@ def _agree(result: float | None, sent: float) -> bool:
     return result is not None and math.isclose(result, sent, rel_tol=2e-3, abs_tol=1e-4)
 
 
-def _is_number(text: str) -> bool:
+def _number(text: str) -> float | None:
     try:
-        float(text)
+        return float(text)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _signed(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nbautograd.viz.capture.player_data import bytes_text
-from nbautograd.viz.escape import columns, one_line, ordered, padded
+from nbautograd.viz.escape import columns, one_line, ordered
 from nbautograd.viz.language import once, say
 from nbautograd.viz.read.model import GraphModel, Node
 
@@ -104,4 +104,5 @@ def graph_rows(model: GraphModel) -> list[tuple[str, ...]]:
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Columns, each as wide as it needs to be."""
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(["  ".join(map(padded, row, widths)).rstrip() for row in rows])
+    lines = [[text + " " * (wide - columns(text)) for text, wide in zip(row, widths, strict=True)] for row in rows]
+    return "\n".join(["  ".join(line).rstrip() for line in lines])

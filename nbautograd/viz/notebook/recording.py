@@ -139,8 +139,8 @@ class Recording(Figure):
         if key not in self._styles:
             made = self._laid_out(scene, model)
             is_small = len(model.nodes) <= FEW
-            written = not is_small or _is_whole(made[1], window)
-            written = written or not any(grid.written for at, grid in made[0].items() if ":" in at)
+            numbered = is_small and any(grid.written for at, grid in made[0].items() if ":" in at)
+            written = not numbered or _is_whole(made[1], window)
             if not written:
                 made = self._laid_out(scene, model, written)
             if is_small and not made[1].is_clear(window):

@@ -356,7 +356,10 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
             return trees.get(own, part) if own == part.id else ast.Name(own, part.ctx)
         if kind is ast.Constant or not isinstance(part, ast.AST) or not part._fields:
             return part
-        return decided(kind(**{name: written(inner) for name, inner in ast.iter_fields(part)}), _is_gradient)
+        parts = {
+            name: written(inner) if getattr(inner, "_fields", inner) else inner for name, inner in ast.iter_fields(part)
+        }
+        return decided(kind(**parts), _is_gradient)
 
     return written(tree)
 

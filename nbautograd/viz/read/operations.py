@@ -47,6 +47,7 @@ class OperationReader:
 
     def __init__(self, walk: GraphWalk, names: ResultNames) -> None:
         self.walk, self.names = walk, names
+        self._results: dict[tuple[Any, int], tuple[str, str, str]] = {}
 
     def about(self, tensor: Any, node: Any = None) -> dict[str, Any]:
         """Return the facts about a live tensor besides its value.
@@ -75,7 +76,13 @@ class OperationReader:
         return trace.version, now if now != trace.version else 0
 
     def result(self, node: Any, index: int) -> tuple[str, str, str]:
-        """Value, shape and dtype of a result, if they are known."""
+        """Value, shape and dtype of a result, if they are known; read once for its operation and its box."""
+        known = self._results.get((node, index))
+        if known is None:
+            known = self._results[node, index] = self._result(node, index)
+        return known
+
+    def _result(self, node: Any, index: int) -> tuple[str, str, str]:
         trace = self.walk.traces[node] if index == 0 else None
         if trace is not None:
             known = self.value(node, 0)

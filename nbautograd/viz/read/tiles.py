@@ -16,7 +16,7 @@ from nbautograd.viz.read import values
 from nbautograd.viz.read.notes import Digest
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS, SUMMARY, number_text, printed
 
-__all__ = ["MOST", "Tile", "as_matrix", "coarser", "is_tiled", "repeated_number", "tile"]
+__all__ = ["MOST", "Tile", "as_matrix", "coarser", "is_tiled", "repeated_number", "tile", "tile_of"]
 
 MOST = 16
 """Rows and columns of a tile."""
@@ -99,7 +99,12 @@ def tile(value: Any) -> Tile | None:
         array = values.near(value, LARGEST)
     except Exception:  # objects that cannot be read still get a picture
         return None
-    if array is None or array.dtype.kind not in "biuf" or not array.size:
+    return None if array is None else tile_of(array)
+
+
+def tile_of(array: np.ndarray[Any, Any]) -> Tile | None:
+    """The tile of an array."""
+    if array.dtype.kind not in "biuf" or not array.size:
         return None
     if array.dtype.kind in "iu" and ((array > EXACT) | (array < -EXACT)).any():
         return None

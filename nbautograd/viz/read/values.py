@@ -118,7 +118,12 @@ def dtype_text(dtype: Any) -> str:
     >>> dtype_text("float32"), dtype_text("torch.int64"), dtype_text(np.dtype(bool))
     ('f32', 'i64', 'bool')
     """
-    name = clean(dtype, 60).rpartition(".")[2]
+    return _short_dtype(clean(dtype, 60) if type(dtype) is not str else dtype)
+
+
+@lru_cache(maxsize=128)
+def _short_dtype(text: str) -> str:
+    name = clean(text, 60).rpartition(".")[2]
     for long, short in (("bfloat", "bf"), ("float", "f"), ("complex", "c"), ("uint", "u"), ("int", "i")):
         if name.startswith(long) and name[len(long) :].isdigit():
             return short + name[len(long) :]
