@@ -123,10 +123,11 @@ class FullRun:
         shown = node.__class__ is not OutputEdge and node.__class__ is not UnrecordedView
         if shown:
             self.tell(protocol.NodeStarted(node, outputs))
-        g = tensor_hooks(node, g)
+        hooks = node.hooks
+        g = g if hooks is None else tensor_hooks(node, g)
         self.capture(node, g)
         if self.needed is None or any(target in self.needed for target in node.next_nodes() if target is not None):
-            self.send(node, self.compute(node, pre_hooks(node, g)), shown)
+            self.send(node, self.compute(node, g if hooks is None else pre_hooks(node, g)), shown)
         if shown:
             self.tell(protocol.NodeFinished(node, node.saves() and not self.retain_graph))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from nbautograd.viz.capture.folded_sums import FoldedSum, text_of
 from nbautograd.viz.capture.forward import forward_pass
-from nbautograd.viz.capture.leaf_account import LeafAccount
 from nbautograd.viz.capture.readings import Reading, Readings
+from nbautograd.viz.capture.sums import LeafAccount
 from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build

@@ -16,10 +16,9 @@ from nbautograd.viz.capture import diagnostics, failures
 from nbautograd.viz.capture.chain_rule import Arrival, chain_step, kept_before
 from nbautograd.viz.capture.cotangents import called, gradient_name, sum_of
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
-from nbautograd.viz.capture.joints import Joints
-from nbautograd.viz.capture.leaf_account import TERMS, LeafAccount
 from nbautograd.viz.capture.player_data import saved_text
 from nbautograd.viz.capture.readings import Reading
+from nbautograd.viz.capture.sums import TERMS, Joints, LeafAccount
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
 from nbautograd.viz.capture.words import equations, op_words
 from nbautograd.viz.escape import one_line

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nbautograd.viz.capture.joints import waiting
+from nbautograd.viz.capture.sums import waiting
 from nbautograd.viz.capture.timeline import Frame, FrameState, Timeline
 from nbautograd.viz.draw.boxes import grids_of, label_size, measure
 from nbautograd.viz.draw.cells import Grid

@@ -19,7 +19,6 @@ from nbautograd._engine.arrays import backend
 from nbautograd._engine.base.atomic_file import replacing
 from nbautograd._engine.core import tracing
 from nbautograd._engine.core.grad_mode import no_grad
-from nbautograd.viz.program.choices import Choices
 from nbautograd.viz.program.folding import Folded, Segment, fold
 from nbautograd.viz.program.graph import Graph, Tape, apart, read
 from nbautograd.viz.program.lines import Line, text_of
@@ -27,6 +26,7 @@ from nbautograd.viz.program.literals import same
 from nbautograd.viz.program.numpy_writer import NumpyWriter
 from nbautograd.viz.program.tensor_forms import VJP
 from nbautograd.viz.program.tensor_writer import TensorWriter, is_near
+from nbautograd.viz.program.variables import Choices
 
 __all__ = ["Program", "write", "write_later"]
 

@@ -1,4 +1,7 @@
-"""The variables of a program: leaves, constants, and the operands of each operation as its body gets them."""
+"""The variables of a program: leaves, constants, and the operands of each operation as its body gets them.
+
+Which of several forms an operation is written in is noted here too.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,41 @@ from nbautograd._engine.compiler.source import evaluated, parsed
 from nbautograd._engine.core.tensor import wrap
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import Bundle
-from nbautograd.viz.program.choices import Choices
 from nbautograd.viz.program.expressions import Expressions, Operand
 from nbautograd.viz.program.graph import RANDOM, Call, Graph, Value
 from nbautograd.viz.program.lines import DATA, Line
 from nbautograd.viz.program.literals import array_text, dtype_text, literal, same
 from nbautograd.viz.program.names import Names
 
-__all__ = ["Variables", "method", "widen"]
+__all__ = ["Choices", "Variables", "method", "widen"]
+
+
+class Choices:
+    """The forms of an operation that gave wrong bits somewhere.
+
+    A sum that is written as NumPy users would gives the same bits by luck in one step of a loop and not in the next.
+    What is to be written alike is written once to find out, and then again.
+
+    :ivar changed: whether something became known that would have been written otherwise before.
+    """
+
+    def __init__(self) -> None:
+        self.wrong: dict[Any, set[Any]] = {}
+        self.used: dict[Any, set[Any]] = {}
+        self.changed = False
+
+    def ways(self, key: Any, all_ways: tuple[Any, ...]) -> list[Any]:
+        """All of them; those that have been wrong for something of the same key come last."""
+        return sorted(all_ways, key={*self.wrong.get(key, ())}.__contains__)
+
+    def right(self, key: Any, way: Any) -> None:
+        """A form gave the right bits."""
+        self.used.setdefault(key, set()).add(way)
+
+    def failed(self, key: Any, way: Any) -> None:
+        """A form gave wrong bits, or failed."""
+        self.wrong.setdefault(key, set()).add(way)
+        self.changed = self.changed or way in self.used.get(key, ())
 
 
 class Variables:

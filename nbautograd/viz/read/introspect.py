@@ -31,7 +31,7 @@ __all__ = [
     "window_of",
 ]
 
-_KINDS = ("tensor", "pre", "post", "accumulated")
+_HOOKS = {kind: kind for kind in ("tensor", "pre", "post", "accumulated")}
 
 
 def is_tensor(value: Any) -> bool:
@@ -175,9 +175,10 @@ def version_of(tensor: Any) -> int:
 
 def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
     """Return the number of hooks of each kind of a node and its tensor."""
-    known, names = attribute(node, "hooks"), {kind: kind for kind in _KINDS}
+    known = attribute(node, "hooks", tensor)  # PyTorch's nodes do not tell
     if known is None:
-        known, names = tensor, {"tensor": "_backward_hooks", "accumulated": "_post_accumulate_grad_hooks"}
+        return ()
+    names = {"tensor": "_backward_hooks", "accumulated": "_post_accumulate_grad_hooks"} if known is tensor else _HOOKS
     return tuple([(kind, len(own)) for kind, name in names.items() if (own := attribute(known, name))])
 
 

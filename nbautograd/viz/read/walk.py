@@ -41,7 +41,8 @@ class GraphWalk:
         self.cut = not self.read_all(most)
         if self.cut:
             self.read_nearest(min(NEAREST, most))
-        self.variables = {node: leaf for node in self.next if (leaf := attribute(node, "variable")) is not None}
+        ends = [node for node, edges in self.next.items() if not edges]
+        self.variables = {node: leaf for node in ends if (leaf := attribute(node, "variable")) is not None}
         self.ops = [node for node in self.next if node not in self.variables]
         self.used = {edge for edges in self.next.values() for edge in edges if edge[0] in self.next}
         self.order = self.in_sequence() or self.sorted_topologically()

@@ -156,6 +156,23 @@ def test_nodes_with_several_outputs() -> None:
     assert {n.name for n in model.nodes if n.kind == "tensor"} == {"first", "second"}
 
 
+@pytest.mark.parametrize("library", ["nbautograd", "torch"])
+def test_a_function_may_keep_something_as_variable(library: str) -> None:
+    """As the nodes of leaves do, which have no edges."""
+    T = needs.package(library)
+
+    class Doubled(T.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.variable = x.detach()
+            return x * 2
+
+    w = T.tensor([1.0, 2.0], requires_grad=True)
+    model = build(Doubled.apply(w).sum(), {"w": w})
+    assert [node.name for node in model.nodes if node.kind == "op"] == ["SumBackward0", "DoubledBackward"]
+    assert [leaf.name for leaf in model.leaves] == ["w"]
+
+
 def test_untraced_graphs_have_names_only_where_variables_have() -> None:
     x = nb.tensor(2.0, requires_grad=True)
     y = (x * 3 + 1).exp()
