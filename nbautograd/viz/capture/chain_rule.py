@@ -17,10 +17,9 @@ import numpy as np
 
 from nbautograd.viz.capture.readings import Reading, Readings
 from nbautograd.viz.read import jacobians, stories, values
-from nbautograd.viz.read.formula_values import Operands, kept_operands
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, OUTER
-from nbautograd.viz.read.local_derivative import LocalDerivative, local_derivative
+from nbautograd.viz.read.local_derivative import LocalDerivative, Operands, kept_operands, local_derivative
 from nbautograd.viz.read.model import Formula, GraphModel, Handles
 from nbautograd.viz.read.notes import can_be_noted
 from nbautograd.viz.read.operations import broadcast_dims
@@ -178,7 +177,7 @@ def chain_step(
     summed: tuple[tuple[int, int], ...] = ()
     if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):
         wide = derivative.product.shape if derivative.product is not None else shape
-        summed = tuple([(dim, wide[dim]) for dim in broadcast_dims(wide, went)])
+        summed = tuple([(dim, wide[dim]) for dim in broadcast_dims(wide, went)]) if wide != went else ()
     element = _element(derivative, gradients, sent.value, summed, pool.read)
     story = ""
     if derivative.unknown != "differs":  # else the sentence is about another computation

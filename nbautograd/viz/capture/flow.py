@@ -12,8 +12,8 @@ import numpy as np
 from nbautograd import protocol
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.read import introspect, values
-from nbautograd.viz.read.formula_values import evaluator
 from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.local_derivative import evaluator
 from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.walk import GraphWalk
 

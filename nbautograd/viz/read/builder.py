@@ -21,7 +21,7 @@ from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
 from nbautograd.viz.read.module_scopes import module_paths, module_scopes
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
 from nbautograd.viz.read.notes import remarks
-from nbautograd.viz.read.operations import OperationReader, single_numbers
+from nbautograd.viz.read.operations import OperationReader
 from nbautograd.viz.read.tiles import repeated_number, tile
 from nbautograd.viz.read.turns import Turns, name_of
 from nbautograd.viz.read.walk import GraphWalk
@@ -192,7 +192,7 @@ class _Builder:
         boxes = [output for output in outputs if self.has_box(output)]
         label = self.names.results.get((node, 0), "")
         known = Node(key, "op", name, label=label, symbol=symbol, **self.lines.fields(trace), **self.around(trace))
-        self.add(known if node in self.bare else self.described(known, node, cls, bool(boxes)))
+        self.add(known if node in self.bare else self.reader.described(known, node, cls, bool(boxes)))
         for output in outputs:
             self.ids[output] = key
             if output in boxes:
@@ -209,30 +209,6 @@ class _Builder:
                     self.paths = module_paths(self.namespace)
                 return {"scope": names, "module": one_line(self.paths.get(id(module), ""), 80)}
         return {"scope": names}
-
-    def described(self, known: Node, node: Any, cls: Any, boxed: bool) -> Node:
-        """Return the pill of an operation with all its details; its value is in its box, if it has one."""
-        value, shape, dtype = self.reader.result(node, 0)
-        first, more, _ = value.partition("\n")
-        saved, freed, kept = self.walk.saved(node)
-        arguments = self.reader.arguments(node)
-        operands = introspect.operands_of(node, kept, self.walk.traces[node])
-        return replace(
-            known,
-            value="" if boxed or not value else first + "…" * bool(more),
-            tile=None if boxed else self.reader.tile(node, 0),
-            shape=shape,
-            dtype=dtype,
-            named=bool(self.names.variables.output(node, 0)),
-            expression=self.reader.expression(node, known.symbol, arguments),
-            formulas=self.reader.formulas(node, cls, self.reader.known_marks(node, arguments, operands)),
-            saved=saved,
-            window=introspect.window_of(known.name, operands),
-            operands=single_numbers(operands),
-            arguments=tuple([(name, one_line(shown, 40)) for name, shown in arguments if shown]),
-            freed=freed,
-            hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
-        )
 
     def outputs(self, node: Any) -> list[tuple[Any, int]]:
         """The results of a node that something uses."""

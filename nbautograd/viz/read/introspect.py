@@ -25,7 +25,6 @@ __all__ = [
     "is_tensor",
     "node_name",
     "operation_of",
-    "sequence",
     "transposes",
     "view_base",
     "window_of",
@@ -88,14 +87,6 @@ def transposes(node: Any, name: str) -> bool:
     return shape is not None and len(shape) == 2
 
 
-def sequence(node: Any) -> int | None:
-    """The number of the operation in the order in which they ran, where the library counts them."""
-    try:
-        return int(node._sequence_nr())
-    except Exception:
-        return None
-
-
 def declared(node: Any) -> Any:
     """Return the class with symbol, inputs and formulas of a node: its own, or ours of the same name."""
     cls = type(node)
@@ -106,15 +97,6 @@ def declared(node: Any) -> Any:
     own = pytorch_names.declared_as(node, node_name(node))
     declaration = protocol.declaration(own) or pytorch_names.declaration(own)
     return cls if declaration is None else declaration()
-
-
-def root_of(root: Any) -> tuple[Any, int, Any]:
-    """(node or None, index of its output, tensor or None)."""
-    if is_tensor(root):
-        return root.grad_fn, attribute(root, "output_nr", 0) or 0, root
-    if isinstance(root, tuple) and len(root) == 2:
-        return root[0], root[1], None
-    return root, 0, None
 
 
 # -- what tensors and nodes tell about themselves ----------------------------------------------------

@@ -38,6 +38,7 @@ class SourceLines:
     def __init__(self, resolve: Resolve) -> None:
         self.resolve = resolve
         self.known: dict[tuple[str, int], tuple[str, str]] = {}
+        self._fields: dict[tuple[str, int], dict[str, Any]] = {}
 
     def of(self, trace: Any) -> tuple[str, str]:
         """Return the name of the file of a trace, and the text of the line."""
@@ -50,9 +51,13 @@ class SourceLines:
         """Return the trace as fields of a node of the picture."""
         if trace is None:
             return {}
-        label, text = self.of(trace)
-        cell, line = one_line(label, 60), int(trace.lineno)
-        return {"where": say("line_of", cell=cell, n=line), "cell": cell, "line": line, "source": clean(text.strip())}
+        place = trace.filename, trace.lineno
+        if place not in self._fields:
+            label, text = self.of(trace)
+            cell, line, code = one_line(label, 60), int(trace.lineno), clean(text.strip())
+            where = say("line_of", cell=cell, n=line)
+            self._fields[place] = {"where": where, "cell": cell, "line": line, "source": code}
+        return self._fields[place]
 
 
 class ResultNames:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,13 +14,13 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read import formulas, introspect, jacobians, local_derivative, values
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.introspect import attribute
-from nbautograd.viz.read.model import Formula
+from nbautograd.viz.read.model import Formula, Node
 from nbautograd.viz.read.naming import ResultNames
 from nbautograd.viz.read.notes import Digest
 from nbautograd.viz.read.tiles import Tile, tile
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["OperationReader", "broadcast_dims", "single_numbers"]
+__all__ = ["OperationReader", "broadcast_dims"]
 
 INFIX = "+−×÷@"
 NUMBERS = {"input", "other", "exponent", "base", "value", "min", "max", "tensor1", "tensor2", "weight", "end"}
@@ -48,6 +49,30 @@ class OperationReader:
     def __init__(self, walk: GraphWalk, names: ResultNames) -> None:
         self.walk, self.names = walk, names
         self._results: dict[tuple[Any, int], tuple[str, str, str]] = {}
+
+    def described(self, known: Node, node: Any, cls: Any, boxed: bool) -> Node:
+        """Return the pill of an operation with all its details; its value is in its box, if it has one."""
+        value, shape, dtype = self.result(node, 0)
+        first, more, _ = value.partition("\n")
+        saved, freed, kept = self.walk.saved(node)
+        arguments = self.arguments(node)
+        operands = introspect.operands_of(node, kept, self.walk.traces[node])
+        return replace(
+            known,
+            value="" if boxed or not value else first + "…" * bool(more),
+            tile=None if boxed else self.tile(node, 0),
+            shape=shape,
+            dtype=dtype,
+            named=bool(self.names.variables.output(node, 0)),
+            expression=self.expression(node, known.symbol, arguments),
+            formulas=self.formulas(node, cls, self.known_marks(node, arguments, operands)),
+            saved=saved,
+            window=introspect.window_of(known.name, operands),
+            operands=_single_numbers(operands),
+            arguments=tuple([(name, one_line(shown, 40)) for name, shown in arguments if shown]),
+            freed=freed,
+            hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
+        )
 
     def about(self, tensor: Any, node: Any = None) -> dict[str, Any]:
         """Return the facts about a live tensor besides its value.
@@ -224,7 +249,7 @@ class OperationReader:
         return known
 
 
-def single_numbers(operands: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _single_numbers(operands: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the values that formulas name, where they are single numbers."""
     known = [(n, values.alone(v)) for n, v in operands.items() if v is not None and "_sym_" not in n]
     return tuple(sorted([(one_line(n, 40), v) for n, v in known if 0 < len(v) <= 12 and " " not in v]))
@@ -234,5 +259,5 @@ def _summed_over(node: Any, slot: int, wide: tuple[int, ...] | None, narrow: tup
     """Return the dimensions of the result along which an input was broadcast: its gradient is a sum over them."""
     if wide is None or narrow is None:
         return say("broadcast_dims") if introspect.is_brought_back(node, slot) else ""
-    dims = broadcast_dims(wide, narrow)
+    dims = broadcast_dims(wide, narrow) if wide != narrow else ()
     return f"dim {', '.join(map(str, dims))}" if dims else ""

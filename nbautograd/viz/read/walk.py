@@ -17,7 +17,7 @@ from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.turns import Turns, turns_of
 
-__all__ = ["GraphWalk"]
+__all__ = ["GraphWalk", "sequence"]
 
 NEAREST = 5000  # limit of the nodes read of a graph that is too large
 NEAR = 16  # number of operations, going back, in which inputs distinguish steps of a loop
@@ -36,7 +36,7 @@ class GraphWalk:
 
     def __init__(self, roots: Any, most: int) -> None:
         several = isinstance(roots, (list, tuple)) and not (len(roots) == 2 and isinstance(roots[1], int))
-        self.roots = [introspect.root_of(root) for root in (roots if several else [roots])]
+        self.roots = [_root_of(root) for root in (roots if several else [roots])]
         self.next: dict[Any, tuple[tuple[Any, int], ...]] = {}
         self.cut = not self.read_all(most)
         if self.cut:
@@ -103,7 +103,7 @@ class GraphWalk:
 
     def in_sequence(self) -> list[Any]:
         """The operations by the numbers that they got when they ran; nothing where those are missing or wrong."""
-        numbers = {node: introspect.sequence(node) for node in self.ops}
+        numbers = {node: sequence(node) for node in self.ops}
         known = {node: number for node, number in numbers.items() if number is not None}
         if len(known) < len(numbers):
             return []
@@ -160,3 +160,20 @@ class GraphWalk:
     def inputs(self) -> list[list[int]]:
         """For each operation the ranks of those whose results it uses."""
         return [[self.rank[to] for to, _ in self.next[node] if to in self.rank] for node in self.order]
+
+
+def _root_of(root: Any) -> tuple[Any, int, Any]:
+    """(node or None, index of its output, tensor or None)."""
+    if introspect.is_tensor(root):
+        return root.grad_fn, attribute(root, "output_nr", 0) or 0, root
+    if isinstance(root, tuple) and len(root) == 2:
+        return root[0], root[1], None
+    return root, 0, None
+
+
+def sequence(node: Any) -> int | None:
+    """The number of the operation in the order in which they ran, where the library counts them."""
+    try:
+        return int(node._sequence_nr())
+    except Exception:
+        return None

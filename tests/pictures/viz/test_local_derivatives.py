@@ -15,7 +15,7 @@ from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.capture.timeline import Timeline
 from nbautograd.viz.read import jacobians, local_derivative, stories, terms
-from nbautograd.viz.read.formula_values import MAX_ELEMENTS
+from nbautograd.viz.read.local_derivative import MAX_ELEMENTS
 from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.translations.player import TEXTS
 from tests import needs
