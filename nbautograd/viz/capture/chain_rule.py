@@ -20,13 +20,13 @@ from nbautograd.viz.read import jacobians, stories, values
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, OUTER
 from nbautograd.viz.read.local_derivative import LocalDerivative, Operands, kept_operands, local_derivative
-from nbautograd.viz.read.model import Formula, GraphModel, Handles
+from nbautograd.viz.read.model import Edge, Formula, GraphModel, Handles
 from nbautograd.viz.read.notes import can_be_noted
 from nbautograd.viz.read.operations import broadcast_dims
 from nbautograd.viz.read.terms import SHOWN, Terms
 from nbautograd.viz.read.tiles import MOST
 
-__all__ = ["Arrival", "ChainStep", "Element", "chain_step", "kept_before"]
+__all__ = ["Arrival", "ChainStep", "Element", "chain_steps", "kept_before"]
 
 KEPT = 4_000_000  # limit of the elements copied from saved tensors of PyTorch's nodes
 
@@ -141,7 +141,20 @@ def _kept(node: Any, handles: Handles) -> Operands:
         return {}
 
 
-def chain_step(
+def chain_steps(
+    model: GraphModel, edge: Edge, live: Any, names: tuple[str, str], came: Arrival, sent: Reading, pool: Readings
+) -> list[ChainStep]:
+    """The steps along one edge: one for each formula of its input.
+
+    :param live: the node at which it ends.
+    :param names: of the gradient that came, and of the one that was sent.
+    """
+    node, pair = model.by_id[edge.dst], stories.pair_of(model, edge.dst)
+    formulas = [formula for formula in node.formulas if formula.slot == edge.slot and came.gradients]
+    return [_step(live, node.name, formula, edge.id, names, came, sent, pool, pair) for formula in formulas]
+
+
+def _step(
     node: Any,
     name: str,
     formula: Formula,
@@ -150,9 +163,9 @@ def chain_step(
     came: Arrival,
     sent: Reading,
     pool: Readings,
-    pair: str = "",
+    pair: str,
 ) -> ChainStep:
-    """The step along one edge.
+    """The step along one edge by one formula.
 
     :param node: the live node.
     :param name: of the node.

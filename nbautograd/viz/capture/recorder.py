@@ -13,7 +13,7 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics, failures
-from nbautograd.viz.capture.chain_rule import Arrival, chain_step, kept_before
+from nbautograd.viz.capture.chain_rule import Arrival, chain_steps, kept_before
 from nbautograd.viz.capture.cotangents import called, gradient_name, sum_of
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
 from nbautograd.viz.capture.player_data import saved_text
@@ -27,7 +27,6 @@ from nbautograd.viz.read import values
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.naming import Resolve
-from nbautograd.viz.read.stories import pair_of
 
 __all__ = ["STEP_BY_STEP", "Recorder", "Timeline"]
 
@@ -267,15 +266,10 @@ class Recorder:
         if edge is not None and self.open is not None and not self.log.is_inner:
             written = equations(self.log.model.by_id[key], event.index, shown, self.open.receives)
             names = (self.open.receives[0][0] if self.open.receives else "", gradient_name(self.seed, self._root, name))
-            pair, node = pair_of(self.log.model, key), self.log.model.by_id[key]
-            chain = [
-                chain_step(event.node, node.name, formula, edge.id, names, self.came, sent, self.log.pool, pair)
-                for formula in node.formulas
-                if formula.slot == event.index and self.came.gradients
-            ]
             changes["sends"] = (*self.open.sends, (name, shown))
             changes["equations"] = (*self.open.equations, *written)
-            changes["chain"] = (*self.open.chain, *chain)
+            steps = chain_steps(self.log.model, edge, event.node, names, self.came, sent, self.log.pool)
+            changes["chain"] = (*self.open.chain, *steps)
         if target in self.leaves:
             leaf = self.leaves[target]
             leaf.arrive(sent, self._result_name(key), total)
