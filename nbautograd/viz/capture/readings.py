@@ -23,7 +23,7 @@ VANISHED = -99.0
 
 
 class Reading:
-    """What steps show of a value; each is found out when it is first asked for.
+    """The facts that steps show of a value, each found out when it is first asked for.
 
     :param value: an array, or what else a gradient is.
     :param tiles: of the recording.
@@ -56,7 +56,7 @@ class Reading:
 
     @cached_property
     def is_finite(self) -> bool:
-        """Whether it has no NaN and no infinity."""
+        """True if it has no NaN and no infinity."""
         return values.is_finite(self.value)
 
     @cached_property

@@ -166,7 +166,7 @@ class Handles:
     """By the id of its box: a computed tensor that retains its gradient."""
     traces: Mapping[Any, Any] = field(default_factory=dict)
     declared: Mapping[Any, Any] = field(default_factory=dict)
-    """What the walk over the tape has read of each operation."""
+    """The notes and the declaration of each operation, as the walk over the tape has read them."""
     names: Any = None
     """The ``ResultNames`` of the graph, with its walk over the tape, for others that read it."""
 

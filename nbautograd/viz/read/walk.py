@@ -66,7 +66,7 @@ class GraphWalk:
         return {node: introspect.declared(node) for node in self.ops}
 
     def saved(self, node: Any) -> tuple[tuple[Saved, ...] | None, bool, dict[str, Any]]:
-        """What an operation keeps for a backward pass (see ``introspect.saved_of``), read once."""
+        """Return what an operation keeps for a backward pass (see ``introspect.saved_of``), read once."""
         if node not in self._saved:
             self._saved[node] = introspect.saved_of(node)
         known: tuple[tuple[Saved, ...] | None, bool, dict[str, Any]] = self._saved[node]
