@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbautograd import protocol
-from nbautograd.viz.capture import diagnostics, failures
+from nbautograd.viz.capture import diagnostics
 from nbautograd.viz.capture.chain_rule import Arrival, chain_steps, kept_before
 from nbautograd.viz.capture.cotangents import called, gradient_name, sum_of
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
@@ -27,6 +27,9 @@ from nbautograd.viz.read import values
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.naming import Resolve
+
+if TYPE_CHECKING:
+    from nbautograd.viz.capture.failures import Failure
 
 __all__ = ["STEP_BY_STEP", "Recorder", "Timeline"]
 
@@ -429,6 +432,8 @@ class Recorder:
 
     def _fail(self, frame: Frame | None, error: BaseException) -> None:
         """The last frame of a pass that an error ended, with its cures."""
+        from nbautograd.viz.capture import failures  # loaded when a pass fails
+
         base = frame or self._frame("error", "backward")
         root = self._result_name(self.log.model.roots[0]) if self.log.model.roots else "…"
         failure = failures.of_pass(error, self.log.model.by_id.get(base.node), self.log.model, root, self.log.resolve)
@@ -436,13 +441,15 @@ class Recorder:
 
     def refuse(self, error: BaseException, tensor: Any) -> None:
         """The only frame of a pass that did not begin, because of its arguments."""
+        from nbautograd.viz.capture import failures
+
         self.passes += 1
         failure = failures.refused(error, tensor, self.log.model, self.log.namespace or {}, self.log.resolve)
         root = self.log.redrawn(failure.drawn).roots[0]
         asked = f"{self.log.model.by_id[root].name}.backward()"
         self._append_failure(self._frame("error", "backward", subtitle=asked, node=root, active=(root,)), failure)
 
-    def _append_failure(self, base: Frame, failure: failures.Failure) -> None:
+    def _append_failure(self, base: Frame, failure: Failure) -> None:
         caption = say("ended_early", title=base.title, what=failure.summary)
         told = [*(say("story_value", what=what, value=details) for what, details, _ in failure.story), *failure.alarms]
         explained = failure.alarms != (failure.summary,)

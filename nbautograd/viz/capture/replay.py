@@ -9,6 +9,7 @@ recorded values give the recorded result.
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["Replay", "replay_of"]
+__all__ = ["Replay", "answer", "replay_of"]
 
 MAX_OPS = 300
 MAX_ELEMENTS = 1024  # of a tensor
@@ -146,6 +147,23 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         return Replay(calls, leaves, start, None if seed is None else _copied(seed), whole, new)
     except Exception:  # a graph with unknown values
         return None
+
+
+def answer(replay: Replay | None, asked: Any) -> dict[str, Any] | None:
+    """The message for a player whose user nudges a leaf's value; None where the question makes no sense.
+
+    :param asked: ``{"leaf": id, "place": number of the element, "value": number, "serial": any number}``.
+    """
+    if not isinstance(asked, dict):
+        return None
+    leaf, place, value, serial = (asked.get(name) for name in ("leaf", "place", "value", "serial"))
+    if not (isinstance(leaf, str) and isinstance(place, int) and isinstance(serial, int)):
+        return None
+    if not (isinstance(value, (int, float)) and math.isfinite(value)):
+        return None
+    outcome = replay.nudged(leaf, place, float(value)) if replay is not None else None
+    told = {} if outcome is None else {"values": outcome.values, "grads": outcome.grads}
+    return {"nudged": {"leaf": leaf, "place": place, "serial": serial, **told}}
 
 
 def _call(key: str, model: GraphModel, node: Any, walk: GraphWalk) -> _ReplayedCall:

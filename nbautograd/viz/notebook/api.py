@@ -13,8 +13,7 @@ from nbautograd.viz.capture.recorder import STEP_BY_STEP, Recorder
 from nbautograd.viz.capture.torch_watch import TorchWatch, settle
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook.callers import callers_names
-from nbautograd.viz.notebook.in_place import after_block, at_once
+from nbautograd.viz.notebook.in_place import after_block, at_once, callers_names
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.read import fold as folding

@@ -17,8 +17,7 @@ from nbautograd.viz.draw import theme
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.callers import callers_names
-from nbautograd.viz.notebook.in_place import at_once
+from nbautograd.viz.notebook.in_place import at_once, callers_names
 
 if TYPE_CHECKING:
     from nbautograd.viz.program import Program

@@ -14,8 +14,7 @@ from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.answers import Answer, marked, name_in, place_text
-from nbautograd.viz.notebook.callers import callers_names
-from nbautograd.viz.notebook.in_place import at_once
+from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.costs import flops, parameters

@@ -14,7 +14,7 @@ from nbautograd._engine.core import tracing
 from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, output, tables
-from nbautograd.viz.notebook.callers import callers_names
+from nbautograd.viz.notebook.in_place import callers_names
 from nbautograd.viz.notebook.typed_lines import as_typed
 from nbautograd.viz.settings import settings
 

@@ -13,8 +13,7 @@ from nbautograd.viz.draw.cells import largest_of
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import output
-from nbautograd.viz.notebook.tile_image import drawing, gradient_image, key_image
+from nbautograd.viz.notebook.output import drawing, gradient_image, image, key_image
 from nbautograd.viz.read.tiles import Tile, is_tiled
 
 __all__ = ["GradientRow", "gradients_html"]
@@ -63,7 +62,7 @@ def _bar(norm: float, most: float) -> str:
     if not most or not norm or not math.isfinite(norm):
         return ""
     bar = f'<rect y="2" width="{max(BAR * norm / most, 1.0):.1f}" height="8" rx="2" fill="{LIGHT["done"]}"/>'
-    return output.image(drawing(BAR, 12, bar), "")
+    return image(drawing(BAR, 12, bar), "")
 
 
 def _number(text: str) -> float:

@@ -13,14 +13,15 @@ import functools
 import linecache
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, FrameType
 from typing import Any, ParamSpec, TypeVar
 
 from nbautograd._engine.base.users_code import place_of
 
-__all__ = ["after_block", "at_once", "noted", "of_magic", "seen", "without_semicolon"]
+__all__ = ["after_block", "at_once", "callers_names", "noted", "of_magic", "seen", "without_semicolon"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -73,6 +74,17 @@ def after_block(function: Callable[P, AbstractContextManager[T]]) -> Callable[P,
                 seen(target)
 
     return block
+
+
+def callers_names() -> Mapping[str, Any]:
+    """Read the current variables of the code that called this package."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "nbautograd",
+        "contextlib",
+    ):
+        frame = frame.f_back
+    return ChainMap(frame.f_locals, frame.f_globals)
 
 
 def of_magic(value: T, silent: bool) -> T | None:

@@ -10,7 +10,6 @@ from nbautograd.viz.draw.graph_text import MAX_LINES, table
 from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import headings, say
 from nbautograd.viz.notebook import output
-from nbautograd.viz.notebook.tile_image import gradient_image, key_image
 
 __all__ = ["failure_html", "has_gradients", "ledger_head", "ledger_html", "ledger_rows", "ledger_text", "timeline_text"]
 
@@ -47,7 +46,7 @@ def ledger_html(timeline: Timeline) -> str:
     @cache  # most gradients are in several columns: as a term, as the sum, and as .grad after it
     def cell(text: str, number: int) -> str:
         tile = timeline.tiles[number] if number >= 0 else None
-        return gradient_image(text, tile, timeline.scale)
+        return output.gradient_image(text, tile, timeline.scale)
 
     lines = []
     for n, name, row in rows:
@@ -60,7 +59,7 @@ def ledger_html(timeline: Timeline) -> str:
                  cell(row.total or "–", row.total_tile), after]  # fmt: skip
         lines.append(f'<tr><th scope="row">{n}</th>{"".join([f"<td>{part}</td>" for part in cells])}</tr>')
     head = "".join([f'<th scope="col">{escape(text)}</th>' for text in ledger_head()])
-    caption = f"<caption>{key_image(timeline.scale)}</caption>"
+    caption = f"<caption>{output.key_image(timeline.scale)}</caption>"
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 

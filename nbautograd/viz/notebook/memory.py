@@ -15,8 +15,7 @@ from nbautograd.viz.escape import escape_long, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.answers import marked, name_in, place_text
-from nbautograd.viz.notebook.callers import callers_names
-from nbautograd.viz.notebook.in_place import at_once
+from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.monitor_picture import WIDE, card
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.tables import Table

@@ -13,8 +13,7 @@ from typing import Any
 from nbautograd.viz import language
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.callers import callers_names
-from nbautograd.viz.notebook.in_place import seen
+from nbautograd.viz.notebook.in_place import callers_names, seen
 from nbautograd.viz.notebook.lens import PAGE, chosen, lens_data, pass_data
 from nbautograd.viz.notebook.live_drawing import LiveDrawing
 from nbautograd.viz.notebook.monitor_picture import LINES, drawn, unstarted

@@ -28,10 +28,13 @@ from contextvars import ContextVar
 from typing import Any
 
 from nbautograd.viz.draw import theme
+from nbautograd.viz.draw.cells import BOX, grid_of, paint, scale_key
 from nbautograd.viz.draw.graph_text import graph_rows
+from nbautograd.viz.draw.shades import GRADIENTS, Scale
 from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import headings, say
 from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.settings import settings
 
 __all__ = [
@@ -39,11 +42,14 @@ __all__ = [
     "colored",
     "compact_images",
     "details",
+    "drawing",
+    "gradient_image",
     "graph_table",
     "has_front_end",
     "image",
     "images",
     "in_kernel",
+    "key_image",
     "request",
     "table",
     "within",
@@ -173,3 +179,30 @@ def within(attempts: Iterable[Callable[[], str]], label: str, words: str, limit:
         first = first or size
     note = say("not_shown", label=label, size=first, limit=limit)
     return f"<p>{escape_long(note, 400)}</p><pre>{escape_long(words, 20_000)}</pre>"
+
+
+def gradient_image(text: str, tile: Tile | None, largest: float) -> str:
+    """Return a gradient as an image of its tile, with its numbers in words; as text if it is one number."""
+    grid = None if tile is None else grid_of([tile], BOX)
+    if tile is None or grid is None:
+        return escape(text)
+    wide, high = grid.size
+    drawn = drawing(wide, high, paint(tile, grid, 0, 0, Scale(GRADIENTS, largest)))
+    return image(drawn, text)
+
+
+def key_image(largest: float) -> str:
+    """Draw the key of the colors."""
+    name = say("scale_gradients")
+    return image(drawing(300, 14, scale_key(2, 11, largest)), name)
+
+
+def drawing(wide: float, high: float, inside: str) -> str:
+    """Elements as an SVG of this size.
+
+    :param inside: SVG elements.
+    """
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:g}" height="{high:g}" viewBox="0 0 {wide:g} {high:g}" '
+        f'font-family="{theme.SANS_MARKUP}">{inside}</svg>'
+    )

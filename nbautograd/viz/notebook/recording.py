@@ -108,9 +108,9 @@ class Recording(Figure):
 
     def nudged(self, asked: Any) -> dict[str, Any] | None:
         """Compute the changes that follow from a leaf's new value."""
-        from nbautograd.viz.notebook import nudge  # loaded when a leaf is dragged
+        from nbautograd.viz.capture import replay  # loaded when a pass is played
 
-        return nudge.answer(self.replay, asked)
+        return replay.answer(self.replay, asked)
 
     @property
     def start(self) -> int:

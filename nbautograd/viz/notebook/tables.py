@@ -291,7 +291,7 @@ def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
     leaf  type      grad before  added  now  passes  norm
     w     f32 (1,)  None         5.     5.   –       5
     """
-    from nbautograd.viz.notebook.callers import callers_names
+    from nbautograd.viz.notebook.in_place import callers_names
 
     return table_of(leaves_of(tensors, namespace if namespace is not None else callers_names()))
 
@@ -313,7 +313,7 @@ def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, 
     >>> print(w.grad)
     None
     """
-    from nbautograd.viz.notebook.callers import callers_names
+    from nbautograd.viz.notebook.in_place import callers_names
 
     return zero(leaves_of(tensors, namespace if namespace is not None else callers_names()), set_to_none)
 

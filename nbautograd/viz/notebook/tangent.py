@@ -12,8 +12,7 @@ from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP
 from nbautograd.viz.escape import escape, escape_long, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.callers import callers_names
-from nbautograd.viz.notebook.in_place import at_once
+from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 
 __all__ = ["Tangent", "tangent"]

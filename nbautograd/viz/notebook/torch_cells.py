@@ -12,7 +12,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 from nbautograd.viz.capture.torch_watch import TorchWatch
-from nbautograd.viz.notebook.callers import callers_names
+from nbautograd.viz.notebook.in_place import callers_names
 from nbautograd.viz.settings import settings
 
 __all__ = ["TorchCells", "watch"]

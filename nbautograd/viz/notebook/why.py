@@ -17,8 +17,7 @@ from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.answers import Answer, name_in, picture_of, place_text
-from nbautograd.viz.notebook.callers import callers_names
-from nbautograd.viz.notebook.in_place import at_once
+from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.tables import Table, named_leaves
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import (
