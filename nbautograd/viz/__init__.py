@@ -9,6 +9,7 @@
     viz.code(y)             # forward and backward as a program that can be read, and run
     viz.grads()             # the gradients of all leaves here, as a table
     viz.why(w)              # w.grad by its paths; or the line that cuts it off, or makes it vanish
+    viz.paths(w, y)         # all paths from y to w: lines, local derivatives, products; in color on the graph
     viz.diff(a, b)          # operations, shapes, values and gradients that two graphs do not share
     viz.cost(f)             # parameters, FLOPs, milliseconds and memory of a computation, by operation, line and module
     viz.memory(y)           # what the graph of y keeps for the backward pass, by line, and which line leaks
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from nbautograd.viz.notebook.diff import Difference, diff
     from nbautograd.viz.notebook.memory import MemoryReport, memory
     from nbautograd.viz.notebook.monitor import Monitor, monitor
+    from nbautograd.viz.notebook.paths import Paths, paths
     from nbautograd.viz.notebook.practice import Practice, practice
     from nbautograd.viz.notebook.scatter import Scatter, scatter
     from nbautograd.viz.notebook.tangent import Tangent, tangent
@@ -59,6 +61,7 @@ __all__ = [
     "Explanation",
     "MemoryReport",
     "Monitor",
+    "Paths",
     "Picture",
     "Practice",
     "Recording",
@@ -73,6 +76,7 @@ __all__ = [
     "graph",
     "memory",
     "monitor",
+    "paths",
     "practice",
     "record",
     "scatter",
@@ -88,7 +92,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     module = {"Explanation": "why", "Difference": "diff"}.get(name, name.lower().removesuffix("report"))
     if (
-        module in ("code", "cost", "diff", "memory", "monitor", "practice", "scatter", "tangent", "why")
+        module in ("code", "cost", "diff", "memory", "monitor", "paths", "practice", "scatter", "tangent", "why")
         and name in __all__
     ):  # loaded at first use
         globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{module}"), name)

@@ -15,9 +15,10 @@ from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.local_derivative import evaluator
 from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.routes import Route
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["Flow", "flow_of", "size_of"]
+__all__ = ["Flow", "Parts", "flow_of", "size_of"]
 
 NOTED = 20_000  # limit of the operations of a freed graph whose gradients are computed again
 
@@ -36,6 +37,8 @@ class Flow:
     """Nodes with gradients at several outputs, for which no factor can be computed."""
     told: str = ""
     """Why there are no sizes: ``freed``, ``hooks`` or the error of the pass."""
+    noted: bool = False
+    """True if they come from noted values, as no pass could run."""
 
     def factor(self, node: Any, edge: int) -> float | None:
         """Return the ratio of the gradient along an edge to the gradient of its node."""
@@ -107,7 +110,7 @@ def _from_notes(flow: Flow, root: Any, targets: Sequence[Any], walk: GraphWalk, 
 
     :param why: there is no pass.
     """
-    flow.told = why
+    flow.told, flow.noted = why, True
     if len(walk.order) > NOTED:
         return flow
     node, index, _ = walk.roots[0]
@@ -131,24 +134,69 @@ def _from_notes(flow: Flow, root: Any, targets: Sequence[Any], walk: GraphWalk, 
 
 def _one(flow: Flow, came: dict[tuple[Any, int], Any], node: Any, g: Any, walk: GraphWalk) -> None:
     """Send a node's gradients along its edges."""
-    declared = introspect.declared(node)
-    inputs, formulas = tuple(attribute(declared, "inputs")), attribute(declared, "formulas")
     for slot, (to, to_index) in enumerate(walk.next[node]):
         if to is None:
             continue
-        name = inputs[slot]
-        shape = introspect.result_shape(to, to_index)
-        evaluate = evaluator(node, name, formulas[name], shape)
-        if evaluate is None:
-            raise LookupError(name)
-        with np.errstate(all="ignore"):
-            sent = np.asarray(evaluate(formulas[name], g=g))
-        if shape is not None and sent.shape != shape:
-            sent = _brought_back(sent, shape)
+        sent = _by_formula(node, slot, g, introspect.result_shape(to, to_index))
         flow.sent[node, slot] = size_of(sent)
         came[to, to_index] = sent if (to, to_index) not in came else came[to, to_index] + sent
         if attribute(to, "variable") is not None:
             flow.received[to] = size_of(came[to, to_index])
+
+
+def _by_formula(node: Any, slot: int, g: Any, shape: tuple[int, ...] | None) -> Any:
+    """Return what a node sends along an edge to a result of this shape, by its formula and the noted values."""
+    declared = introspect.declared(node)
+    name, formulas = tuple(attribute(declared, "inputs"))[slot], attribute(declared, "formulas")
+    evaluate = evaluator(node, name, formulas[name], shape)
+    if evaluate is None:
+        raise LookupError(name)
+    with np.errstate(all="ignore"):
+        sent = np.asarray(evaluate(formulas[name], g=g))
+    return sent if shape is None or sent.shape == shape else _brought_back(sent, shape)
+
+
+class Parts:
+    """The parts of a gradient that go along single paths, each computed once for all paths with the same beginning."""
+
+    def __init__(self, root: Any, walk: GraphWalk, flow: Flow) -> None:
+        self.walk, self.flow, self.library = walk, flow, sys.modules[type(root).__module__.partition(".")[0]]
+        self.first = np.ones(tuple(root.shape), _dtype(root)) if flow.noted else self.library.ones_like(root.detach())
+        self.known: dict[tuple[int, Any, int], tuple[int, Any, float]] = {}  # by number of the part before, node, edge
+
+    def along(self, route: Route) -> list[tuple[Any, float]]:
+        """Return the part at the result, and after each operation, with its size.
+
+        The list ends before an operation that cannot be asked.
+        """
+        number, (_, index, _) = 0, self.walk.roots[0]
+        parts = [(self.first, size_of(self.first))]
+        try:
+            for node, edge in route:
+                if (number, node, edge) not in self.known:
+                    sent = self._sent(node, edge, index, parts[-1][0])
+                    self.known[number, node, edge] = len(self.known) + 1, sent, size_of(sent)
+                number, *part = self.known[number, node, edge]
+                parts.append((part[0], part[1]))
+                index = self.walk.next[node][edge][1]
+        except Exception:  # a value that was not noted, a function of the user's
+            return parts
+        return parts
+
+    def _sent(self, node: Any, edge: int, index: int, part: Any) -> Any:
+        """Return what a node sends along an edge, if a part alone comes to one of its results.
+
+        :param index: of the result.
+        """
+        shape = introspect.result_shape(*self.walk.next[node][edge])
+        if self.flow.noted:
+            return _by_formula(node, edge, part, shape)
+        count = len(attribute(node, "_input_metadata") or ()) or node.outputs()
+        run = node if callable(node) else node.apply  # of PyTorch's, users' functions have only that
+        with self.library.no_grad():
+            sent = run(*[part if i == index else None for i in range(count)])
+        sent = sent[edge] if isinstance(sent, tuple) else sent
+        return sent if shape is None else sent.sum_to_size(shape)
 
 
 def _brought_back(sent: Any, shape: tuple[int, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""The parts that the answers to ``%why``, ``%diff``, ``%memory`` and ``%cost`` share: lines, picture, names, places."""
+"""The parts that the answers to ``%why``, ``%path``, ``%diff`` and others share: lines, picture, names, places."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ __all__ = ["Answer", "marked", "name_in", "picture_of", "place_text"]
 class Answer:
     """An answer of one line and its reasons: a notebook shows it with a graph, a terminal as text."""
 
+    picture_first = False
+
     def __init__(
         self, label: str, lines: Sequence[str], picture: Picture | None = None, table: Table | None = None
     ) -> None:
@@ -36,13 +38,15 @@ class Answer:
         return self.text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        lines = "".join(f"<li>{escape_long(line, 600)}</li>" for line in self.lines)
-        shown = f"<p><b>{escape(self.label)}</b></p><ul>{lines}</ul>"
-        if self.table is not None:
-            shown += self.table._repr_html_()
-        if self.picture is not None:
-            shown += output.image(self.picture.svg, self.picture.label)
-        return {"text/plain": self.text, "text/html": shown}
+        lines = "".join(f"<li{self.mark(i)}{escape_long(line, 600)}</li>" for i, line in enumerate(self.lines))
+        parts = [f"<ul>{lines}</ul>", self.table._repr_html_() if self.table is not None else ""]
+        picture = "" if self.picture is None else output.image(self.picture.svg, self.picture.label)
+        parts.insert(0 if self.picture_first else 2, picture)
+        return {"text/plain": self.text, "text/html": f"<p><b>{escape(self.label)}</b></p>{''.join(parts)}"}
+
+    def mark(self, place: int) -> str:
+        """Return HTML before a line: the end of its tag, and a mark."""
+        return ">"
 
 
 def name_in(names: Mapping[str, Any], tensor: Any) -> str:

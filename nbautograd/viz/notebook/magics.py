@@ -37,6 +37,13 @@ __all__ = ["AutogradMagics", "load", "unload"]
 
 LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", *QUESTIONS, "autograd")
 CELL = ("autograd",)
+FOLD: Any = argument(
+    "--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens"
+)
+TENSOR: Any = argument("expression", nargs="*", help="a tensor, or an expression that gives one")
+LEAVES: Any = argument(
+    "expression", nargs="*", help="leaves, modules, optimizers, or results with leaves; none for all leaves"
+)
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
 
@@ -50,7 +57,7 @@ class AutogradMagics(Magics):
     @argument("--top-to-bottom", "-t", action="store_true", help="draw from top to bottom instead of left to right")
     @argument("--no-values", action="store_true", help="leave the numbers out")
     @argument("--depth", "-d", type=int, help="draw only nodes within this many operations of the result")
-    @argument("--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens")
+    @FOLD
     @argument("--no-fold", action="store_true", help="fold nothing, not even layers, unless the graph is large")
     @argument(
         "--open", "-o", action="append", help="a layer that stays open, by its name or its group's id; may repeat"
@@ -84,10 +91,10 @@ class AutogradMagics(Magics):
     @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
     @argument("--retain-graph", action="store_true", help="keep the saved tensors, so that backward can run again")
     @argument("--create-graph", action="store_true", help="record the pass itself, for second derivatives")
-    @argument("--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens")
+    @FOLD
     @argument("--ask", "-a", action="store_true", help="type each gradient before it is shown: predict, then see")
     @argument("--inputs", help="accumulate into these tensors only: names, separated by commas")
-    @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
+    @TENSOR
     @line_magic
     def backward(self, line: str) -> Any:
         """Run ``backward()`` of a tensor and play it step by step: ``%backward loss``.
@@ -122,7 +129,7 @@ class AutogradMagics(Magics):
     )
     @argument("--flat", action="store_true", help="one straight line, however long")
     @argument("--fold", "-f", action="store_true", help="modules as functions, equal steps as loops, however short")
-    @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
+    @TENSOR
     @line_magic
     def code(self, line: str) -> Any:
         """Write the forward and the backward pass of a tensor as a program: ``%code y``, ``%code --in torch y``."""
@@ -144,11 +151,7 @@ class AutogradMagics(Magics):
         return of_magic(program, silent)
 
     @magic_arguments()
-    @argument(
-        "expression",
-        nargs="*",
-        help="leaves, modules, optimizers, or results with leaves; none for all leaves",
-    )
+    @LEAVES
     @line_magic
     def grads(self, line: str) -> Any:
         """Return a table of leaves: gradient at the last look, change, current value, number of passes, norm."""
@@ -157,11 +160,7 @@ class AutogradMagics(Magics):
 
     @magic_arguments()
     @argument("--zeros", "-z", action="store_true", help="fill with zeros instead of setting to None")
-    @argument(
-        "expression",
-        nargs="*",
-        help="leaves, modules, optimizers, or results with leaves; none for all leaves",
-    )
+    @LEAVES
     @line_magic
     def zero_grads(self, line: str) -> Any:
         """Set the gradients of leaves to None: ``%zero_grads`` for all, ``%zero_grads w, b`` for some.
@@ -240,7 +239,7 @@ class AutogradMagics(Magics):
             return self._run(cell, block)
         return None if new else of_magic(block, silent)
 
-    memory, cost, why, diff = map(question_magic, QUESTIONS)
+    memory, cost, why, path, diff = map(question_magic, QUESTIONS)
 
     def _run(self, cell: str, block: Any) -> Any:
         """Run a cell, then show each of its backward passes and its results, both with the block's settings.

@@ -1,4 +1,4 @@
-"""The magics that answer a question, as a table: ``%memory``, ``%cost``, ``%why`` and ``%diff``."""
+"""The magics that answer a question, as a table, in which each stands."""
 
 from __future__ import annotations
 
@@ -55,9 +55,11 @@ class QuestionMagic(NamedTuple):
     given: str
     read: Callable[[Any, str, Any], tuple[Any, ...]]
     options: tuple[Any, ...] = ()
+    module: str = ""
 
 
 ONE = "a tensor, or an expression that gives one"
+TWO = "two tensors: their names, or expressions with a comma between them"
 argument: Any = arguments.argument
 OF = argument("--of", help="the result that is differentiated; by default the newest that depends on it")
 QUESTIONS = {
@@ -77,9 +79,15 @@ QUESTIONS = {
         _tensor_or_module,
         (OF,),
     ),
+    "path": QuestionMagic(
+        "List and draw all paths from a result to a tensor, with local derivatives and products: ``%path x y``.",
+        TWO,
+        _two_tensors,
+        module="paths",
+    ),
     "diff": QuestionMagic(
         "Compare two graphs: operations, shapes, values and gradients: ``%diff a b``.",
-        "two tensors: their names, or expressions with a comma between them",
+        TWO,
         _two_tensors,
     ),
 }
@@ -91,7 +99,8 @@ def question_magic(name: str) -> Any:
 
     def magic(self: Any, line: str) -> Any:
         options, silent = parsed(getattr(self, name), line)
-        answer = getattr(import_module(f"nbautograd.viz.notebook.{name}"), name)
+        module = question.module or name
+        answer = getattr(import_module(f"nbautograd.viz.notebook.{module}"), module)
         given = question.read(self.shell, name, options)
         return of_magic(answer(*given, namespace=self.shell.user_ns), silent)
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from nbautograd._engine.base.bad_numbers import plain
-from nbautograd._engine.base.missing_graph import cause_of
-from nbautograd._engine.base.users_code import last_assignment, user_frame
-from nbautograd.protocol import SourceLocator
-from nbautograd.viz import language
 from nbautograd.viz.capture.flow import Flow, flow_of, size_of
 from nbautograd.viz.capture.torch_watch import settle
-from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook.answers import Answer, name_in, picture_of, place_text
+from nbautograd.viz.notebook.answers import Answer, picture_of, place_text
 from nbautograd.viz.notebook.in_place import at_once, callers_names
-from nbautograd.viz.notebook.tables import Table, named_leaves
+from nbautograd.viz.notebook.paths import described, name_of, no_path, stopped, told_of
+from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import (
     attribute,
@@ -26,19 +22,16 @@ from nbautograd.viz.read.introspect import (
     is_tensor,
     node_name,
     operands_of,
-    result_shape,
     saved_of,
 )
 from nbautograd.viz.read.notes import line_of, remarks, trace_of
 from nbautograd.viz.read.numbers import SUMMARY, number_text
-from nbautograd.viz.read.routes import Path, Routes, product
-from nbautograd.viz.read.unreached import stops
+from nbautograd.viz.read.routes import Route, Routes
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Explanation", "why"]
 
 SHOWN = 4  # paths
-STEPS = 7  # of a path
 TINY, HUGE = 1e-6, 1e4
 READ = 100_000
 ROWS = 12  # parameters of a module
@@ -94,38 +87,31 @@ def why(tensor: Any, of: Any = None, *, namespace: Mapping[str, Any] | None = No
         raise TypeError(f"why needs a tensor or a module, but was given {type(tensor).__name__}")
     if of is not None and not is_tensor(of):
         raise TypeError(f"why: of must be a tensor, but is {type(of).__name__}")
-    name = _name(tensor, names)
-    if not tensor.requires_grad:
-        cause = cause_of(tensor, names)
-        return Explanation(say("why_none", name=name), [say("why_no_request", name=name), *_told(cause)])
-    root = of if of is not None else _root(tensor, names)
-    if root is None or root.grad_fn is None:
-        return _without_root(tensor, name, root, names)
-    walk = GraphWalk(root, READ)
-    routes = Routes(walk, tensor)
-    title = _name(root, names, "out")
-    if not routes.count:
-        lines = [say("why_no_path", name=name, root=title), *_stopped(name, walk, names)]
-        return Explanation(_label(tensor, name, None), lines, picture_of(root, names))
-    return _of_paths(tensor, name, root, title, walk, routes, names)
+    name = name_of(tensor, names)
+    root = of if of is not None else _root(tensor, names) if tensor.requires_grad else None
+    routes = Routes(GraphWalk(root, READ), tensor) if tensor.requires_grad and attribute(root, "grad_fn") else None
+    if routes is None or not routes.count:
+        grad = _grad(tensor) if tensor.requires_grad else None
+        picture = picture_of(root, names) if routes is not None else None
+        return Explanation(_label(tensor, name, grad), no_path(tensor, root, names), picture)
+    return _of_paths(tensor, name, root, name_of(root, names, "out"), routes, names)
 
 
 # -- one tensor ----------------------------------------------------------------------------------------------------
 
 
-def _of_paths(
-    tensor: Any, name: str, root: Any, title: str, walk: GraphWalk, routes: Routes, names: Mapping[str, Any]
-) -> Explanation:
+def _of_paths(tensor: Any, name: str, root: Any, title: str, routes: Routes, names: Mapping[str, Any]) -> Explanation:
+    walk = routes.walk
     flow = flow_of(root, [tensor], walk)
     (gradient,) = flow.gradients
-    grad = attribute(tensor, "grad") if tensor.grad_fn is None or attribute(tensor, "retains_grad") else None
+    grad = _grad(tensor)
     both = grad is not None and gradient is not None
     other = _passes(grad, gradient, name, title) if both else []
     lines = list(other)
     if grad is None:
         waits = gradient is not None or flow.told
         lines = _why_none(tensor, name, root, title, walk, gradient) if waits else _returned_none(flow, routes, name)
-    paths = routes.largest(SHOWN, lambda node, edge: abs(flow.sent.get((node, edge), 0.0)))
+    paths = routes.largest(SHOWN, flow.factor)
     shown = grad if grad is not None else gradient
     kind = "" if shown is None else _kind(shown)
     blame: Any = None
@@ -134,17 +120,19 @@ def _of_paths(
         blame, told = _first_bad(flow, walk, routes)
     elif kind in ("zero", "tiny", "huge") and paths:
         blame, told = _strongest(paths, flow, kind)
-    lines += [*told, *(_path_line(path, flow, name, tensor) for path in paths)]
+    lines += [*told, *(path.text for path in described(paths, root, tensor, name, walk, flow))]
     if routes.count > len(paths):
         lines.append(say("why_more_paths", n=routes.count - len(paths)))
-    if flow.told:
-        key = {"freed": "why_freed", "hooks": "why_hooks"}.get(flow.told, "why_failed")
-        lines.append(say(key, error=flow.told, root=title))
+    lines += told_of(flow, title)
     lines += remarks(walk.ops)
     label = _label(tensor, name, grad)
     if both and kind == "number" and not other:
         label = say("why_number", name=name, value=values.inline(grad), n=routes.count, root=title)
     return Explanation(label, lines, picture_of(root, names, blame, told[0] if told else ""))
+
+
+def _grad(tensor: Any) -> Any:
+    return attribute(tensor, "grad") if tensor.grad_fn is None or attribute(tensor, "retains_grad") else None
 
 
 def _label(tensor: Any, name: str, grad: Any) -> str:
@@ -193,7 +181,7 @@ def _passes(grad: Any, gradient: Any, name: str, title: str) -> list[str]:
     return [say("why_other_sum", name=name, value=values.inline(gradient), root=title)]
 
 
-def _strongest(paths: Sequence[Path], flow: Flow, kind: str) -> tuple[Any, list[str]]:
+def _strongest(paths: Sequence[Route], flow: Flow, kind: str) -> tuple[Any, list[str]]:
     """The operation, and the line, by which the gradient of the largest path shrinks or grows most."""
     factors = [(abs(f), node) for node, edge in paths[0] if (f := flow.factor(node, edge)) is not None]
     if not factors:
@@ -250,76 +238,6 @@ def _first_bad(flow: Flow, walk: GraphWalk, routes: Routes) -> tuple[Any, list[s
                 if not math.isfinite(flow.sent.get((node, edge), 0.0)):
                     return node, [say("why_bad_at", operation=_called(node), line=_place(node))]
     return None, [say("why_bad")]
-
-
-def _path_line(path: Path, flow: Flow, name: str, tensor: Any) -> str:
-    """One path: its product, and its operations with factors."""
-    start = flow.received.get(path[0][0]) if path else None
-    total = product(path, flow.factor, start) if start is not None else None
-    steps = []
-    for node, edge in path:
-        factor = flow.factor(node, edge)
-        times = f" ×{number_text(factor, SUMMARY)}" if factor is not None else ""
-        place = line_of(node)
-        where = f" ({place_text(place, short=True)})" if place is not None else ""
-        steps.append(f"{plain(node_name(node))}{times}{where}")
-    if len(steps) > STEPS:
-        left_out = say("why_left_out", n=len(steps) - STEPS + 1)
-        steps = [*steps[: STEPS // 2], left_out, *steps[-(STEPS // 2) :]]
-    shapes = [values.shape(tensor), *(result_shape(node, 0) or () for node, _ in path)]
-    single = all(math.prod(shape) == 1 for shape in shapes)
-    value = "" if total is None else f"{number_text(total, SUMMARY)} = "
-    value = say("why_norm", value=value) if value and not single else value
-    return value + " → ".join([*steps, name])
-
-
-# -- a tensor that nothing leads to --------------------------------------------------------------------------------
-
-
-def _without_root(tensor: Any, name: str, root: Any, names: Mapping[str, Any]) -> Explanation:
-    """No result depends on the tensor, or the result has no graph."""
-    if root is not None:
-        lines = [say("why_root_bare", root=_name(root, names, "out")), *_told(cause_of(root, names))]
-        return Explanation(_label(tensor, name, attribute(tensor, "grad")), lines)
-    lines = [say("why_nothing", name=name), *_stopped(name, None, names)]
-    return Explanation(_label(tensor, name, attribute(tensor, "grad")), lines)
-
-
-def _stopped(name: str, walk: GraphWalk | None, names: Mapping[str, Any]) -> list[str]:
-    """The lines that keep the gradient away."""
-    ran = {place for node in (walk.order if walk is not None else ()) if (place := line_of(node)) is not None}
-    lines = []
-    for stop in stops(name, _reach(name, walk), ran)[:SHOWN]:
-        lines.append(
-            say(f"why_stop_{stop.kind}", what=stop.what, line=place_text((stop.filename, stop.line)), name=name)
-        )
-    return lines or [say("why_unused", name=name)]
-
-
-def _reach(name: str, walk: GraphWalk | None) -> dict[str, tuple[int, int]]:
-    """The code between the last assignment of a variable and the result: by file name, the first and the last line."""
-    frame = user_frame()
-    here = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-    end = line_of(walk.roots[0][0]) if walk is not None and walk.roots[0][0] is not None else None
-    end = end or here
-    if end is None:
-        return {}
-    made = last_assignment(name.partition(".")[0], end[0], (end[1], 0))
-    start = (end[0], 0) if made is None else (made.filename, made.position[0])
-    reach = {end[0]: (start[1] if start[0] == end[0] else 0, end[1])}
-    for cell in SourceLocator.earlier(end[0]) if start[0] != end[0] else ():
-        reach[cell] = (start[1] if cell == start[0] else 0, 10**9)
-        if cell == start[0]:
-            break
-    for node in walk.order if walk is not None else ():  # functions in other files
-        place = line_of(node)
-        if place is not None:
-            reach.setdefault(place[0], (0, 10**9))
-    return dict(reversed(reach.items()))
-
-
-def _told(cause: Any) -> Iterator[str]:
-    yield from cause.told(language.texts()) if cause.kind != "unknown" else ()
 
 
 # -- a module ------------------------------------------------------------------------------------------------------
@@ -380,7 +298,7 @@ def _modules_without(keys: list[str], own: str, walk: GraphWalk, names: Mapping[
     """Return why no gradient comes to the modules of these parameters."""
     lines = []
     for module_name, key in list({key.rpartition(".")[0]: key for key in keys}.items())[:SHOWN]:
-        told = _stopped(f"{own}.{key}", walk, names)
+        told = stopped(f"{own}.{key}", walk, names)
         lines += [f"{own}.{module_name}: {line}" for line in told if line != say("why_unused", name=f"{own}.{key}")]
     return lines
 
@@ -457,11 +375,6 @@ def _root(tensor: Any, names: Mapping[str, Any]) -> Any:
         if Routes(GraphWalk(value, READ), tensor).count:
             return value
     return None
-
-
-def _name(tensor: Any, names: Mapping[str, Any], other: str = "w") -> str:
-    direct = name_in(names, tensor)
-    return one_line(direct or next((k for k, v in named_leaves(names).items() if v is tensor), other), 60)
 
 
 def _called(node: Any) -> str:

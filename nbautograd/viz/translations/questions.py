@@ -210,6 +210,20 @@ TEXTS: dict[str, tuple[str, str]] = {
         "the pass began with it, or an earlier one left it in .grad: %autograd --stop nan finds the operation",
         "反向传播开始时就有，或是之前留在 .grad 中的：%autograd --stop nan 可找到该运算",
     ),
+    "path_total": (
+        "∂{root}/∂{name} = {value}: the sum over {count} paths",
+        "∂{root}/∂{name} = {value}：{count} 条路径之和",
+    ),
+    "path_total_1": (
+        "∂{root}/∂{name} = {value}: the product along one path",
+        "∂{root}/∂{name} = {value}：一条路径上的乘积",
+    ),
+    "path_lead": ("{count} paths lead from {root} to {name}", "从 {root} 到 {name} 有 {count} 条路径"),
+    "path_lead_1": ("one path leads from {root} to {name}", "从 {root} 到 {name} 有一条路径"),
+    "path_norms": (
+        "factors of tensors are ratios of norms: after an operation to before it",
+        "张量的因子是范数之比：运算之后与运算之前之比",
+    ),
     "why_norm": ("norm {value}", "范数 {value}"),
     "why_more_paths": ("… and {n:,} more paths", "…… 另有 {n:,} 条路径"),
     "why_more_paths_1": ("… and {n} more path", "…… 另有 {n} 条路径"),

@@ -97,6 +97,8 @@ OWN = {
     "%backward y.sum().item()": "needs a tensor, but item() gives none: write %backward y.sum()",
     "%why y weight": "'y weight' are 2; a result is given by --of: %why weight --of y",
     "%why v weight": "'v weight' are 2",
+    "%path y": "%path needs two tensors, but got 1: write for example %path a b",
+    "%path y wieght": "did you mean 'weight'?",
     "%graph net v": "net is a module: write %graph net(v)",
     "%memory net, v": "net is a module: write %memory net(v)",
     "%autograd --theme": "expected one argument",

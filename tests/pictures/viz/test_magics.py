@@ -220,7 +220,7 @@ def test_settings_refuse(shell, line, message):
 
 
 def test_help_and_completion(shell):
-    for name in ("graph", "backward", "code", "grads", "zero_grads", "memory", "why", "diff", "autograd"):
+    for name in ("graph", "backward", "code", "grads", "zero_grads", "memory", "why", "path", "diff", "autograd"):
         function = shell.find_line_magic(name)
         assert f"%{name}" in function.__doc__ and "expression" in function.__doc__ or name == "autograd"
     assert {"y", "--no-values", "--depth"} <= set(answers(shell, "%graph "))

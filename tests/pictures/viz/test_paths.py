@@ -10,9 +10,10 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
+from nbautograd.viz.read.numbers import number_text
 from tests import needs
 
-from .player_pages import leaf, long_pass
+from .player_pages import leaf, long_pass, unfold
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -203,6 +204,43 @@ def test_of_many_paths_the_first_are_listed(open_page: Any) -> None:
     leaf(page, "x").click()
     assert page.locator(".nb-path").count() == 12
     expect(page.locator(".nb-path-list")).to_contain_text("… 4 more")
+
+
+def rnn() -> tuple[Any, dict[str, Any]]:
+    w, u, h = nb.tensor(0.5, requires_grad=True), nb.tensor(0.8, requires_grad=True), nb.tensor(0.25)
+    for value in (1.0, 2.0, -1.0):
+        h = nb.tanh(w * value + u * h)
+    return (h - 1) ** 2, {"w": w, "u": u}
+
+
+def residual() -> tuple[Any, dict[str, Any]]:
+    x = nb.tensor([[1.0, -2.0], [3.0, 4.0]], requires_grad=True)
+    w = nb.tensor([[1.0, 2.0], [-1.0, 1.0]], requires_grad=True)
+    h = x + nb.relu(x @ w)
+    return (h + h @ w).sum(), {"x": x, "w": w}
+
+
+@pytest.mark.parametrize("program", [rnn, residual])
+def test_python_finds_the_same_paths(open_page: Any, program: Any) -> None:
+    """The player has the drawn graph and a recorded pass, ``viz.paths`` the graph itself."""
+    with tracing.traced():
+        y, leaves = program()
+    names = {**leaves, "y": y}
+    found = {name: viz.paths(tensor, y, most=12, namespace=names) for name, tensor in leaves.items()}
+    page = open_page(viz.animate(y, namespace=names))
+    unfold(page)
+    to_the_end(page)
+    for name, tensor in leaves.items():
+        leaf(page, name).click()
+        assert page.locator(".nb-path").count() == found[name].count == len(found[name]) > 1
+        for cell in range(tensor.numel()):
+            if tensor.numel() > 1:
+                page.hover(f".nb-path >> nth=0 >> [data-cell='{cell}']")
+            shown = page.locator(".nb-paths-sum .nb-equation-element").inner_text().split(" = ")[0]
+            parts = [path.gradient.reshape(-1)[cell].item() for path in found[name]]
+            told = [number_text(part).replace("-", "−") for part in parts]
+            assert sorted(re.sub("[()]", "", shown).split(" + ")) == sorted(told)
+        page.keyboard.press("Escape")
 
 
 def test_a_hook_that_changes_a_gradient_is_told(open_page: Any) -> None:

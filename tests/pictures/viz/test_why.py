@@ -32,7 +32,7 @@ def test_the_paths_and_their_products(torch: Any, ran: bool, noted: Noted) -> No
         assert answer.label == "w.grad = 14.: the sum over 2 paths from y"
     else:
         assert answer.label == "w.grad is None" and answer.lines[0] == "no pass has run: y.backward() would add 14."
-    assert [line.split(" ")[0] for line in answer.lines[-2:]] == ["6", "8"]
+    assert [line.split(" ")[0] for line in answer.lines[-2:]] == ["8", "6"]
     assert "mul ×6 " in answer.text and "add ×1 " in answer.text and "mul ×4 " in answer.text
     assert w.grad is None or float(w.grad) == 14  # nothing was added
 
@@ -257,7 +257,8 @@ def test_functions_of_the_users(torch: Any, noted: Noted) -> None:
     assert "two gets a gradient and sends none toward v: its backward() returns None" in viz.why(v, y).text
     answer = viz.why(w, y)
     assert answer.lines[0] == "no pass has run: y.backward() would add 4."
-    assert not any(" = " in line for line in answer.lines[1:] if "two" in line and "b = " not in line)
+    products = [line.split(" ")[0] for line in answer.lines[1:]]
+    assert products == (["3", "1"] if torch is nb else ["sum", "sum"])  # PyTorch does not tell of one result alone
     y.backward()
     answer = viz.why(w, y)
     assert answer.label == "w.grad = 4." and "mul ×3 " in answer.text  # by the noted values

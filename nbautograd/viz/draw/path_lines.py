@@ -1,0 +1,74 @@
+"""Highlight paths in the drawing of a graph: each in its own color with its number, the rest of the graph pale."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from nbautograd.viz.draw.labels import curve_points
+from nbautograd.viz.draw.layout import Layout
+from nbautograd.viz.draw.lines import aside, number
+from nbautograd.viz.draw.theme import LIGHT
+from nbautograd.viz.read.model import GraphModel
+
+__all__ = ["highlighted", "hue"]
+
+HUES = ("leaf", "ochre", "out", "teal", "bad", "op")  # as in the player; they repeat after the last
+STRIPE = 10  # pixels: paths that share an edge take turns along it
+RADIUS = 8  # of a mark
+PART = re.compile(r'<(?:path class="nb-edge|g class="nb-node)[^>]*?(?: data-(?:edge|node)="([^"]*)"| d=)')
+
+
+def hue(path: int) -> str:
+    """Return the color of a path.
+
+    >>> hue(0), hue(0) == hue(len(HUES))
+    ('#0a5fb4', True)
+    """
+    return LIGHT[HUES[path % len(HUES)]]
+
+
+def highlighted(svg: str, model: GraphModel, places: Layout, paths: Sequence[Collection[str]]) -> str:
+    """Return the drawing of a graph with some paths highlighted.
+
+    :param paths: the ids of each path's edges.
+    """
+    users: dict[str, list[int]] = {}
+    for i, path in enumerate(paths):
+        for edge in path:
+            users.setdefault(edge, []).append(i)
+    if not users:
+        return svg
+    lit = {end for edge in model.edges if edge.id in users for end in (edge.src, edge.dst)} | users.keys()
+    svg = PART.sub(lambda part: part[0] if part[1] in lit else part[0].replace(" ", ' opacity="0.3" ', 1), svg)
+    lines = [_line(places.flows[edge], own, turn) for edge, own in users.items() for turn in range(len(own))]
+    marks: list[str] = []
+    marked: list[str] = []
+    for i, path in enumerate(paths):
+        if path:  # on the edge that it shares with the fewest others
+            marked.append(min(path, key=lambda edge: (len(users[edge]), marked.count(edge))))
+            marks.append(_mark(places, marked[-1], i, marked.count(marked[-1]) - 1))
+    nodes = svg.index("<g ")  # lines go below the boxes
+    return svg[:nodes] + "".join(lines) + svg[nodes:].replace("</svg>", "".join(marks) + "</svg>")
+
+
+def _line(d: str, paths: Sequence[int], turn: int) -> str:
+    """The line of one of the paths that run along an edge."""
+    several = len(paths) > 1
+    dashes = f' stroke-dasharray="{STRIPE} {STRIPE * (len(paths) - 1)}" stroke-dashoffset="{-STRIPE * turn}"' * several
+    return f'<path d="{d}" fill="none" stroke="{hue(paths[turn])}" stroke-width="6" opacity="0.6"{dashes}/>'
+
+
+def _mark(places: Layout, edge: str, path: int, below: int) -> str:
+    """The number of a path on one of its edges.
+
+    :param below: the number of earlier marks on this edge.
+    """
+    line = aside(places.routes[edge], places.direction, upright=bool(places.headings))
+    ((x, y),) = curve_points(line, (0.5,), places.direction == "LR")
+    y += 2 * RADIUS * below
+    return (
+        f'<circle cx="{number(x)}" cy="{number(y)}" r="{RADIUS}" fill="{hue(path)}"/>'
+        f'<text x="{number(x)}" y="{number(y + 4)}" font-size="11" font-weight="700" text-anchor="middle" '
+        f'fill="{LIGHT["bg"]}">{path + 1}</text>'
+    )
