@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from nbautograd.viz.read.walk import GraphWalk
 __all__ = ["Flow", "Parts", "flow_of", "size_of"]
 
 NOTED = 20_000  # limit of the operations of a freed graph whose gradients are computed again
+KEPT = 1000  # limit of the elements of a part that is kept
 
 
 @dataclass(slots=True)
@@ -157,31 +159,35 @@ def _by_formula(node: Any, slot: int, g: Any, shape: tuple[int, ...] | None) -> 
 
 
 class Parts:
-    """The parts of a gradient that go along single paths, each computed once for all paths with the same beginning."""
+    """The parts of a gradient that go along single paths; small ones are kept for paths with the same beginning."""
 
     def __init__(self, root: Any, walk: GraphWalk, flow: Flow) -> None:
         self.walk, self.flow, self.library = walk, flow, sys.modules[type(root).__module__.partition(".")[0]]
         self.first = np.ones(tuple(root.shape), _dtype(root)) if flow.noted else self.library.ones_like(root.detach())
-        self.known: dict[tuple[int, Any, int], tuple[int, Any, float]] = {}  # by number of the part before, node, edge
+        self.known: dict[tuple[int, Any, int], tuple[int, Any]] = {}  # by number of the part before, node and edge
 
-    def along(self, route: Route) -> list[tuple[Any, float]]:
-        """Return the part at the result, and after each operation, with its size.
+    def along(self, route: Route) -> tuple[list[tuple[float, int]], Any]:
+        """Return the size and the number of elements of the part at the result and after each operation, and the last.
 
         The list ends before an operation that cannot be asked.
         """
-        number, (_, index, _) = 0, self.walk.roots[0]
-        parts = [(self.first, size_of(self.first))]
+        number, index, part = 0, self.walk.roots[0][1], self.first
+        sizes = [(size_of(part), math.prod(part.shape))]
         try:
             for node, edge in route:
-                if (number, node, edge) not in self.known:
-                    sent = self._sent(node, edge, index, parts[-1][0])
-                    self.known[number, node, edge] = len(self.known) + 1, sent, size_of(sent)
-                number, *part = self.known[number, node, edge]
-                parts.append((part[0], part[1]))
+                key = number, node, edge
+                if key in self.known:
+                    number, part = self.known[key]
+                else:
+                    part = self._sent(node, edge, index, part)
+                    number = len(self.known) + 1 if number >= 0 and math.prod(part.shape) <= KEPT else -1
+                    if number > 0:
+                        self.known[key] = number, part
+                sizes.append((size_of(part), math.prod(part.shape)))
                 index = self.walk.next[node][edge][1]
+            return sizes, self.library.as_tensor(part)
         except Exception:  # a value that was not noted, a function of the user's
-            return parts
-        return parts
+            return sizes, None
 
     def _sent(self, node: Any, edge: int, index: int, part: Any) -> Any:
         """Return what a node sends along an edge, if a part alone comes to one of its results.

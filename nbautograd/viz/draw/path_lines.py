@@ -45,9 +45,10 @@ def highlighted(svg: str, model: GraphModel, places: Layout, paths: Sequence[Col
     marks: list[str] = []
     marked: list[str] = []
     for i, path in enumerate(paths):
-        if path:  # on the edge that it shares with the fewest others
-            marked.append(min(path, key=lambda edge: (len(users[edge]), marked.count(edge))))
-            marks.append(_mark(places, marked[-1], i, marked.count(marked[-1]) - 1))
+        edge = min(path, key=lambda edge: (len(users[edge]), marked.count(edge)), default="")
+        if edge and len(users[edge]) in {*range(len(paths)), 1}:  # not where all of several run
+            marks.append(_mark(places, edge, i, marked.count(edge)))
+            marked.append(edge)
     nodes = svg.index("<g ")  # lines go below the boxes
     return svg[:nodes] + "".join(lines) + svg[nodes:].replace("</svg>", "".join(marks) + "</svg>")
 

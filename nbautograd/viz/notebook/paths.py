@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from nbautograd._engine.base.bad_numbers import plain
@@ -52,14 +53,14 @@ class PathStep:
     """An operation on a path."""
 
     operation: str
-    factor: float | None
-    """The ratio of the gradients after and before; of tensors, of their norms; None if not known."""
-    is_local: bool
-    """True if the factor is a local derivative: of one number by one number."""
     where: str
     """Its cell or file, and line; empty if not known."""
     source: str
     """The code of that line."""
+    factor: float | None
+    """The ratio of the gradients after and before; of tensors, of their norms; None if not known."""
+    is_local: bool
+    """True if the factor is a local derivative: of one number by one number."""
 
     def __str__(self) -> str:
         times = f" ×{number_text(self.factor, SUMMARY)}" if self.factor is not None else ""
@@ -163,7 +164,7 @@ def paths(x: Any, y: Any, *, most: int = LISTED, namespace: Mapping[str, Any] | 
         label, *lines = no_path(x, y, names, "x")
         return Paths(label, lines, picture_of(y, names) if y.grad_fn is not None else None)
     flow = Flow() if x is y else flow_of(y, [x], walk)
-    found = [()] if x is y else routes.largest(most, flow.factor)
+    found = [()] if x is y else routes.largest(max(most, 1), flow.factor)
     return _answer(x, y, found, max(routes.count, 1), walk, flow, names)
 
 
@@ -173,7 +174,7 @@ def _answer(
     name, title = name_of(x, names, "x"), name_of(y, names, "y")
     told = told_of(flow, title)
     title += ".sum()" * (math.prod(values.shape(y)) != 1)
-    listed = described(found, y, x, name, walk, flow)
+    routes, listed = zip(*described(found, y, x, name, walk, flow), strict=True)
     (gradient,) = flow.gradients or [listed[0].gradient]
     total = {"root": title, "name": name, "n": count, "count": f"{count:,}{'+' * (count >= MAX_PATHS)}"}
     if gradient is None:
@@ -186,38 +187,48 @@ def _answer(
     if any(step.factor is not None and not step.is_local for path in listed for step in path.steps):
         lines.append(say("path_norms"))
     lines += [*told, *remarks(walk.ops)]
-    return Paths(label, lines, _picture(y, names, found, listed, walk), listed, count)
+    return Paths(label, lines, _picture(y, names, routes, listed, walk), listed, count)
 
 
-def described(routes: Sequence[Route], root: Any, tensor: Any, name: str, walk: GraphWalk, flow: Flow) -> list[Path]:
-    """Describe paths from a result to a tensor of this name."""
-    parts = Parts(root, walk, flow)
-    return [_path(route, parts.along(route), tensor, name, flow) for route in routes]
+def described(
+    routes: Sequence[Route], root: Any, tensor: Any, name: str, walk: GraphWalk, flow: Flow
+) -> list[tuple[Route, Path]]:
+    """Describe paths from a result to a tensor of this name, the one with the largest product first."""
+    parts, about = Parts(root, walk, flow), cache(_about)  # paths share most of their operations
+    paths = [(route, _path(route, parts.along(route), tensor, name, flow, about)) for route in routes]
+    return sorted(paths, key=lambda pair: -abs(pair[1].product or 0.0))
 
 
-def _path(route: Route, parts: Sequence[tuple[Any, float]], tensor: Any, name: str, flow: Flow) -> Path:
-    sizes, single = [size for _, size in parts], [math.prod(part.shape) == 1 for part, _ in parts]
-    is_whole = len(parts) > len(route)
+def _path(
+    route: Route,
+    parts: tuple[Sequence[tuple[float, int]], Any],
+    tensor: Any,
+    name: str,
+    flow: Flow,
+    about: Callable[[Any], tuple[str, str, str]],
+) -> Path:
+    sizes, gradient = [size for size, _ in parts[0]], parts[1]
     steps = []
     for i, (node, edge) in enumerate(route):
         factor = flow.factor(node, edge)
-        if i + 1 < len(parts):
+        if i + 1 < len(sizes):
             factor = sizes[i + 1] / sizes[i] if sizes[i] and math.isfinite(sizes[i]) else None
-        is_local = i + 1 < len(parts) and all(single[i : i + 2])
-        steps.append(PathStep(plain(node_name(node)), factor, is_local, *_line(node)))
+        steps.append(PathStep(*about(node), factor, [count for _, count in parts[0][i : i + 2]] == [1, 1]))
     shown = [str(step) for step in (steps if len(steps) <= STEPS else [*steps[: STEPS // 2], *steps[-(STEPS // 2) :]])]
     if len(steps) > STEPS:
         shown.insert(STEPS // 2, say("why_left_out", n=len(steps) - STEPS + 1))
-    total = sizes[-1] if is_whole else None
+    total = None if gradient is None else sizes[-1]
     value = "" if total is None else f"{number_text(total, SUMMARY)} = "
     value = say("why_norm", value=value) if value and math.prod(values.shape(tensor)) != 1 else value
-    return Path(tuple(steps), parts[-1][0] if is_whole else None, total, value + " → ".join([*shown, name]))
+    return Path(tuple(steps), gradient, total, value + " → ".join([*shown, name]))
 
 
-def _line(node: Any) -> tuple[str, str]:
-    """Return the place of a node's line, and its code."""
-    place = line_of(node)
-    return ("", "") if place is None else (place_text(place, short=True), one_line(SourceLocator.locate(*place)[1], 80))
+def _about(node: Any) -> tuple[str, str, str]:
+    """Return the name of an operation, the place of its line, and the code."""
+    name, place = plain(node_name(node)), line_of(node)
+    if place is None:
+        return name, "", ""
+    return name, place_text(place, short=True), one_line(SourceLocator.locate(*place)[1], 80)
 
 
 def told_of(flow: Flow, title: str) -> list[str]:

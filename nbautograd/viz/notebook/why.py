@@ -120,7 +120,7 @@ def _of_paths(tensor: Any, name: str, root: Any, title: str, routes: Routes, nam
         blame, told = _first_bad(flow, walk, routes)
     elif kind in ("zero", "tiny", "huge") and paths:
         blame, told = _strongest(paths, flow, kind)
-    lines += [*told, *(path.text for path in described(paths, root, tensor, name, walk, flow))]
+    lines += [*told, *(path.text for _, path in described(paths, root, tensor, name, walk, flow))]
     if routes.count > len(paths):
         lines.append(say("why_more_paths", n=routes.count - len(paths)))
     lines += told_of(flow, title)

@@ -86,7 +86,7 @@ def test_of_tensors_the_parts_sum_to_the_gradient(torch: Any, ran: bool, noted: 
         y.sum().backward()
     assert found.label == "∂y.sum()/∂w = [16., 46.]: the sum over 3 paths"
     parts = [path.gradient for path in found]
-    assert sum(torch.as_tensor(part) for part in parts).tolist() == w.grad.tolist()
+    assert sum(parts).tolist() == w.grad.tolist()
     assert [path.product for path in found] == sorted([path.product for path in found], reverse=True)
     assert found.paths[0].text.startswith("norm ") and not any(step.is_local for step in found.paths[0].steps)
     assert "factors of tensors are ratios of norms: after an operation to before it" in found.lines
@@ -176,8 +176,9 @@ def test_thousands_of_paths(torch: Any) -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(-3, 3), min_size=1, max_size=6), st.integers(1, 5))
+@given(st.lists(st.sampled_from([-3, -1, 0, 1, 3]), min_size=1, max_size=6), st.integers(1, 5))
 def test_the_largest_are_found_among_all(factors: list[int], many: int) -> None:
+    """No two parts cancel: the factor of a step to which nothing arrives is unknown."""
     w = leaf(nb, 1.0)
     y = w
     for factor in factors:
