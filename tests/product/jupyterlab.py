@@ -124,14 +124,7 @@ def browse(browser: Any) -> Iterator[Any]:
     blocked: list[str] = []
     errors: list[str] = []
 
-    def guard(route: Any) -> None:
-        if LOCAL.match(route.request.url):
-            route.continue_()
-        else:
-            blocked.append(route.request.url)
-            route.abort()
-
-    context.route("**/*", guard)
+    context.on("request", lambda request: LOCAL.match(request.url) or blocked.append(request.url))
     page = context.new_page()
     page.blocked, page.errors = blocked, errors
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -315,7 +315,9 @@ LOOK = """async () => {
         return new Set(new Uint32Array(context.getImageData(0, 0, 200, 200).data.buffer)).size;
     });
     const red = node.querySelectorAll("[data-mime-type='application/vnd.jupyter.stderr']").length;
-    return { colors, red, text: node.textContent };
+    const { textContent: text } = node;
+    window.__panel.dispose(); // hidden notebooks would be laid out again with each further one
+    return { colors, red, text };
 }"""
 """The number of colors of each picture, the number of red outputs, and all text."""
 
