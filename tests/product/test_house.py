@@ -97,7 +97,7 @@ RATCHETS = {
     "classes of one name": (twice, 23),
     "classes that rewrite": (transformers, 8),
     "classes that look names up": (substituters, 4),
-    "modules that name frames": (naming_frames, 7),
+    "modules that name frames": (naming_frames, 6),
     "files that the first save runs": (saving, 15),
     "functions of more than 20 branches": (tangled, 10),
 }

@@ -10,6 +10,7 @@ import contextlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from nbautograd._compat.traced.recorder import TraceRecorder, current
@@ -79,14 +80,16 @@ _REGISTERED = (
 )
 
 
-def _constant(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Return a function that creates a tensor of numbers, which may be tensors."""
+def _constant(plain: Callable[..., Any], args: Any, kwargs: Any, likes: int = 0) -> Any:
+    """Call a function that creates a tensor of numbers, which may be tensors.
+
+    :param likes: the number of its first arguments of which it takes no values.
+    """
     recorder = current.get()
     if recorder is not None and not recorder.pauses:
         leaves = tree_flatten((args, {key: part for key, part in kwargs.items() if key != "out"}))[0]
-        like = args[:1] if plain.__name__.startswith(("new_", "full_")) or plain.__name__ == "make" else ()
         for leaf in leaves:
-            if isinstance(leaf, Tensor) and not any(leaf is part for part in like) and recorder.varies(leaf):
+            if isinstance(leaf, Tensor) and not any(leaf is like for like in args[:likes]) and recorder.varies(leaf):
                 warn(_REGISTERED, TracerWarning)
                 with recorder.paused():
                     result = plain(*args, **kwargs)
@@ -154,14 +157,14 @@ class _Hooks:
     """The hooks of library functions while a function is traced; other threads are not affected."""
 
     @staticmethod
-    def random(how: str, public: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    def random(how: str, function: Any, args: Any, kwargs: Any) -> Any:
         recorder = current.get()
         if recorder is None or recorder.pauses:
             return function(*args, **kwargs)
         return recorder.draw(how, function, args, kwargs)
 
     @staticmethod
-    def opaque(public: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    def opaque(function: Any, args: Any, kwargs: Any) -> Any:
         recorder = current.get()
         if recorder is None or recorder.pauses:
             return function(*args, **kwargs)
@@ -213,10 +216,9 @@ def _interceptions() -> list[tuple[Any, Any]]:
             "it calls backward(), which adds to .grad; torch.autograd.grad(..., create_graph=True) gives gradients")),
     ]  # fmt: skip
     package: Any = sys.modules[__name__.partition(".")[0]]
-    pairs += [
-        (getattr(package, name), _constant) for name in ("tensor", "full", "full_like", "scalar_tensor", "arange")
-    ]
-    pairs += [(getattr(Tensor, name), _constant) for name in ("new_tensor", "new_full")]
+    pairs += [(getattr(package, name), _constant) for name in ("tensor", "full", "scalar_tensor", "arange")]
+    like = partial(_constant, likes=1)
+    pairs += [(package.full_like, like), (Tensor.new_tensor, like), (Tensor.new_full, like)]
     pairs += [(getattr(package, name), _empty) for name in ("empty", "empty_like", "empty_permuted", "empty_strided")]
     pairs += [(getattr(Tensor, name), _empty) for name in ("new_empty", "new_empty_strided")]
     for path in _OPAQUE.split():

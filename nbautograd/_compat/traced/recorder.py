@@ -47,7 +47,7 @@ __all__ = ["TraceRecorder", "current"]
 current: ContextVar[TraceRecorder | None] = ContextVar("trace", default=None)
 """The recorder of the trace that runs in this context."""
 
-WITHOUT_HISTORY = ("new", "permutation", "like", "rows", "distribution")
+WITHOUT_HISTORY = ("new", "permutation", "like", "rows", "distribution", "value")
 """Kinds of random functions whose results have no gradient."""
 
 
@@ -280,9 +280,9 @@ class TraceRecorder(Follower):
         self.is_random = True
         if how == "fill":
             return self.fill(function, args, kwargs)
-        if function.__name__ == "_dropped_at_random":
+        if how == "steps":
             return function(*args, **kwargs)
-        if how in WITHOUT_HISTORY or function.__name__ == "_exponential_like":
+        if how in WITHOUT_HISTORY:
             arguments, keywords = self.value(args), self.value(kwargs)
             with self.paused():
                 result = function(*args, **kwargs)

@@ -118,10 +118,11 @@ on_random: Callable[..., Any] | None = None
 """The handler of random functions inside ``vmap``; set by ``batching/random.py``."""
 
 
-def random_function(how: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def random_function(how: str, traced: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator of functions that draw random numbers: inside ``vmap`` they follow its ``randomness``.
 
     :param how: the signature of the function, a key of ``_HOW`` in ``batching/random.py``.
+    :param traced: what a trace records other than the call: the drawn ``"value"``, or the function's ``"steps"``.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,7 +131,7 @@ def random_function(how: str) -> Callable[[Callable[..., Any]], Callable[..., An
             if _stack.get() and on_random is not None:
                 return on_random(how, public, args, kwargs)
             if tracer is not None:
-                return tracer.random(how, public, function, args, kwargs)
+                return tracer.random(traced or how, function, args, kwargs)
             return function(*args, **kwargs)
 
         return public
@@ -155,7 +156,7 @@ def looks_at_elements(function: Callable[..., Any]) -> Callable[..., Any]:
         if _stack.get() and on_elements is not None:
             return on_elements(public, function, args, kwargs)
         if tracer is not None:
-            return tracer.opaque(public, function, args, kwargs)
+            return tracer.opaque(function, args, kwargs)
         return function(*args, **kwargs)
 
     return public

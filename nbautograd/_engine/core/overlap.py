@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, strides
-from nbautograd._engine.core.sparse import SparseTensor
+from nbautograd._engine.core.sparse import SparseTensor, refuse
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import InplaceError, warn
 
@@ -42,7 +42,10 @@ def check_overlap(t: Tensor, what: str) -> None:
 
     :param what: the operation.
     :raises InplaceError: some elements share memory.
+    :raises UnsupportedError: ``t`` is sparse.
     """
+    if t.__class__ is SparseTensor:
+        refuse(what, t._sparse.kind)
     a = t._a
     if 0 not in a.strides or not a.size or what in REPEATABLE:
         return

@@ -8,7 +8,6 @@ package ``sparse``, or raises with its name. Dense tensors have no overhead.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, NoReturn
@@ -40,6 +39,7 @@ OWN_WORDS = {
 def refuse(name: str, kind: layout) -> NoReturn:
     """Raise an error that names the unsupported operation.
 
+    :param name: the operation's; of what is none, such as a read of the array, empty.
     :raises UnsupportedError: always.
     """
     bare = name.strip("_") or name
@@ -47,9 +47,10 @@ def refuse(name: str, kind: layout) -> NoReturn:
         if bare in kinds.split():
             raise UnsupportedError(f"{words}: call .to_dense() first") from None
     words = "SparseCsrCPU" if kind is sparse_csr else "SparseCPU"
+    called, what = (f"'aten::{bare}'", f"{name}()") if name else ("this", "It")
     raise UnsupportedError(
-        f"Could not run 'aten::{bare}' with arguments from the '{words}' backend. {name}() is for "
-        "dense tensors: call .to_dense() first."
+        f"Could not run {called} with arguments from the '{words}' backend. {what} is for dense tensors: call "
+        ".to_dense() first."
     ) from None
 
 
@@ -79,8 +80,7 @@ class SparseTensor(Tensor):
 
     @property
     def _a(self) -> NoReturn:
-        code = sys._getframe(1).f_code
-        refuse(code.co_name, self._sparse.kind)
+        refuse("", self._sparse.kind)  # named by whoever knows the operation: see ``__torch_function__``
 
     @_a.setter
     def _a(self, array: Any) -> NoReturn:

@@ -135,7 +135,7 @@ def _layout(base: Any, steps: Any) -> Any:
 
     Returns None if row-major order suffices: the base has it, and no step depends on strides.
     """
-    if base.flags.c_contiguous and not any(step[0].__name__ == "as_strided_in" for step in steps):
+    if base.flags.c_contiguous and not any(hasattr(step[0], "reads_strides") for step in steps):
         return None
     return strides.of(base), strides.length_of(base)
 

@@ -84,7 +84,8 @@ def _dropped_at_random(input: Tensor, p: float, inplace: bool, whole_channels: b
     return input.mul_(factors) if inplace else input * factors
 
 
-_drop, _drop_channels = random_function("elements")(_dropped_at_random), random_function("channels")(_dropped_at_random)
+_drop = random_function("elements", traced="steps")(_dropped_at_random)
+_drop_channels = random_function("channels", traced="steps")(_dropped_at_random)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

@@ -65,7 +65,7 @@ def log_softmax(
     return log_softmax_over(x, _implicit_dim("log_softmax", dim, x._a.ndim))
 
 
-@random_function("elements")
+@random_function("elements", traced="value")
 def _exponential_like(logits: Tensor) -> Tensor:
     """Return exponential numbers in the shape and dtype of ``logits``."""
     drawn = generator.default_generator.exponential(logits._a.shape, logits._a.dtype)

@@ -242,6 +242,12 @@ def test_a_refusal_names_the_operation() -> None:
             call(make(nb, "matrix"))
 
 
+@pytest.mark.parametrize("call", [nb.Tensor.exp_, nb.Tensor.squeeze_, nb.Tensor.t_, lambda s: nb.ones(2)[s]])
+def test_a_refusal_names_no_function_of_the_library(call: Any) -> None:
+    with pytest.raises(NotImplementedError, match=r"Could not run ('aten::exp'|this) with .* 'SparseCPU'.*to_dense"):
+        call(make(nb, "matrix"))
+
+
 @pytest.mark.filterwarnings("ignore:torch.sparse.SparseTensor:UserWarning")
 @pytest.mark.parametrize("kind", ["Float", "Double", "Long"])
 def test_types_of_former_days(kind: str) -> None:

@@ -54,17 +54,17 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         return answer
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
-    if isinstance(condition, Tensor) and condition._a.dtype.char not in "?B":
-        raise DtypeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
-            f"{dtypes.scalar_type(condition.dtype)}"
-        )
-    for number, tensor in ((input, other), (other, input)):
-        if number.__class__ is int and isinstance(tensor, Tensor) and tensor._a.dtype.kind in "iu":
-            number_in(number, tensor.dtype, "where")
     try:
+        if isinstance(condition, Tensor) and condition._a.dtype.char not in "?B":
+            raise DtypeError(
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+                f"{dtypes.scalar_type(condition.dtype)}"
+            )
+        for number, tensor in ((input, other), (other, input)):
+            if number.__class__ is int and isinstance(tensor, Tensor) and tensor._a.dtype.kind in "iu":
+                number_in(number, tensor.dtype, "where")
         return _where(condition, input, other, out=out)
-    except TypeError:
+    except (AttributeError, TypeError):
         if (answer := offer(where, (condition, input, other), {})) is not UNHANDLED:
             return answer
         raise

@@ -220,6 +220,9 @@ def as_strided_in(input: Tensor, size: Any, stride: Any, storage_offset: int, ho
     return restride(input, size, stride, storage_offset - home.offset)
 
 
+as_strided_in.__wrapped__.reads_strides = True  # so that a replay gives it a base of the same strides
+
+
 @derivative_helper
 def as_strided_back(g: Any, home: Geometry, size: Any, stride: Any, offset: int) -> Any:
     """Compute the gradient of ``as_strided``: accumulate in the storage, then read with the layout of the input.
