@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import linecache
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from nbautograd._compat.custom_ops import (
@@ -28,9 +29,12 @@ from nbautograd._compat.custom_ops import (
 from nbautograd._compat.op_schema import infer_schema
 from nbautograd._engine.compiler.cuda_listing import cuda_listing
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
+from nbautograd._engine.compiler.forward import OPERATOR
+from nbautograd._engine.compiler.inplace import OUT_OF_PLACE, compile_method
 from nbautograd._engine.compiler.op import CompiledOp, alias, composite, op
 from nbautograd._engine.compiler.registry import COMPOSITES, OPS
-from nbautograd._engine.compiler.schema import NATIVE, PLAIN, POINTWISE, UNSUPPORTED, UPCAST, VIEW
+from nbautograd._engine.compiler.schema import NATIVE, PLAIN, POINTWISE, TILED, UNSUPPORTED, UPCAST, VIEW
+from nbautograd._engine.core.tensor import Tensor
 
 __all__ = [
     "KINDS",
@@ -97,10 +101,34 @@ def source(function: Callable[..., Any] | str, kind: str = "forward") -> str:
         name = getattr(composed, "__name__", composed)
         raise ValueError(f"source(): {name} is composed of other operations and has no {kind} code")
     listing = cuda_listing(declared) if kind == "cuda" else None
-    code = None if kind == "cuda" else declared.code(kind)
+    code = None if kind == "cuda" else _generated(declared, kind)
     if listing is None and code is None:
         raise ValueError(f"source(): {declared.name} has no {kind} code: {KINDS[kind]}")
     return "".join(linecache.getlines(code.co_filename)) if code is not None else f"{listing}\n"
+
+
+def _generated(declared: CompiledOp, kind: str) -> CodeType | None:
+    """Return the code of a kind; None if the operation has none."""
+    if kind in ("forward", "traced"):
+        return declared._code(kind == "traced", "")
+    if kind == "operator":
+        return None if declared.operator is None else declared._code(False, OPERATOR)
+    if kind == "half":
+        code: CodeType = declared._other("half").__code__
+        return None if declared.half_policy != UPCAST else code
+    if kind == "inplace":
+        method = getattr(Tensor, declared.name + "_", None)
+        if getattr(method, "__globals__", {}).get("OP") is not declared:
+            return None
+        code = compile_method(method, declared).__code__
+        return None if code is OUT_OF_PLACE else code
+    if not declared.formulas or kind == "tiled" and declared.kind != POINTWISE:
+        return None
+    variants = {"backward": ("real", "vjp"), "double_backward": ("real", "vjp_graph"), "tiled": (TILED, "vjp")}
+    variant, name = variants[kind]
+    vjp = getattr(declared.node(variant), name)
+    code = getattr(vjp, "compile", lambda: vjp)().__code__
+    return code
 
 
 def _declaration(function: Any) -> CompiledOp | None:

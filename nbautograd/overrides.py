@@ -9,9 +9,9 @@ from types import FunctionType
 from typing import Any
 
 from nbautograd import autograd
-from nbautograd._engine.arrays.thread_pool import process_lock
-from nbautograd._engine.compiler.interception import Handler, intercept, release
+from nbautograd._engine.compiler.interception import OVERRIDE, Handler, Interceptions, return_to_own_code
 from nbautograd._engine.core import overrides
+from nbautograd._engine.core.dispatch_mode import Switch
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names import namespaces
 from nbautograd.errors import warn
@@ -63,19 +63,13 @@ class TorchFunctionMode:
         raise NotImplementedError
 
     def __enter__(self) -> TorchFunctionMode:
-        with process_lock:
-            _entered.append(self)
-            if len(_entered) == 1:
-                _switch(_handlers())
+        _process.change(1)
         overrides.modes.set((*overrides.modes.get(), self))
         return self
 
     def __exit__(self, *exception: object) -> None:
         overrides.modes.set(overrides.modes.get()[:-1])
-        with process_lock:
-            _entered.pop()
-            if not _entered:
-                _switch({})
+        _process.change(-1)
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
@@ -92,10 +86,7 @@ class BaseTorchFunctionMode(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-_entered: list[TorchFunctionMode] = []
-"""The modes that are on, in all contexts."""
-_intercepted: dict[Any, Handler] = {}
-"""The functions that ask the modes now, with their handlers."""
+_process = Switch()
 NOT_OVERRIDDEN = re.compile(
     r"(are|autocast|clear|compiled?|get|init|(un)?load|manual|set|sym|thread|use)(_.*)?|broadcast_shapes|can_cast|cond|fork|"
     r"from_.*|frombuffer|initial_seed|is_(anomaly|autocast|deterministic|inference|storage|tensor|vulkan|warn).*|promote_types|"
@@ -106,19 +97,9 @@ NOT_OVERRIDDEN = re.compile(
 """The functions and methods that no mode overrides, as in PyTorch: they get and set what is global."""
 
 
-def _switch(handlers: dict[Any, Handler]) -> None:
-    """Call these handlers from now on, and no others; what an interrupt leaves is done by the next call."""
-    for function in _intercepted.keys() - handlers:
-        release(function, _intercepted[function])
-        del _intercepted[function]
-    for function in handlers.keys() - _intercepted:
-        intercept(function, handlers[function])
-        _intercepted[function] = handlers[function]
-
-
 @functools.cache
-def _handlers() -> dict[Any, Handler]:
-    """Return the handler of each public function and method."""
+def _interceptions() -> Interceptions:
+    """Return the handlers of all public functions and methods."""
     homes = [*map(namespaces.module, ("", "nn.functional", "linalg", "fft", "special")), Tensor]
     functions: dict[Any, Handler] = {autograd.grad: _handler(autograd.grad)}
     for home in homes:
@@ -131,13 +112,21 @@ def _handlers() -> dict[Any, Handler]:
                 functions.setdefault(function, _handler(function))
                 if function.__name__[0] == "_" and function.__name__[:2] != "__":
                     function.__name__ = name  # which modes print: an operator has one of its own in its module
-    return functions
+    return Interceptions(functions, OVERRIDE)
+
+
+_process.listeners.append(lambda on: _interceptions().switch(on))
 
 
 def _handler(function: Any) -> Handler:
     def offer(plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        result = overrides.offer(function, args, kwargs) if overrides.is_in_mode() else overrides.UNHANDLED
-        return plain(*args, **kwargs) if result is overrides.UNHANDLED else result
+        if overrides.is_in_mode():
+            result = overrides.offer(function, args, kwargs)
+            if result is not overrides.UNHANDLED:
+                return result
+        elif not _process.contexts:
+            return_to_own_code(function)
+        return plain(*args, **kwargs)
 
     return offer
 

@@ -98,10 +98,10 @@ class autocast:  # noqa: N801 - PyTorch's name
         self._before.append(before)
         self.prev, self.prev_cache_enabled = self.device in before.devices, before.caches
         self.prev_fastdtype = before.lower(self.device)
-        others = before.devices - {self.device}
+        here = {self.device}
         state.restore(
             state.AutocastState(
-                others | {self.device} if self._enabled else others,
+                before.devices | here if self._enabled else before.devices - here,
                 (*before.dtypes, (self.device, self.fast_dtype)),
                 self._cache_enabled,
                 before.nesting + 1,

@@ -13,8 +13,9 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from nbautograd._engine.arrays.dtypes import bfloat16, dtype, float16, float32, float64
-from nbautograd._engine.arrays.thread_pool import process_lock
-from nbautograd._engine.compiler.interception import Handler, Interceptions
+from nbautograd._engine.compiler.interception import AUTOCAST, Handler, Interceptions, return_to_own_code
+from nbautograd._engine.core import overrides
+from nbautograd._engine.core.dispatch_mode import Switch
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.amp.policies import POLICIES, functions, inplace_methods
@@ -61,19 +62,14 @@ class AutocastState(NamedTuple):
 
     def lower(self, device: str) -> dtype:
         """Return the lower precision for a device."""
-        return dict(self.dtypes).get(device) or DTYPES[device]
+        return self.dtypes and dict(self.dtypes).get(device) or DTYPES[device]
 
 
 OFF = AutocastState()
 _state: ContextVar[AutocastState] = ContextVar("autocast", default=OFF)
-_contexts = 0
-listeners: list[Callable[[], None]] = []
-"""Functions to call when autocast begins in the first context, or ends in the last."""
-
-
-def is_on_anywhere() -> bool:
-    """Return whether autocast is on in some context."""
-    return _contexts > 0
+process = Switch()
+is_on_anywhere = process.is_on
+"""Returns whether autocast is on in some context."""
 
 
 def snapshot() -> AutocastState:
@@ -83,16 +79,9 @@ def snapshot() -> AutocastState:
 
 def restore(state: AutocastState) -> None:
     """Set the state of this context."""
-    global _contexts
     before = bool(_state.get().devices)
-    with process_lock:
-        was_on = _contexts > 0
-        _contexts = max(0, _contexts + bool(state.devices) - before)  # a task that began in a region may end later
-        _state.set(state)
-        if (_contexts > 0) != was_on:
-            _interceptions().switch(_contexts > 0)
-            for listener in listeners:
-                listener()
+    _state.set(state)
+    process.change(bool(state.devices) - before)
 
 
 @contextmanager
@@ -116,18 +105,23 @@ def _interceptions() -> Interceptions:
             for name in names.split():
                 for function in functions(name):
                     policies.setdefault(function, {})[device] = policy
-                methods.update(dict.fromkeys(inplace_methods(name), _without))
-    handlers = methods | {function: partial(_cast_and_call, chosen) for function, chosen in policies.items()}
-    return Interceptions(handlers)
+                methods.update((method, partial(_without, method)) for method in inplace_methods(name))
+    handlers = methods | {function: partial(_cast_and_call, function, chosen) for function, chosen in policies.items()}
+    return Interceptions(handlers, AUTOCAST)
+
+
+process.listeners.append(lambda on: _interceptions().switch(on))
 
 
 # -- a call ------------------------------------------------------------------------------------------------------------
 
 
-def _without(plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _without(function: Any, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function with autocast off, so that its inner calls are not intercepted."""
     state = _state.get()
     if not state.devices:
+        if not process.contexts:
+            return_to_own_code(function)
         return plain(*args, **kwargs)
     token = _state.set(state._replace(devices=frozenset()))
     try:
@@ -137,19 +131,23 @@ def _without(plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _cast_and_call(
-    policies: dict[str, str], plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Any, policies: dict[str, str], plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Call a function with its tensors cast by the policy of their device."""
     state = _state.get()
     if not state.devices:
+        if not process.contexts:
+            return_to_own_code(function)
         return plain(*args, **kwargs)
-    devices = {tensor.device.type for tensor in _tensors((*args, *kwargs.values()))}
-    device = next((each for each in ("cuda", "cpu") if each in devices and each in state.devices), None)
-    if device is None or device not in policies:
+    if overrides.subclasses and (answer := overrides.offer(function, args, kwargs)) is not overrides.UNHANDLED:
+        return answer  # of a class, which sees what was given
+    devices = {tensor.device.type for tensor in _tensors((*args, *kwargs.values()))} & state.devices
+    device = "cuda" if "cuda" in devices else "cpu"
+    if device not in devices or device not in policies:
         return plain(*args, **kwargs)
     if kwargs.get("out") is None:  # it has the tensor's dtype
         args, kwargs = CASTS[policies[device]](state, device, plain, args, kwargs)
-    return _without(plain, args, kwargs)
+    return _without(function, plain, args, kwargs)
 
 
 def _tensors(values: Any) -> list[Tensor]:

@@ -87,11 +87,11 @@ class EventRecording:
         self.began, self.zero = time.time_ns() / 1e3, time.perf_counter_ns()
         inplace.followers.append(inplace.IDLE)
         protocol.observers.set((*protocol.observers.get(), self._observe))
-        dispatch_mode.set_watcher(self._watch)
+        dispatch_mode.set_hook("watcher", self._watch)
 
     def stop(self) -> None:
         """Stop recording; blocks that are still open end now."""
-        dispatch_mode.set_watcher(None)
+        dispatch_mode.set_hook("watcher", None)
         protocol.observers.set(tuple(each for each in protocol.observers.get() if each != self._observe))
         inplace.followers.remove(inplace.IDLE)
         _current.remove(self)

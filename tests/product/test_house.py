@@ -73,6 +73,12 @@ def naming_frames() -> set[str]:
     return {name for name, node in attributes if node.attr in ("co_name", "co_qualname")}
 
 
+def exchanging() -> set[str]:
+    """Return the modules that give a function another code: ``core/dispatch_mode.py``, and that of ``wrap``."""
+    attributes = ((name, node) for name in SOURCES for node in nodes(name) if isinstance(node, ast.Attribute))
+    return {name for name, node in attributes if node.attr == "__code__" and isinstance(node.ctx, ast.Store)}
+
+
 def tangled() -> set[str]:
     """Return the functions with more than 20 branches: conditions, loops, handlers, and parts of ``and`` and ``or``."""
     kinds = (ast.If, ast.For, ast.While, ast.ExceptHandler, ast.IfExp, ast.Assert, ast.comprehension, ast.match_case)
@@ -98,6 +104,7 @@ RATCHETS = {
     "classes that rewrite": (transformers, 8),
     "classes that look names up": (substituters, 4),
     "modules that name frames": (naming_frames, 6),
+    "modules that exchange code": (exchanging, 2),
     "files that the first save runs": (saving, 15),
     "functions of more than 20 branches": (tangled, 10),
 }

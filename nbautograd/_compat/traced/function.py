@@ -168,10 +168,10 @@ _busy: list[bool] = []
 """Not empty while an observer watches each operation: operations are then called one by one."""
 
 
-def _watch() -> None:
+def _watch(on: bool) -> None:
     _busy[:] = [True] * (dispatch_mode.is_on_anywhere() or autocast.is_on_anywhere())
 
 
-dispatch_mode.on_switch(_watch)
-autocast.listeners.append(_watch)
-_watch()
+dispatch_mode.process.listeners.append(_watch)
+autocast.process.listeners.append(_watch)
+_watch(False)

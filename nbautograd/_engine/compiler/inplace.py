@@ -2,7 +2,7 @@
 
 A method of an elementwise operation computes directly into the tensor's array if nothing records it, all operands are
 of one real floating dtype, and there are no observers. Otherwise it computes a new tensor and writes that (in
-``core/inplace.py``). As with the functions (see ``compiler/op.py``), the code is written at the first call.
+``core/inplace.py``).
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.runtime import INPLACE
 from nbautograd._engine.compiler.schema import OpSchema, array_name
 from nbautograd._engine.compiler.source import compiled, expression_of
+from nbautograd._engine.core.dispatch_mode import exchange_of
 from nbautograd._engine.core.inplace import out_rules
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import DtypeError
 
-__all__ = ["inplace_code", "make_inplace_method", "scan_in_place"]
+__all__ = ["OUT_OF_PLACE", "compile_method", "make_inplace_method", "scan_in_place"]
 
 
 def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema | None = None) -> Any:
@@ -30,11 +31,11 @@ def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema
 
     :param op: the declaration of ``function`` if it may compute directly into the tensor.
     """
-    code = _out_of_place.__code__ if op is None or "f" not in op.accepts else _first_call.__code__
+    code = OUT_OF_PLACE if op is None or "f" not in op.accepts else _first_call.__code__
     scope = {"__name__": function.__module__, "__builtins__": __builtins__}
     method: Any = types.FunctionType(code, scope, name)
     method.__qualname__ = name  # which Python names in errors of its arguments
-    scope.update(INPLACE, COMPILE=_compile, OP=op, METHOD=method, NAME=name, FUNCTION=function)
+    scope.update(INPLACE, COMPILE=compile_method, OP=op, METHOD=method, NAME=name, FUNCTION=function)
     method.__doc__ = f"In-place version of ``{name[:-1]}``: writes the result into this tensor and returns it."
     method.__module__ = __name__
     if op is not None:
@@ -63,24 +64,16 @@ def _out_of_place(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return apply_inplace(input, NAME, FUNCTION, args, kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
 
 
+OUT_OF_PLACE = _out_of_place.__code__
+
+
 def _first_call(*args: Any, **kwargs: Any) -> Tensor:
     """Compile the other methods on their first call."""
-    COMPILE(METHOD, OP)  # type: ignore[name-defined]  # noqa: F821
-    return METHOD(*args, **kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
+    return COMPILE(METHOD, OP)(*args, **kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
 
 
-def inplace_code(method: Any, op: OpSchema) -> types.CodeType | None:
-    """Return the code of an operation's in-place method, compiled on first use; None if it computes a new tensor."""
-    if method is None or getattr(method, "__globals__", {}).get("OP") is not op:
-        return None
-    if method.__code__ is _first_call.__code__:
-        _compile(method, op)
-    code: types.CodeType = method.__code__
-    return None if code is _out_of_place.__code__ else code
-
-
-def _compile(method: Any, op: OpSchema) -> None:
-    """Replace the stub's code by the compiled code of this operation."""
+def compile_method(method: Any, op: OpSchema) -> Any:
+    """Replace the stub's code by the compiled code of this operation; return the function that runs it."""
     arrays = {name: array_name(name) for name in op.tensors}
     if op.into is not None:
         computing: list[str] | None = [ast.unparse(specialized(ast.parse(op.into), arrays))]
@@ -88,14 +81,13 @@ def _compile(method: Any, op: OpSchema) -> None:
         tree = expression_of(op.body)
         computing = None if tree is None else write_into(specialized(tree, arrays), arrays[op.tensors[0]])
     if computing is None:
-        method.__code__ = _out_of_place.__code__
-        return
+        return exchange_of(method).renew(OUT_OF_PLACE)
     source = "\n".join(_lines(op, computing))
     method.__globals__.update({**op.body.__globals__, **method.__globals__})
     # A concurrent call from another thread finds the former code, which does not use defaults.
     defaults = (*(op.body.__defaults__ or ()), *(...,) * len(op.former))
-    method.__defaults__, method.__kwdefaults__ = defaults or None, op.body.__kwdefaults__
-    method.__code__ = compiled(source, f"<nbautograd {method.__name__}>", method.__name__)
+    code = compiled(source, f"<nbautograd {method.__name__}>", method.__name__)
+    return exchange_of(method).renew(code, defaults or None, op.body.__kwdefaults__)
 
 
 def _lines(op: OpSchema, computing: list[str]) -> list[str]:

@@ -18,9 +18,8 @@ From this the compiler makes the function ``mul`` over tensors, the method ``Ten
 - float16 and bfloat16 are computed in float32 and rounded, in both directions, as PyTorch does; neither bodies nor
   formulas see them.
 
-An operation compiles itself on its first call: its function starts as a stub whose code object is then replaced by
-straight-line code for this operation, which makes small tensors fast. The generated source is in ``linecache``, so
-tracebacks and debuggers show it. Declaring costs next to nothing, so importing stays fast.
+An operation compiles itself on its first call into straight-line code, which makes small tensors fast. Its source is in
+``linecache``, so tracebacks and debuggers show it. Declaring costs next to nothing, so importing stays fast.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from nbautograd import protocol
 from nbautograd._engine.arrays import dtypes
@@ -45,7 +44,7 @@ from nbautograd._engine.compiler.argument_errors import (
 from nbautograd._engine.compiler.backward import make_node
 from nbautograd._engine.compiler.elementwise import is_one_step
 from nbautograd._engine.compiler.forward import OPERATOR, TEMPORARY_VIEW, ForwardWriter
-from nbautograd._engine.compiler.inplace import inplace_code, make_inplace_method
+from nbautograd._engine.compiler.inplace import make_inplace_method
 from nbautograd._engine.compiler.registry import COMPOSITES, OPS
 from nbautograd._engine.compiler.runtime import FORWARD
 from nbautograd._engine.compiler.schema import (
@@ -54,14 +53,14 @@ from nbautograd._engine.compiler.schema import (
     NUMPY_OPERANDS,
     PLAIN,
     POINTWISE,
-    TILED,
     UNSUPPORTED,
     UPCAST,
     VIEW,
     OpSchema,
 )
 from nbautograd._engine.compiler.source import compiled, expression_of
-from nbautograd._engine.core import dispatch_mode, inplace, tracing
+from nbautograd._engine.core import inplace, tracing
+from nbautograd._engine.core.dispatch_mode import DETOUR, FIRST_CALL, Exchange
 from nbautograd._engine.core.node import Node
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
@@ -88,20 +87,20 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class CompiledOp(OpSchema):
+class CompiledOp(OpSchema, Exchange):
     """An operation as declared, and its compiled parts, made on first use: function variants and node variants."""
+
+    is_operation, detour = True, DETOUR
 
     def __init__(self, body: Callable[..., Any], options: dict[str, Any], formulas: dict[str, str]) -> None:
         super().__init__(body, options, formulas)
+        Exchange.__init__(self)
         self.options = options
         self.function: Any = None
         self.operator: Any = None
         self._temporary_view: Any = None
         self.compiled = False
-        self.interceptor: Any = None
         self._codes: dict[tuple[bool, str], types.CodeType] = {}
-        self._plain: dict[bool, list[tuple[Any, Any]]] = {}
-        self._in_use: list[tuple[Any, Any]] = []
         self._others: dict[tuple[bool, str], Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
 
@@ -110,15 +109,17 @@ class CompiledOp(OpSchema):
     def compile(self) -> None:
         """Put the compiled code into the function and its variants."""
         names = self._names()
-        for variant, function in self._function_variants().items():
+        self.functions = {}
+        for function, variant in self.variants().items():
             function.__globals__.update(names)
             if variant == TEMPORARY_VIEW and self.formulas:
                 function.__globals__["Backward"] = self.node(TEMPORARY_VIEW)
             if variant != OPERATOR or not self.takes_operands_only:
                 self._set_defaults(function)
-        self._plain = {}
+            self.add(function)
+        self.own = {}
         self.compiled = True
-        self.use_code()
+        self.exchange(called=True)
 
     @property
     def temporary_view(self) -> Any:
@@ -131,32 +132,15 @@ class CompiledOp(OpSchema):
                 self.compile()
         return self._temporary_view
 
-    def _function_variants(self) -> dict[str, Any]:
-        """Return the function and its variants, by their keys."""
-        variants = {"": self.function, OPERATOR: self.operator, TEMPORARY_VIEW: self._temporary_view}
-        return {variant: function for variant, function in variants.items() if function is not None}
+    def variants(self) -> dict[Any, str]:
+        """Return the keys of the function and its variants."""
+        variants = {self.function: "", self.operator: OPERATOR, self._temporary_view: TEMPORARY_VIEW}
+        return {function: variant for function, variant in variants.items() if function is not None}
 
-    def use_code(self) -> None:
-        """Switch to the code for the present modes."""
-        _CURRENT[self] = None
-        traced = tracing.is_on_anywhere()
-        if traced not in self._plain:
-            variants = self._function_variants().items()
-            self._plain[traced] = [(each, _undiverted(each, self._code(traced, name))) for name, each in variants]
-        self._in_use = self._plain[traced]
-        for function, plain in self._in_use:
-            function.__globals__["UNDIVERTED"] = plain
-        self.divert(dispatch_mode.is_on_anywhere())
-
-    def divert(self, on: bool) -> None:
-        """Call ``dispatch`` for the function and its variants; or, unless there is an interceptor, their own code."""
-        if self in _CURRENT:  # otherwise its next call does
-            is_diverted = on or self.interceptor is not None
-            _DIRECT[self] = None  # until it is diverted wholly: an interrupt must not leave it forgotten
-            for function, plain in self._in_use:
-                function.__code__ = _DIVERTED if is_diverted else plain.__code__
-            if is_diverted:
-                _DIRECT.pop(self, None)
+    def compile_own(self, traced: bool) -> list[tuple[Any, types.CodeType]]:
+        """Compile the own code of the function and its variants, once."""
+        own = self.own[traced] = [(function, self._code(traced, name)) for function, name in self.variants().items()]
+        return own
 
     def _code(self, traced: bool, variant: str) -> types.CodeType:
         code = self._codes.get((traced, variant))
@@ -198,26 +182,6 @@ class CompiledOp(OpSchema):
     def is_one_step(self) -> bool:  # type: ignore[override]
         """True if the body is one ufunc of its operands for the usual options."""
         return is_one_step(expression_of(self.body), self.option_defaults())
-
-    def code(self, kind: str) -> types.CodeType | None:
-        """Return the code of a variant, as ``library.source`` names it; None if it does not exist."""
-        if kind in ("forward", "traced"):
-            return self._code(kind == "traced", "")
-        if kind == "operator":
-            return None if self.operator is None else self._code(False, OPERATOR)
-        if kind == "half":
-            code: types.CodeType = self._other("half").__code__
-            return None if self.half_policy != UPCAST else code
-        if kind == "inplace":
-            return inplace_code(getattr(Tensor, self.name + "_", None), self)
-        if not self.formulas:
-            return None
-        variants = {"backward": ("real", "vjp"), "double_backward": ("real", "vjp_graph"), "tiled": (TILED, "vjp")}
-        variant, name = variants[kind]
-        if variant == TILED and self.kind != POINTWISE:
-            return None
-        vjp = getattr(self.node(variant), name)
-        return cast(types.CodeType, getattr(vjp, "compile", lambda: vjp)().__code__)
 
     def _set_defaults(self, function: Any) -> None:
         defaults = self.body.__defaults__ or ()
@@ -441,60 +405,11 @@ def alias(**names: Callable[..., Any]) -> None:
 # -- stubs -----------------------------------------------------------------------------------------------------------
 
 
-def _first_call(*args: Any, **kwargs: Any) -> Any:
-    """Compile the operation on its first call, or switch its code; OP and STUB are the stub's own globals."""
-    (OP.use_code if OP.compiled else OP.compile)()  # type: ignore[name-defined]  # noqa: F821
-    return STUB(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821 - which is a stub no more
-
-
-def _diverted(*args: Any, **kwargs: Any) -> Any:
-    """Replace the code of every operation while a dispatch mode is on."""
-    return DETOUR(OP, UNDIVERTED, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
-
-
-_DIVERTED = _diverted.__code__
-
-
-def _undiverted(function: Any, code: types.CodeType) -> Any:
-    """Return the function that ``dispatch`` calls in place of ``function``."""
-    plain = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
-    plain.__kwdefaults__ = function.__kwdefaults__
-    function.__globals__["DETOUR"] = dispatch_mode.dispatch
-    return plain
-
-
 def _stub(declaration: CompiledOp) -> Any:
     body = declaration.body
     scope = {"OP": declaration, "__name__": body.__module__, "__builtins__": __builtins__}
-    stub: Any = types.FunctionType(_first_call.__code__, scope, declaration.name)
+    stub: Any = types.FunctionType(FIRST_CALL, scope, declaration.name)
     scope["STUB"] = stub
     stub.__qualname__, stub.__doc__, stub.__module__ = declaration.name, body.__doc__, body.__module__
     stub.__wrapped__ = body  # for help() and inspect.signature()
     return stub
-
-
-# -- switching to traced or diverted code ---------------------------------------------------------------------------
-
-
-_CURRENT: dict[CompiledOp, None] = {}
-"""The operations with the code for the present modes; any other takes it at its next call."""
-_DIRECT: dict[CompiledOp, None] = {}
-"""Those whose own code runs: the first mode diverts them; after the last, each returns at its next call."""
-
-
-def _switch_tracing(on: bool) -> None:
-    for declaration in [*_CURRENT]:
-        for function, _ in declaration._in_use:
-            function.__code__ = _first_call.__code__
-        _DIRECT.pop(declaration, None)
-        _CURRENT.pop(declaration, None)
-
-
-def _switch_modes() -> None:
-    if dispatch_mode.is_on_anywhere():
-        for declaration in [*_DIRECT]:
-            declaration.divert(True)
-
-
-tracing.on_switch(_switch_tracing)
-dispatch_mode.on_switch(_switch_modes)

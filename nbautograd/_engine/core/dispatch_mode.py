@@ -1,13 +1,20 @@
-"""Dispatch modes: functions that intercept every operation, like PyTorch's TorchDispatchMode.
+"""Dispatch modes, which intercept every operation as PyTorch's TorchDispatchMode does; and which code functions have.
 
 Anomaly detection, hooks on saved tensors, forward-mode AD and inference mode concern every operation but are rarely on.
-So the code of an operation does not check for them: while a mode is on anywhere, the code objects of all operations are
-replaced by one that calls ``dispatch`` (see ``compiler/op.py``), and then restored.
+So an operation asks for none of them: what is on decides which code it has, and ``Exchange`` is the one place where it
+is exchanged.
+
+- The *stub* compiles the operation, or chooses its code again. An operation has it from its declaration, and from each
+  moment in which tracing begins or ends anywhere, until it is called.
+- The *own code* computes; it is the usual or the traced one.
+- The *detour* calls ``dispatch`` with a copy of the own code. An operation has it from the first mode, or handler of
+  ``compiler/interception.py``, that is on anywhere, until it is called after the last. Other functions, and in-place
+  methods, have one for handlers only.
 
 Code objects belong to the process, but a mode acts where it was pushed: it is stored in a context variable, and in
-other threads and tasks ``dispatch`` runs the operation's usual code. Three modes are pushed ``everywhere``, for all
-threads: anomaly detection and forward-mode AD, since PyTorch's are process-wide, and inference mode, whose tensors may
-be used in any thread.
+other threads and tasks ``dispatch`` runs the own code. Three modes are pushed ``everywhere``, for all threads: anomaly
+detection and forward-mode AD, since PyTorch's are process-wide, and inference mode, whose tensors may be used in any
+thread. ``docs/architecture.md`` has a table of all that hooks in, and in which order.
 """
 
 from __future__ import annotations
@@ -15,7 +22,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from types import CodeType, FunctionType
+from typing import Any
 
 from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
@@ -26,18 +34,59 @@ UNHANDLED = object()
 """Returned by ``override`` if no argument overrides the operation."""
 
 __all__ = [
+    "DETOUR",
+    "FIRST_CALL",
     "UNHANDLED",
     "Call",
+    "Exchange",
+    "Switch",
     "dispatch",
+    "exchange_of",
     "is_on",
     "is_on_anywhere",
     "node_created",
-    "on_switch",
     "pop",
+    "process",
     "push",
-    "set_override",
-    "set_watcher",
+    "set_hook",
+    "tracing",
 ]
+
+
+class Switch:
+    """Hold what is on everywhere, or in how many contexts; call listeners when the first begins and the last ends."""
+
+    __slots__ = ("contexts", "everywhere", "hooks", "listeners")
+
+    def __init__(self, everywhere: Any = False) -> None:
+        self.everywhere, self.contexts, self.hooks = everywhere, 0, 0
+        self.listeners: list[Callable[[bool], object]] = []
+
+    def is_on(self) -> bool:
+        """Return whether something is on in some context."""
+        return bool(self.everywhere or self.contexts or self.hooks)
+
+    def change(self, contexts: int = 0, hooks: int = 0, everywhere: Any = None) -> None:
+        """Add to the numbers of contexts (one may end twice) and of hooks; or set what is on everywhere."""
+        with process_lock:
+            before = self.everywhere, self.contexts, self.hooks
+            was_on = before[0] or before[1] or before[2]
+            try:
+                if everywhere is not None:
+                    self.everywhere = everywhere
+                self.contexts, self.hooks = max(0, before[1] + contexts), before[2] + hooks
+                if (not was_on) is not (not (self.everywhere or self.contexts or self.hooks)):
+                    self.tell(not was_on)
+            except BaseException:  # an interrupt: no operation may stay in the other state
+                if not was_on:
+                    self.everywhere, self.contexts, self.hooks = before
+                self.tell(self.is_on())
+                raise
+
+    def tell(self, on: bool) -> None:
+        """Call the listeners."""
+        for listener in self.listeners:
+            listener(on)
 
 
 class Call:
@@ -49,88 +98,37 @@ class Call:
         self.op, self.args, self.kwargs, self.results = op, args, kwargs, results
 
 
-After = Callable[[Node, Call | None], None]
-Around = Callable[..., Any]
-Mode = tuple[Any, bool]  # the function, and whether it runs the operation (Around) or gets its new node (After)
+Mode = tuple[Any, bool]  # the function, and whether it runs the operation or gets its new node
 
 
-class _Process:
-    """State shared by all threads: the modes that act everywhere, and the number of contexts with their own modes."""
-
-    __slots__ = ("local", "modes")
-
-    def __init__(self) -> None:
-        self.modes: tuple[Mode, ...] = ()
-        self.local = 0
-
-
-_process = _Process()
+tracing = Switch()
+"""Is on while operations need their traced code: see ``core/tracing.py``."""
+process = Switch(())  # with the modes that act everywhere
+is_on_anywhere = process.is_on
+"""Returns whether a mode acts in some context."""
 _here: ContextVar[tuple[Mode, ...]] = ContextVar("dispatch_modes", default=())
-_listeners: list[Callable[[], None]] = []
 
-
-if TYPE_CHECKING:
-
-    class TangentListener(Protocol):
-        """The listener of forward-mode AD, which hears of saved tensors."""
-
-        def unpacked(self, tensor: Tensor, array: Any) -> None:
-            """Called when a recorded backward pass unpacks a saved tensor: with the tensor and the saved array."""
-
-        def copied(self, array: Any, copy: Any) -> None:
-            """Called before a saved array is overwritten: with the array and the copy that replaces it in the node."""
-
-        def packed(self, tensor: Tensor) -> Callable[[Tensor], Tensor] | None:
-            """Called with a tensor that a hook packs. Its result, unless None, is called with the unpacked tensor."""
-
-
-tangents: TangentListener | None = None
-"""Set while forward-mode AD, whose levels all threads share, is on."""
-
-
+tangents: Any = None
+"""``autograd/jvp.py`` while forward-mode AD is on, whose levels all threads share: it hears of saved tensors."""
 override: Callable[..., Any] | None = None
 """Called with each operation's function and arguments while tensors have subclasses: see ``core/overrides.py``."""
-
-
-def set_override(function: Callable[..., Any] | None) -> None:
-    """Call ``function(operation, args, kwargs)`` before each operation from now on; None ends that."""
-    _set("override", function)
-
-
-def _set(slot: str, function: Callable[..., Any] | None) -> None:
-    with process_lock:
-        was_on = is_on_anywhere()
-        globals()[slot] = function
-        if is_on_anywhere() != was_on:
-            _tell()
-
-
 watcher: Callable[[str, Callable[..., Any], Any, Any], Any] | None = None
 """Called with each operation's name, the function that runs it, and its arguments, in all threads while a profiler is
-on.
-
-In-place methods, optimizer steps and batches of data loaders also pass through it. It runs before modes and overrides.
+on. In-place methods, optimizer steps and batches of data loaders also pass through it.
 """
 
 
-def set_watcher(function: Callable[[str, Callable[..., Any], Any, Any], Any] | None) -> None:
-    """Route all calls of operations through ``function(name, call, args, kwargs)`` from now on; None ends that."""
-    _set("watcher", function)
+def set_hook(slot: str, function: Callable[..., Any] | None) -> None:
+    """Set ``override`` or ``watcher``, which all calls of operations go through from now on; None ends that."""
+    with process_lock:
+        hooks = (function is not None) - (globals()[slot] is not None)
+        globals()[slot] = function
+        process.change(hooks=hooks)
 
 
 def is_on() -> bool:
     """Return whether a mode acts in this context."""
-    return bool(_process.modes or _here.get())
-
-
-def is_on_anywhere() -> bool:
-    """Return whether a mode acts in some context, so that operations must go through ``dispatch``."""
-    return bool(_process.modes) or _process.local > 0 or override is not None or watcher is not None
-
-
-def on_switch(listener: Callable[[], None]) -> None:
-    """Call ``listener()`` whenever the first mode begins or the last one ends, over all contexts."""
-    _listeners.append(listener)
+    return bool(process.everywhere or _here.get())
 
 
 def push(mode: Any, around: bool = False, everywhere: bool = False) -> None:
@@ -141,24 +139,21 @@ def push(mode: Any, around: bool = False, everywhere: bool = False) -> None:
     :param everywhere: in all threads, not only in this context.
     """
     if everywhere:
-        _change((*_process.modes, (mode, around)), 0)
+        process.change(everywhere=(*process.everywhere, (mode, around)))
     else:
-        _change(_process.modes, 1)
+        process.change(1)
         _here.set((*_here.get(), (mode, around)))
 
 
 def pop(mode: Any) -> None:
     """Stop calling ``mode``."""
     here = _without(_here.get(), mode)
-    if here is not None:
-        _here.set(here)
-        _change(_process.modes, -1)
+    if here is None and (modes := _without(process.everywhere, mode)) is not None:
+        process.change(everywhere=modes)
         return
-    modes = _without(_process.modes, mode)
-    if modes is not None:
-        _change(modes, 0)
-    else:  # pushed in a context that has ended
-        _change(_process.modes, -1)
+    if here is not None:  # else it was pushed in a context that has ended
+        _here.set(here)
+    process.change(-1)
 
 
 def _without(modes: tuple[Mode, ...], mode: Any) -> tuple[Mode, ...] | None:
@@ -167,29 +162,6 @@ def _without(modes: tuple[Mode, ...], mode: Any) -> tuple[Mode, ...] | None:
         if modes[i][0] == mode:
             return modes[:i] + modes[i + 1 :]
     return None
-
-
-def _change(modes: tuple[Mode, ...], local: int) -> None:
-    """Set the modes that act everywhere, add to the number of others, and return whether the first began or the last
-    ended.
-    """
-    with process_lock:
-        before = _process.modes, _process.local
-        was_on = is_on_anywhere()
-        try:
-            _process.modes, _process.local = modes, max(0, before[1] + local)
-            if is_on_anywhere() != was_on:
-                _tell()
-        except BaseException:  # an interrupt: no operation may stay in the other state
-            if not was_on:
-                _process.modes, _process.local = before
-            _tell()
-            raise
-
-
-def _tell() -> None:
-    for listener in _listeners:
-        listener()
 
 
 def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any, seen: bool = False) -> Any:
@@ -211,10 +183,11 @@ def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any, seen: b
 
 def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Run an operation in the modes that act in this context."""
-    modes = (*_process.modes, *_here.get())
+    modes = (*process.everywhere, *_here.get())
     if not modes:
         if op.interceptor is None and not is_on_anywhere():
-            _return_to_own_code(op)
+            with process_lock:  # the last mode has ended, unless another thread has begun one
+                op.exchange()
         return plain(*args, **kwargs)
     call = plain
     for mode, around in dict.fromkeys(modes):
@@ -231,15 +204,132 @@ def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) 
     return result
 
 
-def _return_to_own_code(op: Any) -> None:
-    """End the detour of an operation that is called after the last mode has ended."""
-    with process_lock:
-        if not is_on_anywhere():  # else another thread has begun a mode
-            op.divert(False)
-
-
 def node_created(node: Node, call: Call | None = None) -> None:
     """Pass a new node to the modes that observe nodes; called by code that creates nodes without ``dispatch``."""
-    for mode, around in dict.fromkeys((*_process.modes, *_here.get())):
+    for mode, around in dict.fromkeys((*process.everywhere, *_here.get())):
         if not around:
             mode(node, call)
+
+
+# -- the code of functions ---------------------------------------------------------------------------------------------
+
+
+def _first_call(*args: Any, **kwargs: Any) -> Any:
+    """Compile the operation, or choose its code; the names in capitals are the function's own globals."""
+    OP.exchange(True) if OP.compiled else OP.compile()  # type: ignore[name-defined]  # noqa: F821
+    return STUB(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821 - which is a stub no more
+
+
+def _dispatch(*args: Any, **kwargs: Any) -> Any:
+    """Run the operation in the dispatch modes."""
+    return DISPATCH(OP, PLAIN, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+@functools.cache
+def _detour(free: int) -> CodeType:
+    """Return the code that calls handlers, for functions with this number of closure variables, which they keep."""
+    names = "".join(f"f{i}, " for i in range(free))
+    call = "_plain(*args, **kwargs) if (handler := _exchange.interceptor) is None else handler(_plain, args, kwargs)"
+    text = f"lambda {names}: lambda *args, _exchange, _plain, **kwargs: ({call}) if True or ({names}) else 0"
+    code: CodeType = eval(compile(text, "<nbautograd interception>", "eval"))(*range(free)).__code__
+    return code
+
+
+FIRST_CALL, DETOUR = _first_call.__code__, _dispatch.__code__
+_CURRENT: dict[Exchange, None] = {}
+"""The operations with the code for the present modes; any other is a stub."""
+_DIRECT: dict[Exchange, None] = {}
+"""Those with their own code."""
+
+
+class Exchange:
+    """Functions that exchange their code together: those of an operation, or a single other function."""
+
+    is_operation = False
+    detour: CodeType
+    compile_own: Any  # that of an operation
+    interceptor: Any = None
+    """Called with the copy and its arguments, in place of each function; None without handlers."""
+
+    def __init__(self) -> None:
+        self.functions: dict[Any, Any] = {}  # with their copies
+        self.own: dict[bool, list[tuple[Any, CodeType]]] = {}  # with their own code, by whether it is traced
+
+    def add(self, function: Any) -> Any:
+        """Exchange the code of a function, too; return the copy of it."""
+        plain = self.functions[function] = FunctionType(
+            function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+        )
+        plain.__kwdefaults__, plain.__annotations__ = function.__kwdefaults__, function.__annotations__
+        plain.__qualname__ = function.__qualname__  # for messages
+        if self.is_operation:
+            function.__globals__.update(PLAIN=plain, DISPATCH=dispatch)
+        else:
+            function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "_exchange": self, "_plain": plain}
+        return plain
+
+    def exchange(self, called: bool = False) -> None:
+        """Give the functions the code for the present modes and handlers; stubs wait until they are ``called``."""
+        detours, traced = self.interceptor is not None, False
+        if self.is_operation:
+            if called:
+                _CURRENT[self] = None
+            elif self not in _CURRENT:
+                return
+            detours, traced = detours or is_on_anywhere(), tracing.is_on()
+            _DIRECT[self] = None  # until it is diverted wholly: an interrupt must not leave it forgotten
+        for function, code in self.own.get(traced) or self.compile_own(traced):
+            if detours:
+                plain = self.functions[function]
+                if plain.__code__ is not code:
+                    plain.__code__ = code
+                code = self.detour
+            function.__code__ = code
+        if detours:
+            _DIRECT.pop(self, None)
+
+    def renew(self, code: CodeType, defaults: tuple[Any, ...] | None = None, keywords: Any = None) -> Any:
+        """Take this as the own code of the only function; return the copy."""
+        ((function, plain),) = self.functions.items()
+        plain.__defaults__ = function.__defaults__ = defaults
+        plain.__kwdefaults__ = function.__kwdefaults__ = {**function.__kwdefaults__, **(keywords or {})}
+        plain.__code__, self.own[False] = code, [(function, code)]
+        self.exchange()
+        return plain
+
+
+_others: dict[Any, Exchange] = {}
+"""The exchanges of functions that are no operations, by function."""
+
+
+def exchange_of(function: Any) -> Any:
+    """Return what exchanges the code of a function: its operation, or an exchange of its own."""
+    op = getattr(function, "__globals__", {}).get("OP")
+    if op is not None and function in (op.function, op.operator):
+        return op
+    with process_lock:
+        exchange = _others.get(function)
+        if exchange is None:
+            exchange, code = Exchange(), function.__code__
+            _others[function], exchange.own[False] = exchange, [(function, code)]
+            exchange.detour = _detour(len(code.co_freevars))
+            vars(function).setdefault("__wrapped__", exchange.add(function))  # whose signature is the true one
+    return exchange
+
+
+def _switch_tracing(on: bool) -> None:
+    for operation in [*_CURRENT]:
+        for function in operation.functions:
+            function.__code__ = FIRST_CALL
+        _DIRECT.pop(operation, None)
+        _CURRENT.pop(operation, None)
+
+
+def _switch_modes(on: bool) -> None:
+    if on:
+        for operation in [*_DIRECT]:
+            operation.exchange()
+
+
+tracing.listeners.append(_switch_tracing)
+process.listeners.append(_switch_modes)

@@ -344,4 +344,4 @@ def _note_places(on: bool) -> None:
     version_counter.clock.place = _written_at if on else None  # type: ignore[assignment]
 
 
-tracing.on_switch(_note_places)
+dispatch_mode.tracing.listeners.append(_note_places)

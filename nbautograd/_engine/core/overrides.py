@@ -233,14 +233,14 @@ def _notice(cls: Any, **options: Any) -> None:
     if not subclasses:
         inplace.followers.append(inplace.IDLE)
     subclasses.append(weakref.ref(cls, _forget))
-    dispatch_mode.set_override(offer)
+    dispatch_mode.set_hook("override", offer)
 
 
 def _forget(reference: weakref.ref[type]) -> None:
     """Remove a freed class: after the last one, operations no longer ask."""
     subclasses.remove(reference)
     if not subclasses:
-        dispatch_mode.set_override(None)
+        dispatch_mode.set_hook("override", None)
         inplace.followers.remove(inplace.IDLE)
 
 

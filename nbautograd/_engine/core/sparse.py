@@ -37,9 +37,8 @@ OWN_WORDS = {
 
 
 def refuse(name: str, kind: layout) -> NoReturn:
-    """Raise an error that names the unsupported operation.
+    """Raise an error that names the unsupported operation, if it has a name.
 
-    :param name: the operation's; of what is none, such as a read of the array, empty.
     :raises UnsupportedError: always.
     """
     bare = name.strip("_") or name
@@ -80,7 +79,7 @@ class SparseTensor(Tensor):
 
     @property
     def _a(self) -> NoReturn:
-        refuse("", self._sparse.kind)  # named by whoever knows the operation: see ``__torch_function__``
+        refuse("", self._sparse.kind)
 
     @_a.setter
     def _a(self, array: Any) -> NoReturn:

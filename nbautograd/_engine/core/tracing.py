@@ -1,17 +1,17 @@
 """Tracing: records for each node the line of code that created it, its operands and its result, for the pictures.
 
-Switched off, it costs nothing: the code of the operations does not contain it. While it is on anywhere, the code
-objects of all operations are replaced by ones with an additional line, a call of ``note`` (see ``compiler/op.py``).
+Switched off, it costs nothing: the code of the operations does not contain it. While it is on anywhere, operations have
+code with an additional line, a call of ``note`` (see ``core/dispatch_mode.py``).
 
-Code objects belong to the process, but each operation decides where it runs whether it is traced: ``traced()`` sets a
-context variable, so other threads or asyncio tasks are not traced. ``switch`` is the process-wide setting,
-``viz.settings.tracing``: a notebook's cells need not share a context. ``traced()`` takes precedence.
+Each operation decides where it runs whether it is traced: ``traced()`` sets a context variable, so other threads or
+tasks are not traced. ``switch`` is the process-wide setting, ``viz.settings.tracing``: a notebook's cells may have
+several contexts. ``traced()`` takes precedence.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -19,8 +19,8 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.arrays.version_counter import version_at
+from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.sparse import stored
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.protocol import current_scope
@@ -32,62 +32,23 @@ __all__ = ["is_on", "is_on_anywhere", "note", "switch", "traced"]
 
 MAX_KEPT_BYTES = 4096  # bytes: values up to this size are kept with the node, for the pictures
 
-
-class _Tracing:
-    """State shared by all threads: the setting, and the number of running ``traced()`` blocks."""
-
-    __slots__ = ("blocks", "on")
-
-    def __init__(self) -> None:
-        self.on, self.blocks = False, 0
-
-
-_process = _Tracing()
+_process = dispatch_mode.tracing
+is_on_anywhere = _process.is_on
+"""Returns whether some context is traced."""
 _here: ContextVar[bool | None] = ContextVar("traced", default=None)  # None: the process-wide setting
-_listeners: list[Callable[[bool], None]] = []
 
 
 def is_on() -> bool:
     """Return whether operations are traced in this context."""
     here = _here.get()
-    return _process.on if here is None else here
-
-
-def is_on_anywhere() -> bool:
-    """Return whether some context is traced, so that the operations need their traced code."""
-    return _process.on or _process.blocks > 0
-
-
-def on_switch(listener: Callable[[bool], None]) -> None:
-    """Call ``listener(on)`` whenever tracing begins or ends, over all contexts."""
-    _listeners.append(listener)
+    return bool(_process.everywhere if here is None else here)
 
 
 def switch(on: bool) -> bool:
     """Switch tracing on or off for the whole process; return the previous setting."""
-    before = _process.on
-    _change(on, 0)
+    before: bool = _process.everywhere
+    _process.change(everywhere=on)
     return before
-
-
-def _change(on: bool, blocks: int) -> None:
-    """Set the process's setting, add to the number of blocks, and return whether that begins or ends tracing."""
-    with process_lock:
-        before = _process.on, _process.blocks
-        was_on = is_on_anywhere()
-        try:
-            _process.on, _process.blocks = on, max(0, before[1] + blocks)
-            if is_on_anywhere() != was_on:
-                _tell()
-        except BaseException:  # an interrupt: no operation may stay in the other state
-            _process.on, _process.blocks = before
-            _tell()
-            raise
-
-
-def _tell() -> None:
-    for listener in _listeners:
-        listener(is_on_anywhere())
 
 
 @contextmanager
@@ -107,12 +68,12 @@ def traced(on: bool = True) -> Iterator[None]:
     """
     before = _here.get()
     _here.set(on)
-    _change(_process.on, 1 if on else 0)
+    _process.change(1 if on else 0)
     try:
         yield
     finally:
         _here.set(before)
-        _change(_process.on, -1 if on else 0)
+        _process.change(-1 if on else 0)
 
 
 def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Any
 
 import pytest
 
 import nbautograd as nb
-from nbautograd._engine.compiler.interception import Handler, intercept, is_intercepted, release
+from nbautograd._engine.compiler.interception import Handler, intercept, is_intercepted, release, return_to_own_code
 from nbautograd.amp import policies, state
 from tests import oracle
 
@@ -41,10 +42,17 @@ def test_the_lists_are_pytorchs(device: str, key: str) -> None:
     assert {PUBLIC.get(name, name) for name in names - INNER} == listed - INNER
 
 
+def forget_the_lists() -> None:
+    """Read the lists again in the next region."""
+    for function in state._interceptions().handlers:
+        return_to_own_code(function)
+    state._interceptions.cache_clear()
+
+
 def test_cuda_rounds_and_widens(monkeypatch: pytest.MonkeyPatch) -> None:
     """CUDA's list, of which there is no oracle without CUDA: applied to the CPU's tensors."""
     monkeypatch.setitem(policies.POLICIES, "cpu", policies.POLICIES["cuda"])
-    state._interceptions.cache_clear()
+    forget_the_lists()
     try:
         x = nb.ones(2, 2)
         half = x.half()
@@ -61,7 +69,7 @@ def test_cuda_rounds_and_widens(monkeypatch: pytest.MonkeyPatch) -> None:
             with pytest.raises(RuntimeError, match="BCELoss are unsafe to autocast"):
                 nb.nn.functional.binary_cross_entropy(x, x)
     finally:
-        state._interceptions.cache_clear()
+        forget_the_lists()
     assert {kind: {t.dtype for t in tensors} for kind, tensors in results.items()} == {kind: {kind} for kind in results}
     assert {t.dtype for t in asked} == {nb.float16}
 
@@ -111,6 +119,27 @@ def test_handlers_of_one_function_end_in_any_order() -> None:
     assert function(x, 0.5) == 2.0 and not is_intercepted(function)
 
 
+def test_a_function_with_variables_of_another_is_intercepted() -> None:
+    def made(number: float) -> Any:
+        def add(x: float, *, more: float = 0.5) -> float:
+            return x + number + more
+
+        return add
+
+    def handler(plain: Any, args: Any, kwargs: Any) -> Any:
+        assert sys._getframe(1).f_locals["kwargs"] == kwargs  # a debugger reads them
+        return 10 * plain(*args, **kwargs)
+
+    function = made(2.0)
+    for _ in range(2):
+        intercept(function, handler)
+        assert function(1.0) == 35.0 and function(1.0, more=1.0) == 40.0
+        release(function, handler)
+        assert function(1.0) == 3.5 and str(inspect.signature(function)).startswith(
+            "(x: 'float', *, more: 'float' = 0.5)"
+        )
+
+
 def test_a_trace_in_a_region_leaves_both_whole() -> None:
     x = nb.tensor([1.0, 3.0])
     with nb.autocast("cpu"):
@@ -140,7 +169,7 @@ def test_a_trace_records_the_casts_of_a_region_around_it_or_inside() -> None:
 def test_a_function_keeps_its_signature_in_a_region_and_after_it() -> None:
     intercepted = state._interceptions()
     for function in intercepted.handlers:
-        intercepted.restore(function)  # as its next call does
+        return_to_own_code(function)  # as its next call does
     before = [inspect.signature(function) for function in intercepted.handlers]
     with nb.autocast("cpu"):
         during = [inspect.signature(function) for function in intercepted.handlers]

@@ -19,9 +19,10 @@ CODE = """
 import warnings
 from contextvars import copy_context
 import nbautograd as nb
-from nbautograd._engine.compiler import op; from nbautograd._engine.core import dispatch_mode, tracing
+from nbautograd._engine.core import dispatch_mode, tracing
+from nbautograd._engine.core.dispatch_mode import DETOUR, FIRST_CALL
 from nbautograd.autograd import inference
-from nbautograd._engine.compiler.op import OPS
+from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import on_wrap
 from tests.product.faults.fault_injection import count_moments, interrupt
 
@@ -33,16 +34,16 @@ def run():
         (x * 2).detach()
 
 def states():
-    codes = {{op.function.__code__ for op in OPS.values()}} - {{op._first_call.__code__}}
-    return {{(code is op._diverted.__code__, "traced" in code.co_filename) for code in codes}}
+    codes = {{op.function.__code__ for op in OPS.values()}} - {{FIRST_CALL}}
+    return {{(code is DETOUR, "traced" in code.co_filename) for code in codes}}
 
 def tidy():
-    dispatch_mode._change((), -dispatch_mode._process.local), dispatch_mode._tell()
+    dispatch_mode.process.change(-dispatch_mode.process.contexts, everywhere=()), dispatch_mode.process.tell(False)
     inference._watching = False
     on_wrap(None)
-    tracing._change(False, -tracing._process.blocks)
-    for each in [*op._CURRENT]:  # as its next call does
-        dispatch_mode._return_to_own_code(each)
+    tracing._process.change(-tracing._process.contexts, everywhere=False)
+    for each in [*dispatch_mode._CURRENT]:  # as its next call does
+        each.exchange()
 
 run(), run(), tidy()
 total = count_moments(run)
@@ -51,9 +52,9 @@ tidy()
 usual, seen = states(), 0
 for moment in sorted({{*range(0, total, max(1, total // 60)), *range(min(12, total)), *range(total - 12, total)}}):
     copy_context().run(interrupt, run, moment)
-    direct = {{each for each in op._CURRENT if each.function.__code__ is not op._diverted.__code__}}
+    direct = {{each for each in dispatch_mode._CURRENT if each.function.__code__ is not DETOUR}}
     assert not (dispatch_mode.is_on_anywhere() and direct), (moment, direct)
-    assert direct <= {{*op._DIRECT}}, (moment, direct)  # else the next mode would not divert it
+    assert direct <= {{*dispatch_mode._DIRECT}}, (moment, direct)  # else the next mode would not divert it
     copy_context().run(run)
     assert (x * 3).tolist() == [3, 3]
     tidy()
