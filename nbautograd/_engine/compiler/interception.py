@@ -7,10 +7,12 @@ leave all others alone (``core/dispatch_mode.py``), so that every reference to t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial, update_wrapper
+from functools import cache, partial, update_wrapper
+from types import CodeType
 from typing import Any
 
 from nbautograd._engine.arrays.thread_pool import process_lock
+from nbautograd._engine.compiler.source import compiled
 from nbautograd._engine.core.dispatch_mode import Exchange, exchange_of
 
 __all__ = [
@@ -35,12 +37,24 @@ _held: dict[Exchange, list[Held]] = {}
 """The handlers of each intercepted function, the innermost first."""
 
 
+@cache
+def _detour(free: int) -> CodeType:
+    """Return the code that calls handlers, for functions with this number of closure variables, which they keep."""
+    names = "".join(f"f{i}, " for i in range(free))
+    call = "_plain(*args, **kwargs) if (handler := _exchange.interceptor) is None else handler(_plain, args, kwargs)"
+    text = f"lambda *args, _exchange, _plain, **kwargs: ({call}) if True or ({names}) else 0"
+    outer = compiled(f"def outer({names}): return {text}", "<nbautograd interception>", "outer")
+    return next(each for each in outer.co_consts if isinstance(each, CodeType))
+
+
 def intercept(function: Any, handler: Handler, kind: int = TRACE, owner: Interceptions | None = None) -> None:
     """Call ``handler(plain, args, kwargs)`` instead of ``function`` until ``release``.
 
     :param owner: what switches the handler off.
     """
     exchange = exchange_of(function)
+    if exchange.detour is None:
+        exchange.detour = _detour(len(function.__code__.co_freevars))
     held = _held.setdefault(exchange, [])
     held.insert(sum(other < kind for other, *_ in held), (kind, handler, owner))  # as the innermost of its kind
     _call_handlers(exchange, held)

@@ -225,16 +225,6 @@ def _dispatch(*args: Any, **kwargs: Any) -> Any:
     return DISPATCH(OP, PLAIN, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
-@functools.cache
-def _detour(free: int) -> CodeType:
-    """Return the code that calls handlers, for functions with this number of closure variables, which they keep."""
-    names = "".join(f"f{i}, " for i in range(free))
-    call = "_plain(*args, **kwargs) if (handler := _exchange.interceptor) is None else handler(_plain, args, kwargs)"
-    text = f"lambda {names}: lambda *args, _exchange, _plain, **kwargs: ({call}) if True or ({names}) else 0"
-    code: CodeType = eval(compile(text, "<nbautograd interception>", "eval"))(*range(free)).__code__
-    return code
-
-
 FIRST_CALL, DETOUR = _first_call.__code__, _dispatch.__code__
 _CURRENT: dict[Exchange, None] = {}
 """The operations with the code for the present modes; any other is a stub."""
@@ -246,7 +236,8 @@ class Exchange:
     """Functions that exchange their code together: those of an operation, or a single other function."""
 
     is_operation = False
-    detour: CodeType
+    detour: CodeType | None = None
+    """The code that calls handlers or ``dispatch``; the first handler of a function that is no operation sets it."""
     compile_own: Any  # that of an operation
     interceptor: Any = None
     """Called with the copy and its arguments, in place of each function; None without handlers."""
@@ -310,9 +301,9 @@ def exchange_of(function: Any) -> Any:
     with process_lock:
         exchange = _others.get(function)
         if exchange is None:
-            exchange, code = Exchange(), function.__code__
-            _others[function], exchange.own[False] = exchange, [(function, code)]
-            exchange.detour = _detour(len(code.co_freevars))
+            exchange = Exchange()
+            exchange.own[False] = [(function, function.__code__)]
+            _others[function] = exchange
             vars(function).setdefault("__wrapped__", exchange.add(function))  # whose signature is the true one
     return exchange
 
