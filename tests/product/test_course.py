@@ -315,9 +315,7 @@ LOOK = """async () => {
         return new Set(new Uint32Array(context.getImageData(0, 0, 200, 200).data.buffer)).size;
     });
     const red = node.querySelectorAll("[data-mime-type='application/vnd.jupyter.stderr']").length;
-    const { textContent: text } = node;
-    window.__panel.dispose(); // hidden notebooks would be laid out again with each further one
-    return { colors, red, text };
+    return { colors, red, text: node.textContent };
 }"""
 """The number of colors of each picture, the number of red outputs, and all text."""
 
