@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from fnmatch import fnmatch
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -182,14 +181,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if config.option.passed and not hasattr(config, "workerinput"):
         passed = {report.nodeid for report in reporter.stats.get("passed", ())} | _passed(config)
         Path(config.option.passed).write_text("".join(f"{test}\n" for test in sorted(passed)), encoding="utf-8")
-
-
-@pytest.hookimpl(optionalhook=True, wrapper=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
-    """With ``-n auto``: one process more where some of them wait for a browser."""
-    number = yield
-    waits = needs.CHROMIUM is not None and find_spec("playwright") is not None and config.option.markexpr != QUICK
-    return number + (waits and "PYTEST_XDIST_AUTO_NUM_WORKERS" not in os.environ)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -104,10 +105,8 @@ def test_in_a_kernel(running: Kernel, position: str) -> None:
 def test_the_seeds_cell_has_its_player_above_what_it_prints(running: Kernel) -> None:
     running.run(FRESH)
     ran = running.run("%backward y\nprint(w.grad)")
-    assert [kind for kind in ran.kinds if kind in ("display_data", "execute_result", "stream")] == [
-        "display_data",
-        "stream",
-    ]
+    shown = [kind for kind in ran.kinds if kind in ("display_data", "execute_result", "stream")]
+    assert [kind for kind, _ in groupby(shown)] == ["display_data", "stream"]  # a kernel may send a print in parts
     assert VIEW in ran.shown[0] and "w.grad" in ran.shown[0]["text/plain"] and ran.text == "tensor([3.])\n"
 
 
