@@ -24,7 +24,7 @@ REASON = re.compile(r"needs ([^:]+): (.+)", re.DOTALL)
 TEST = "pip install -e '.[test]'"
 HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]'") | {
     "Pyodide": "python -m tests.product.pyodide_folder build/pyodide (or the folder that NBAUTOGRAD_PYODIDE names)",
-    "Chromium": "apt install chromium, or name a browser in the variable CHROMIUM",
+    "Chromium": "apt install chromium-headless-shell, or chromium, or name a browser in the variable CHROMIUM",
     "a C++ compiler": "apt install g++, or brew install gcc",
     "CuPy": "pip install -e '.[cuda12]', or '.[cuda13]'",
     "Graphviz": "apt install graphviz, or brew install graphviz",
@@ -108,9 +108,9 @@ def cuda_device() -> None:
         pytest.skip(f"needs a CUDA device: {why}", allow_module_level=True)
 
 
-CHROMIUM = os.environ.get("CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The first one opens a page in three quarters of the processor time of the others."""
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 chromium = pytest.mark.skipif(CHROMIUM is None, reason=reason("Chromium"))
 compiler = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason=reason("a C++ compiler"))
 dot = pytest.mark.skipif(shutil.which("dot") is None, reason=reason("Graphviz"))

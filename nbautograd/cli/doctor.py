@@ -196,7 +196,8 @@ def pytorch() -> Finding:
 def chromium() -> Finding:
     """Check for a browser that tests can drive; readers use any browser."""
     gives, get = "this project's browser tests", "apt install chromium, or name one in the variable CHROMIUM"
-    names = (os.environ.get("CHROMIUM") or "", "chromium", "chromium-browser", "google-chrome")
+    browsers = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
+    names = os.environ.get("CHROMIUM") or "", *browsers
     path = next(filter(None, map(shutil.which, filter(None, names))), None)
     if path is None:
         return Finding("Chromium", "missing", "not on the PATH", gives, get)
