@@ -109,6 +109,14 @@ def app() -> Iterator[Any]:
     shell.run_line_magic("reset", "-f")
 
 
+@pytest.fixture
+def shell(app: Any) -> Iterator[Any]:
+    """The shell with the extension."""
+    app.run_line_magic("load_ext", "nbautograd")
+    yield app
+    app.run_line_magic("unload_ext", "nbautograd")
+
+
 @pytest.fixture(params=["nbautograd", "torch"])
 def torch(request: pytest.FixtureRequest) -> Any:
     """Either library: the test runs under both."""

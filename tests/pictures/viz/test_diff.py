@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -65,15 +65,8 @@ def test_many_operations(torch: Any) -> None:
     assert "3,000 operations match, 0 only in a, 1 only in b" in viz.diff(*results, namespace={}).label
 
 
-@pytest.fixture
-def shell(app: Any) -> Iterator[Any]:
-    app.run_line_magic("load_ext", "nbautograd")
-    app.run_cell("import nbautograd as torch\nw = torch.ones(2, requires_grad=True)\na, b = w * 2, w * 3")
-    yield app
-    app.run_line_magic("unload_ext", "nbautograd")
-
-
 def test_the_magic(shell: Any) -> None:
+    shell.run_cell("import nbautograd as torch\nw = torch.ones(2, requires_grad=True)\na, b = w * 2, w * 3")
     assert "one operation has another value" in shell.run_cell("%diff a b").result.text
     assert len(shell.run_cell("%diff a, w * 3").result.lines) == len(shell.run_cell("%diff a, b").result.lines)
     assert "<img" in shell.run_cell("%diff a b").result._repr_mimebundle_()["text/html"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -118,15 +118,8 @@ def test_lines() -> None:
         viz.memory(3)
 
 
-@pytest.fixture
-def shell(app: Any) -> Iterator[Any]:
-    app.run_line_magic("load_ext", "nbautograd")
-    app.run_cell("import nbautograd as torch\nw = torch.ones(10, requires_grad=True)\ny = w.exp().sum()")
-    yield app
-    app.run_line_magic("unload_ext", "nbautograd")
-
-
 def test_the_magic_and_its_picture(shell: Any) -> None:
+    shell.run_cell("import nbautograd as torch\nw = torch.ones(10, requires_grad=True)\ny = w.exp().sum()")
     report = shell.run_cell("%memory y", store_history=True).result
     assert report.label == "y keeps 40 B for its backward pass (2 operations)"
     bundle = report._repr_mimebundle_()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -245,15 +245,9 @@ def test_why_lists_the_same_paths(torch: Any, noted: Noted) -> None:
     assert len(lines) == 3 and list(viz.why(w, y).lines[1:]) == lines
 
 
-@pytest.fixture
-def shell(app: Any) -> Iterator[Any]:
-    app.run_line_magic("load_ext", "nbautograd")
-    app.run_cell("import nbautograd as torch\nw = torch.tensor(2.0, requires_grad=True)\ny = w * w", store_history=True)
-    yield app
-    app.run_line_magic("unload_ext", "nbautograd")
-
-
 def test_the_magic(shell: Any) -> None:
+    code = "import nbautograd as torch\nw = torch.tensor(2.0, requires_grad=True)\ny = w * w"
+    shell.run_cell(code, store_history=True)
     answer = shell.run_cell("%path w y", store_history=True).result
     assert answer.label == "∂y/∂w = 4.: the sum over 2 paths" and "In [" in answer.text
     assert shell.run_cell("%path w, (y * 3)").result.label == "∂y/∂w = 12.: the sum over 2 paths"

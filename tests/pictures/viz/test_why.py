@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -264,15 +264,8 @@ def test_functions_of_the_users(torch: Any, noted: Noted) -> None:
     assert answer.label == "w.grad = 4." and "mul ×3 " in answer.text  # by the noted values
 
 
-@pytest.fixture
-def shell(app: Any) -> Iterator[Any]:
-    app.run_line_magic("load_ext", "nbautograd")
-    app.run_cell("import nbautograd as torch\nw = torch.tensor([2.0], requires_grad=True)", store_history=True)
-    yield app
-    app.run_line_magic("unload_ext", "nbautograd")
-
-
 def test_the_magic_across_cells(shell: Any) -> None:
+    shell.run_cell("import nbautograd as torch\nw = torch.tensor([2.0], requires_grad=True)", store_history=True)
     shell.run_cell("h = w.detach() * 3", store_history=True)
     shell.run_cell("v = torch.ones(1, requires_grad=True)\ny = h * v\ny.backward()", store_history=True)
     answer = shell.run_cell("%why w --of y", store_history=True).result
