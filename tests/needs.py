@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from nbautograd import cuda
+from nbautograd.cli.doctor import BROWSERS
 
 __all__ = ["CHROMIUM", "REASON", "chromium", "compiler", "cuda_device", "dot", "nvrtc", "optional", "package", "reason"]
 
@@ -108,8 +109,6 @@ def cuda_device() -> None:
         pytest.skip(f"needs a CUDA device: {why}", allow_module_level=True)
 
 
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""The first one opens a page in three quarters of the processor time of the others."""
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 chromium = pytest.mark.skipif(CHROMIUM is None, reason=reason("Chromium"))
 compiler = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason=reason("a C++ compiler"))
