@@ -1,10 +1,11 @@
-"""The settings of the process that a test may change and has to put back.
+"""The settings of the process that a test may change and has to put back, and the processes that it has to end.
 
 A test that leaves one fails itself (``conftest.py``). Otherwise another test fails, in another process each time.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
 from typing import Any
@@ -22,6 +23,8 @@ def now() -> dict[str, Any]:
         "add_safe_globals": nb.serialization.get_safe_globals(),
         "autocast": [(nb.is_autocast_enabled(device), nb.get_autocast_dtype(device)) for device in devices],
         "inference_mode": nb.is_inference_mode_enabled(),
+        # A forked process keeps the pipes of this one open: whoever waits for their end, as Playwright does, hangs.
+        "multiprocessing.Process": sorted(process.pid for process in multiprocessing.active_children()),
         "os.chdir": os.getcwd(),
         "set_autocast_cache_enabled": nb.is_autocast_cache_enabled(),
         "set_default_device": nb.get_default_device(),

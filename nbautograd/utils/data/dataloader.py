@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from copy import copy
 from itertools import count, repeat
 from types import GenericAlias
 from typing import Any, NoReturn
@@ -201,6 +202,7 @@ class DataLoader:
         if self._iterator is None or self._iterator.closed:
             self._iterator = _Workers(self)
         else:
+            self._iterator.loader._told_length = self._told_length
             self._iterator.begin()
         return self._iterator
 
@@ -242,7 +244,8 @@ class _Batches:
     event = ""  # its name in profiles
 
     def __init__(self, loader: DataLoader) -> None:
-        self.loader = loader
+        self.loader = copy(loader)  # not the one that keeps persistent workers: they end with it, and not as a cycle
+        self.loader._iterator = None
         self.indices = iter(loader._index_sampler)
         self.fetched = 0
         self.job = Job(
@@ -361,7 +364,7 @@ class _Workers(_Batches):
                 continue
             self._deal()
             if isinstance(answer, WorkerFailure):
-                answer.throw()
+                raise answer.error()  # no frame has it in a variable: that cycle would keep the processes
             return answer
         if not self.loader.persistent_workers:
             self.close()

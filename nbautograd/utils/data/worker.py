@@ -54,13 +54,12 @@ class WorkerFailure:
         self.kind: type[BaseException] = type(error)
         self.message = f"Caught {self.kind.__name__} {where}.\nOriginal {text}"
 
-    def throw(self) -> None:
-        """Raise an exception of the same type, or a RuntimeError if its constructor needs more than a message."""
+    def error(self) -> BaseException:
+        """Return an exception of the same type, or a RuntimeError if its constructor needs more than a message."""
         try:
-            error = self.kind(self.message)
+            return self.kind(self.message)
         except Exception:
-            raise RuntimeError(self.message) from None
-        raise error
+            return RuntimeError(self.message)
 
 
 @dataclass(frozen=True, slots=True)
