@@ -15,7 +15,7 @@ from nbautograd.viz.notebook.api import Recording
 from tests import needs
 
 from .gallery import PROGRAMS
-from .player_pages import layer, unfold
+from .player_pages import hurry, layer, unfold
 
 needs.package("playwright")
 
@@ -23,18 +23,8 @@ pytestmark = [pytest.mark.browser, needs.chromium]
 
 NEAR = 30.0  # pixels between two matching positions
 
-WATCH = """() => {
-    window.flights = [];
-    window.waiting = 0; // callbacks of the next animation frame: of what moves in steps
-    const request = window.requestAnimationFrame.bind(window), cancel = window.cancelAnimationFrame.bind(window);
-    const asked = new Set();
-    window.requestAnimationFrame = (callback) => {
-        const id = request((now) => { asked.delete(id); window.waiting = asked.size; callback(now); });
-        asked.add(id);
-        window.waiting = asked.size;
-        return id;
-    };
-    window.cancelAnimationFrame = (id) => { cancel(id); asked.delete(id); window.waiting = asked.size; };
+PASS = """async () => {
+    const root = document.querySelector(".nb-player"), flights = [];
     const middle = (element) => {
         const { x, y, width, height } = element.getBoundingClientRect();
         return [x + width / 2, y + height / 2];
@@ -49,34 +39,42 @@ WATCH = """() => {
         };
         const cells = Object.fromEntries(["upstream", "sent"].map((part) =>
             [part, middle(document.querySelector(`.nb-is-${part} .nb-tile`))]));
-        window.flights.push({ edge: this.dataset.edge, starts: at(0), ends: at(duration - 0.001), cells,
+        flights.push({ edge: this.dataset.edge, starts: at(0), ends: at(duration - 0.001), cells,
             text: this.textContent });
-        flight.currentTime = 0;
+        flight.currentTime = duration - 1;
         return flight;
     };
+    const request = window.requestAnimationFrame.bind(window), cancel = window.cancelAnimationFrame.bind(window);
+    const asked = new Set(); // callbacks of the next animation frame: of what moves in steps
+    window.requestAnimationFrame = (callback) => {
+        const id = request((now) => { asked.delete(id); callback(now); });
+        asked.add(id);
+        return id;
+    };
+    window.cancelAnimationFrame = (id) => { cancel(id); asked.delete(id); };
+    const place = (edge) => {
+        const shown = [`[data-label="${edge}"]`, `[data-cells="${edge}"]`].map((s) => document.querySelector(s));
+        return middle(shown.find((element) => element?.getBoundingClientRect().width));
+    };
+    const last = Number(root.querySelector(".nb-slider").max);
+    let seen = [], equations = 0;
+    while (Number(root.dataset.step) < last) {
+        flights.length = 0;
+        root.querySelector(".nb-forward").click();
+        do { await new Promise(request); } while (asked.size || root.querySelector(".nb-flying"));
+        seen = seen.concat(flights.map((flight) => ({ ...flight, label: place(flight.edge) })));
+        equations += root.querySelectorAll(".nb-is-sent .nb-tile").length;
+    }
+    return [seen, equations];
 }"""
-
-LABELS = """() => Object.fromEntries([...new Set(flights.map(({ edge }) => edge))].map((edge) => {
-    const shown = [`[data-label="${edge}"]`, `[data-cells="${edge}"]`].map((s) => document.querySelector(s))
-        .filter((element) => element?.getBoundingClientRect().width).map((e) => e.getBoundingClientRect());
-    const { x, y, width, height } = shown[0];
-    return [edge, [x + width / 2, y + height / 2]];
-}))"""
 
 
 def flights_of(page: Any) -> tuple[list[dict[str, Any]], int]:
     """Return all flights of the pass with the position of their edge's text, and the number of equations."""
-    page.evaluate(WATCH)
     unfold(page)  # in a folded step, nothing moves
     page.select_option(".nb-speed", "4", force=True)
-    flights, equations = [], 0
-    for _ in range(int(page.locator(".nb-slider").get_attribute("max"))):
-        page.evaluate("() => { flights.length = 0; }")
-        page.click(".nb-forward")
-        page.wait_for_function("() => waiting === 0 && !document.querySelector('.nb-flying')", polling=20)
-        places = page.evaluate(LABELS)
-        flights += [{**flight, "label": places[flight["edge"]]} for flight in page.evaluate("flights")]
-        equations += page.locator(".nb-is-sent .nb-tile").count()
+    hurry(page, 10)
+    flights, equations = page.evaluate(PASS)
     return flights, equations
 
 
