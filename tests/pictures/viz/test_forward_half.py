@@ -16,7 +16,7 @@ from nbautograd.viz.capture.forward import columns, forward_pass, listing
 from nbautograd.viz.read.builder import build
 from tests import needs
 
-from .player_pages import long_pass, open_tab, recording, step_of
+from .player_pages import hurry, long_pass, open_tab, recording, step_of
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -179,6 +179,7 @@ class TestPlayer:
     def test_its_button_plays_it_and_goes_on(self, open_page: Any) -> None:
         page = open_page(played(), reduced_motion="no-preference")
         page.select_option(".nb-speed", "2", force=True)
+        hurry(page, 2)
         page.evaluate("""() => new MutationObserver(() => {
             if (document.querySelector('.nb-goes .nb-token')) window.seen = true;
         }).observe(document.querySelector('.nb-stage'), { childList: true, subtree: true })""")

@@ -10,7 +10,7 @@ import pytest
 from tests import needs
 from tests.waiting import expect_to_appear, wait_in_page
 
-from .player_pages import leaf, loop, open_tab, recording, step_of
+from .player_pages import hurry, leaf, loop, open_tab, recording, step_of
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -67,6 +67,7 @@ def test_space_plays_to_the_end_and_pauses(open_page: Any) -> None:
     page = open_page(recording(), reduced_motion="no-preference")
     page.select_option(".nb-speed", "4", force=True)
     page.focus(".nb-player")
+    hurry(page, 2)
     with expect_to_appear(page, ".nb-token"):  # a number is moving
         page.keyboard.press("Space")
         expect(page.locator(".nb-play")).to_have_attribute("aria-label", "Pause (space)")
@@ -191,6 +192,7 @@ def test_sizes_of_gradients_as_colors(open_page: Any) -> None:
 def test_loop_begins_again(open_page: Any) -> None:
     page = open_page(recording())
     page.select_option(".nb-speed", "4", force=True)
+    hurry(page, 2)
     page.press(".nb-player", "l")
     page.locator(".nb-slider").fill("5")
     page.evaluate("""() => {

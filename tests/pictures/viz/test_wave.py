@@ -9,7 +9,7 @@ import pytest
 from tests import needs
 
 from .gallery import PROGRAMS
-from .player_pages import step_of, unfold
+from .player_pages import hurry, step_of, unfold
 
 needs.package("playwright")
 
@@ -40,6 +40,7 @@ def test_a_wave_goes_through_all_ranks_and_ends_at_the_last_step(open_page: Any,
     unfold(page)
     last = int(page.locator(".nb-slider").get_attribute("max"))
     page.select_option(".nb-speed", "0", force=True)
+    hurry(page, 2)
     page.click(".nb-play")
     page.evaluate(WATCH)
     page.wait_for_function("(last) => steps.has(String(last))", arg=last)
