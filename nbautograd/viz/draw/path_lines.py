@@ -8,12 +8,11 @@ from collections.abc import Collection, Sequence
 from nbautograd.viz.draw.labels import curve_points
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.lines import aside, number
-from nbautograd.viz.draw.theme import LIGHT
+from nbautograd.viz.draw.theme import LIGHT, PATHS
 from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["highlighted", "hue"]
 
-HUES = ("leaf", "ochre", "out", "teal", "bad", "op")  # as in the player; they repeat after the last
 STRIPE = 10  # pixels: paths that share an edge take turns along it
 RADIUS = 8  # of a mark
 PART = re.compile(r'<(?:path class="nb-edge|g class="nb-node)[^>]*?(?: data-(?:edge|node)="([^"]*)"| d=)')
@@ -22,10 +21,10 @@ PART = re.compile(r'<(?:path class="nb-edge|g class="nb-node)[^>]*?(?: data-(?:e
 def hue(path: int) -> str:
     """Return the color of a path.
 
-    >>> hue(0), hue(0) == hue(len(HUES))
+    >>> hue(0), hue(0) == hue(len(PATHS))
     ('#0a5fb4', True)
     """
-    return LIGHT[HUES[path % len(HUES)]]
+    return LIGHT[PATHS[path % len(PATHS)]]
 
 
 def highlighted(svg: str, model: GraphModel, places: Layout, paths: Sequence[Collection[str]]) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "MONO",
     "MONO_MARKUP",
     "PAINT",
+    "PATHS",
     "SANS",
     "SANS_MARKUP",
     "SMALLEST",
@@ -50,6 +51,9 @@ DARK = {
     "teal": "#4fc9bb", "ochre": "#dcb14a", "indigo": "#5b7cff",
     **shades("#366baf", "#232a33", "#a05632", "#5a646f"),
 }  # fmt: skip
+
+PATHS = ("leaf", "ochre", "out", "teal", "bad", "op")
+"""The colors of the first paths between two nodes; they repeat after the last."""
 
 _FROM_HOST = {
     "bg": ("--jp-layout-color0", "--vscode-editor-background"),

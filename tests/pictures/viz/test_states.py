@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from nbautograd.viz.draw.states import LINES, LOOKS, look
-from nbautograd.viz.notebook.scripts import player_css
+from nbautograd.viz.draw.theme import PATHS
+from nbautograd.viz.notebook.scripts import player_css, static
 from tests import needs
 
 KINDS = ("op", "leaf", "output", "constant", "variable", "op group", "leaf group")
@@ -77,3 +78,8 @@ def test_every_state_of_the_table_is_one_that_is_tried() -> None:
     tried = {*STATES_OF_NODES, *chain(*STATES.values()), *" ".join(KINDS).split()}
     assert {state.lstrip("-") for _, when, _ in LOOKS for state in when.split()} <= tried
     assert {*LINES, "shape"} < PARTS
+
+
+def test_the_player_repeats_the_colors_of_paths_as_a_still_picture_does() -> None:
+    assert f"const HUES = {len(PATHS)};" in static("paths.js")
+    assert player_css().count("--nb-hue: ") == len(PATHS)
