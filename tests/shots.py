@@ -1,14 +1,19 @@
-"""Screenshots of tests, in the folder NBAUTOGRAD_SHOTS or else tests/screenshots, and the texts of pages."""
+"""Screenshots of tests for whoever wants to look at them, and what a page draws."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
-__all__ = ["DRAWN", "SHOTS"]
+__all__ = ["DRAWN", "keep"]
 
-SHOTS = Path(os.environ.get("NBAUTOGRAD_SHOTS", Path(__file__).with_name("screenshots")))
-SHOTS.mkdir(parents=True, exist_ok=True)
+
+def keep(shown: Any, name: str, **options: Any) -> None:
+    """Take a screenshot of a page or an element, if the variable NBAUTOGRAD_SHOTS names a folder for it."""
+    if folder := os.environ.get("NBAUTOGRAD_SHOTS"):
+        shown.screenshot(path=Path(folder, name), **options)
+
 
 DRAWN = """() => Promise.all([...document.querySelectorAll("img[src^='data:image/svg']")]
     .filter((image) => image.checkVisibility()).map(async (image) => {

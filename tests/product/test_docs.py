@@ -15,7 +15,7 @@ import pytest
 
 import nbautograd
 from tests import needs
-from tests.shots import SHOTS
+from tests.shots import keep
 from tests.waiting import wait_for_layout
 
 ROOT = Path(__file__).parents[2]
@@ -339,7 +339,7 @@ def test_animations_play_without_a_kernel(browser: Any, name: str) -> None:
             "[document.documentElement.scrollWidth, innerWidth, document.body.scrollHeight, innerHeight]"
         )
         assert frame[0] <= frame[1] and frame[2] <= frame[3] + 1  # nothing is cut off, and nothing scrolls inside
-        page.screenshot(path=SHOTS / f"site-{name.replace('/', '-')}-{width}-{scheme}.png")
+        keep(page, f"site-{name.replace('/', '-')}-{width}-{scheme}.png")
     page.close()
 
 

@@ -51,7 +51,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         needs.package(package)
     folder = tmp_path_factory.mktemp("project")
     # Bytecode goes along, but for pytest's, which names the files that it was made from: to compile takes the longest.
-    ignored = shutil.ignore_patterns("*-pytest-*.pyc", "*.ipynb_checkpoints", "screenshots", "api", "course")
+    ignored = shutil.ignore_patterns("*-pytest-*.pyc", "*.ipynb_checkpoints", "api", "course")
     for name in ("nbautograd", "tests", "docs", "benchmarks"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     for path in [ROOT / "pyproject.toml", *ROOT.glob("*.py")]:

@@ -20,7 +20,7 @@ from nbformat.sign import NotebookNotary
 
 import nbautograd as nb
 from nbautograd import viz
-from tests.shots import DRAWN, SHOTS
+from tests.shots import DRAWN, keep
 from tests.waiting import wait_for_layout, wait_until
 
 from .jupyterlab import READY, RUN_ALL, browse, serve
@@ -227,7 +227,7 @@ def test_a_page_that_nbconvert_makes_of_the_saved_notebook_has_its_pictures(page
     other.goto((tmp_path / "page.html").as_uri())
     sizes = other.evaluate(DRAWN)
     assert len(sizes) == 5 and all(width > 200 and colors > 50 for width, colors in sizes), sizes
-    other.screenshot(path=SHOTS / "nbconvert-of-saved.png", full_page=True)
+    keep(other, "nbconvert-of-saved.png", full_page=True)
     other.close()
     blocked = page.blocked[before:]
     del page.blocked[before:]  # nbconvert's own
@@ -247,9 +247,9 @@ def test_pictures_light_and_dark(page):
         wait_for_layout(page)
         widget.get_by_role("slider", name="Step of the backward pass").fill("4")
         widget.scroll_into_view_if_needed()
-        widget.screenshot(path=SHOTS / f"player-{theme.lower()}.png")
-        page.screenshot(path=SHOTS / f"lab-{theme.lower()}.png")
-        assert (SHOTS / f"player-{theme.lower()}.png").stat().st_size > 10_000
+        keep(widget, f"player-{theme.lower()}.png")
+        keep(page, f"lab-{theme.lower()}.png")
+        assert len(widget.screenshot()) > 10_000
 
 
 def test_on_a_laptop_all_of_a_player_is_seen_at_once(page):
@@ -261,7 +261,7 @@ def test_on_a_laptop_all_of_a_player_is_seen_at_once(page):
     )
     assert 200 < high <= room
     widget.evaluate("e => e.scrollIntoView()")
-    page.screenshot(path=SHOTS / "lab-720.png")
+    keep(page, "lab-720.png")
     page.set_viewport_size({"width": 1280, "height": 1000})
 
 
@@ -309,7 +309,7 @@ def test_a_saved_notebook_shows_its_pictures_before_anything_runs(page):
     table = saved.locator(".jp-OutputArea-output details:has(table)").first
     table.locator("summary").click()
     playwright.expect(table.locator("tbody th").first).to_be_visible()  # untrusted, too
-    page.screenshot(path=SHOTS / "saved.png")
+    keep(page, "saved.png")
 
 
 def test_an_embedded_player_plays_in_a_reopened_notebook(page):

@@ -30,7 +30,7 @@ from tests import needs
 from tests.files_server import served
 from tests.product import pyodide_folder
 from tests.product.jupyterlab import READY, browse
-from tests.shots import SHOTS
+from tests.shots import keep
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(path.relative_to(lab.course()).as_posix() for path in lab.course().rglob("[0-9a]*.ipynb"))
@@ -388,12 +388,12 @@ def test_the_site_opens_and_its_kernel_starts(address: str, browser: Any, app: s
             assert "No module named 'numpy'" in said
         else:
             assert said == "" and page.evaluate(RUN, "print(torch.ones(2).sum())") == "tensor(2.)\n"
-        page.screenshot(path=SHOTS / f"lite-{app}.png")
+        keep(page, f"lite-{app}.png")
         late = LATE.format(pyodide_folder.NOT_STARTED_WITH)
         assert page.evaluate(RUN, late) == "False\nTrue\nTrue\n"  # not loaded, Python pausable, loaded
         page.evaluate(RUN_CELL, "import nbautograd as torch\n%load_ext nbautograd")
         page.wait_for_timeout(1000)
-        page.screenshot(path=SHOTS / f"lite-{app}-ran.png")
+        keep(page, f"lite-{app}-ran.png")
         assert page.evaluate(RUN, f"STATE = {player_state()!r}") == ""
         page.evaluate(RUN_CELL, PLAYER)
         player = page.locator(".jp-Notebook .nb-player").first
@@ -404,7 +404,7 @@ def test_the_site_opens_and_its_kernel_starts(address: str, browser: Any, app: s
         playwright.expect(player).not_to_have_text(before, use_inner_text=True)
         playwright.expect(player).to_contain_text("grad")
         assert page.evaluate(RUN, "print(player.index > 0)") == "True\n"  # the browser has told the kernel
-        page.screenshot(path=SHOTS / f"lite-{app}-player.png")
+        keep(page, f"lite-{app}-player.png")
         if app == "lab":
             assert page.get_by_text(",tensor(").count() == 0  # lines of stored outputs
             page.get_by_text("02_graph.ipynb").first.wait_for()

@@ -19,7 +19,7 @@ from tests import needs
 needs.package("marimo")
 playwright = needs.package("playwright.sync_api")
 
-from tests.shots import SHOTS
+from tests.shots import keep
 
 from .jupyterlab import browse
 
@@ -126,4 +126,4 @@ def test_it_follows_the_theme(page: Any, theme: str) -> None:
     page.evaluate("theme => { document.body.dataset.theme = theme; }", theme)
     player = page.locator(".nb-player").first
     playwright.expect(player).to_have_css("color-scheme", theme)
-    page.screenshot(path=SHOTS / f"marimo-{theme}.png")
+    keep(page, f"marimo-{theme}.png")

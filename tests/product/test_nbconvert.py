@@ -12,7 +12,7 @@ from tests import needs
 nbformat, nbclient, nbconvert = needs.package("nbformat"), needs.package("nbclient"), needs.package("nbconvert")
 playwright = needs.package("playwright.sync_api")
 
-from tests.shots import DRAWN, SHOTS
+from tests.shots import DRAWN, keep
 
 from .jupyterlab import browse
 
@@ -47,7 +47,7 @@ def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any
 def test_pictures_are_drawn(page: Any) -> None:
     sizes = page.evaluate(DRAWN)
     assert len(sizes) == 2 and all(width > 300 and colors > 50 for width, colors in sizes), sizes
-    page.screenshot(path=SHOTS / "nbconvert.png", full_page=True)
+    keep(page, "nbconvert.png", full_page=True)
     assert not page.errors
 
 

@@ -14,7 +14,7 @@ from tests import needs
 needs.package("notebook")
 playwright = needs.package("playwright.sync_api")
 
-from tests.shots import SHOTS
+from tests.shots import keep
 
 from .jupyterlab import READY, RUN_ALL, browse, serve
 
@@ -78,4 +78,4 @@ def test_it_follows_the_theme(page: Any, theme: str) -> None:
     player = page.locator(".nb-player:has(.nb-slider)").first
     scheme = player.evaluate("e => getComputedStyle(e).colorScheme")
     assert scheme == theme.lower()
-    player.screenshot(path=SHOTS / f"notebook7-{theme.lower()}.png")
+    keep(player, f"notebook7-{theme.lower()}.png")

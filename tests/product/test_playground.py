@@ -16,7 +16,7 @@ import pytest
 
 from tests import needs
 from tests.files_server import served
-from tests.shots import SHOTS
+from tests.shots import keep
 
 needs.package("myst_nb")
 playwright = needs.package("playwright.sync_api")
@@ -123,7 +123,7 @@ def test_a_leaf_is_changed_in_the_page(page: Any, site: str) -> None:
     playwright.expect(value).to_be_visible()
     value.fill(str(float(value.get_attribute("value")) + float(value.get_attribute("step")) * 10))
     playwright.expect(player.locator("[data-node]").filter(has_text="y").first).not_to_contain_text("9.")
-    page.screenshot(path=SHOTS / "playground.png")
+    keep(page, "playground.png")
 
 
 @pytest.mark.browser

@@ -21,7 +21,7 @@ needs.package("jupyterlab")
 nbformat = needs.package("nbformat")
 playwright = needs.package("playwright.sync_api")
 
-from tests.shots import SHOTS
+from tests.shots import keep
 from tests.waiting import wait_in_page, wait_until
 
 from .jupyterlab import READY, RUN_ALL, browse, serve
@@ -168,7 +168,7 @@ def test_opened_again_it_plays_without_its_kernel(front: Front, saved: Path, bro
         front.open(page, saved.name)
         plays(page, 2)
         explores(page)
-        page.screenshot(path=SHOTS / f"reopened-{front.app}.png")
+        keep(page, f"reopened-{front.app}.png")
         assert page.errors == [] and page.blocked == []
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from nbautograd.cli.slides import MAX_TEXT_CHARACTERS, arranged
 from tests import needs
-from tests.shots import SHOTS
+from tests.shots import keep
 
 from .jupyterlab import browse
 
@@ -106,4 +106,4 @@ def test_players_play_on_slides(browser: Any, tmp_path: Path) -> None:
         page.keyboard.press("End")
         playwright.expect(player.locator(".nb-ledger tbody tr")).to_have_count(1)
         assert int(player.get_attribute("data-step")) >= 3
-        page.screenshot(path=SHOTS / "slides.png", full_page=True)
+        keep(page, "slides.png", full_page=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests import needs
-from tests.shots import SHOTS
+from tests.shots import keep
 from tests.waiting import wait_in_page
 
 needs.package("playwright")
@@ -295,7 +295,7 @@ def test_by_touch(open_page: Any, width: int) -> None:
     page.tap("[data-tab=tools]")
     page.tap(".nb-marks-button")
     expect(page.locator(".nb-keys")).to_be_visible()
-    page.screenshot(path=SHOTS / f"touch-{width}.png")
+    keep(page, f"touch-{width}.png")
     page.tap(".nb-marks button")
     fingers, box = Fingers(page), page.locator(".nb-stage").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -332,7 +332,7 @@ def test_in_chinese_every_word_is(open_page: Any) -> None:
         viz.settings.language = before
     page.focus(".nb-player")
     press(page, "End", "i")
-    page.screenshot(path=SHOTS / "chinese-700-dark.png")
+    keep(page, "chinese-700-dark.png")
     own = {"backward", "w", "x", "a", "b", "y", "SVG"}
     labels = page.locator(
         ".nb-player :is([aria-label]:not([role=math]), button, .nb-marks :is(b, dd, li))"

@@ -20,7 +20,7 @@ from nbautograd.viz.draw.mermaid import to_mermaid
 from nbautograd.viz.notebook import export
 from tests import needs
 from tests.files_server import served
-from tests.shots import SHOTS
+from tests.shots import keep
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "embedding"
 HEAD = '<!doctype html><meta charset="utf-8"><title>t</title><script type="module" src="player.mjs"></script>'
@@ -175,7 +175,7 @@ def plays_on(browser: Any, address: str, count: int, theme: Any, name: str) -> N
         player.press("ArrowRight")
         page.wait_for_function(f"document.querySelectorAll('.nb-player')[{number}].dataset.step === '1'")
     shade = page.locator(".nb-player").first.evaluate("(player) => getComputedStyle(player).colorScheme")
-    page.screenshot(path=SHOTS / f"embedded-{name}-{theme}.png")
+    keep(page, f"embedded-{name}-{theme}.png")
     assert (shade, others) == (theme, [])
     page.close()
 

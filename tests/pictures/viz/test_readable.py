@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests import needs
-from tests.shots import SHOTS
+from tests.shots import keep
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -123,7 +123,7 @@ MOMENTS: list[tuple[str, str, tuple[str, ...]]] = [
     ("changed_in_place", "error", ("End",)),
     ("hooked", "asked", ("?", "ArrowRight", "ArrowRight")),
     ("second_seed", "marks", ("ArrowRight", "i")),
-    ("training", "lens", ("ArrowLeft", "]", "]")),
+    ("training", "lens", ("ArrowLeft", "Enter", "]", "]")),
 ]
 """The checked moments of each program of the gallery and of a training run, and the keys that lead there."""
 
@@ -143,7 +143,7 @@ def test_every_text_can_be_read_in_both_themes_and_all_widths(
         scheme = ("light", "dark")[(turn + i) % 2]
         window.emulate_media(color_scheme=scheme)
         window.set_viewport_size({"width": width, "height": HEIGHT})
-        window.screenshot(path=SHOTS / f"{name}-{what}-{width}-{scheme}.png")
+        keep(window, f"{name}-{what}-{width}-{scheme}.png")
         assert unreadable(window) == [], (width, scheme)
         assert window.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
