@@ -93,9 +93,9 @@ def tabbed(page: Any) -> list[Any]:
     return reached
 
 
-def test_tab_goes_through_all_that_can_be_pressed_and_it_is_seen_where_one_is(window: Any, tmp_path: Path) -> None:
+def test_tab_goes_through_all_that_can_be_pressed_and_it_is_seen_where_one_is(window: Any, saved: Any) -> None:
     window.set_viewport_size({"width": 1280, "height": HEIGHT})
-    window.goto(PROGRAMS["used_four_times"]().save(tmp_path / "page.html").as_uri())
+    window.goto(saved(PROGRAMS["used_four_times"]).as_uri())
     open_tab(window, "tools")
     window.focus(".nb-player")
     press(window, "End", "ArrowLeft", "ArrowLeft", "]", "]")
@@ -208,9 +208,9 @@ def tree(page: Any) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", ["first_seed", "used_four_times", "changed_in_place", "hooked", "folded_loop"])
-def test_everything_has_a_name_of_its_own(window: Any, tmp_path: Path, name: str) -> None:
+def test_everything_has_a_name_of_its_own(window: Any, saved: Any, name: str) -> None:
     window.set_viewport_size({"width": 1280, "height": HEIGHT})
-    window.goto(PROGRAMS[name]().save(tmp_path / "page.html").as_uri())
+    window.goto(saved(PROGRAMS[name]).as_uri())
     window.focus(".nb-player")
     for keys in (("ArrowRight", "ArrowRight"), ("]", "]", "e"), ("Escape", "Escape", "End"), ("i",)):
         press(window, *keys)

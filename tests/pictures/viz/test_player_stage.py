@@ -80,13 +80,6 @@ LOOK = """() => {
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The gallery as files, made once."""
-    folder = tmp_path_factory.mktemp("gallery")
-    return {name: make().save(folder / f"{name}.html") for name, make in PROGRAMS.items()}
-
-
-@pytest.fixture(scope="module")
 def window(browser: Any) -> Iterator[Any]:
     page = browser.new_page(reduced_motion="reduce")
     page.troubles = []
@@ -97,10 +90,10 @@ def window(browser: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_stage(pages: dict[str, Path], window: Any, name: str, width: int) -> None:
+def test_the_stage(saved: Any, window: Any, name: str, width: int) -> None:
     """Check that nothing moves between two steps, and that everything is readable and on the screen at once."""
     window.set_viewport_size({"width": width, "height": HEIGHT})
-    window.goto(pages[name].as_uri())
+    window.goto(saved(PROGRAMS[name]).as_uri())
     expect(window.locator(".nb-slider")).to_be_visible()
     wait_for_layout(window)
     looked = window.evaluate(LOOK)
@@ -152,18 +145,16 @@ def test_search_finds_what_is_folded_and_opens_its_group(open_page: Any) -> None
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_the_controls_are_in_one_row(pages: dict[str, Path], window: Any, width: int) -> None:
-    page = show(window, pages["used_four_times"], width)
+def test_the_controls_are_in_one_row(saved: Any, window: Any, width: int) -> None:
+    page = show(window, saved(PROGRAMS["used_four_times"]), width)
     boxes = [button.bounding_box() for button in page.locator(".nb-strip > .nb-more, .nb-transport .nb-button").all()]
     assert len(boxes) == 4 and len({round(box["y"] + box["height"] / 2) for box in boxes}) == 1
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_a_hook_covers_nothing_and_the_edge_shows_what_passed_it(
-    pages: dict[str, Path], window: Any, width: int
-) -> None:
-    page = show(window, pages["hooked"], width)
+def test_a_hook_covers_nothing_and_the_edge_shows_what_passed_it(saved: Any, window: Any, width: int) -> None:
+    page = show(window, saved(PROGRAMS["hooked"]), width)
     page.locator(".nb-slider").fill("4")
     expect(page.locator(".nb-hook")).to_have_text("⚓ [ 4., −8., 12.]→ [ 1., −1.,  1.]".replace(" ", "\u00a0"))
     covered = page.evaluate("""() => {
@@ -193,8 +184,8 @@ def test_freed_constant_and_selected_look_different(open_page: Any) -> None:
     expect(page.locator(".nb-ring")).to_have_count(0)
 
 
-def test_the_arrow_of_the_value_stays_beside_that_of_its_gradient(pages: dict[str, Path], window: Any) -> None:
-    page = show(window, pages["second_seed"])
+def test_the_arrow_of_the_value_stays_beside_that_of_its_gradient(saved: Any, window: Any) -> None:
+    page = show(window, saved(PROGRAMS["second_seed"]))
     page.press(".nb-player", "End")
     apart = page.evaluate("""() => [...document.querySelectorAll('.nb-flow.nb-done, .nb-flow.nb-active')].map(flow => {
         const edge = document.querySelector(`.nb-edge[data-edge="${flow.dataset.flow}"]`);

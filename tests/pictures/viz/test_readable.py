@@ -148,8 +148,8 @@ def test_every_text_can_be_read_in_both_themes_and_all_widths(
         assert window.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_leafs_bar_has_a_color_and_knows_nothing_of_passes_to_come(window: Any, tmp_path: Path) -> None:
-    window.goto(PROGRAMS["used_four_times"]().save(tmp_path / "page.html").as_uri())
+def test_a_leafs_bar_has_a_color_and_knows_nothing_of_passes_to_come(window: Any, saved: Any) -> None:
+    window.goto(saved(PROGRAMS["used_four_times"]).as_uri())
     window.focus(".nb-player")
     press(window, "Home", "ArrowRight")
     expect(window.locator(".nb-bucket-pass")).to_have_count(0)

@@ -249,7 +249,7 @@ def test_a_tile_travels_where_motion_is_wanted(open_page: Any) -> None:
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("name", ["perceptron", "recurrent", "convolution"])
 def test_the_smallest_number_in_a_cell_can_be_read(open_page: Any, name: str, width: int) -> None:
-    page = open_page(PROGRAMS[name](), viewport={"width": width, "height": 720})
+    page = open_page(PROGRAMS[name], viewport={"width": width, "height": 720})
     page.press(".nb-player", "End")
     sizes = page.locator(".nb-cells text").evaluate_all(
         "all => all.map(e => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a)")  # fmt: skip

@@ -36,7 +36,7 @@ WATCH = """() => {
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_a_wave_goes_through_all_ranks_and_ends_at_the_last_step(open_page: Any, motion: str) -> None:
-    page = open_page(PROGRAMS["recurrent"](), reduced_motion=motion, viewport={"width": 1280, "height": 720})
+    page = open_page(PROGRAMS["recurrent"], reduced_motion=motion, viewport={"width": 1280, "height": 720})
     unfold(page)
     last = int(page.locator(".nb-slider").get_attribute("max"))
     page.select_option(".nb-speed", "0", force=True)
