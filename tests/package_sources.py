@@ -60,7 +60,7 @@ def imported(node: ast.AST, importer: str) -> list[str]:
 
 
 def statements(tree: ast.AST, inside_functions: bool = True, types: bool = True) -> Iterator[ast.AST]:
-    """All statements; without those inside functions, or those that only a type checker sees, where that is asked for."""
+    """All statements; without those inside functions, or those that only a type checker sees, where that is wanted."""
     waiting = [tree]
     while waiting:
         part = waiting.pop()
