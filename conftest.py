@@ -57,6 +57,7 @@ TOGETHER = 8
 WHOLE = {
     "notebooks": "*",
     "notebooks/zh": "*",
+    "tests/engine/ops": "test_mutations.py",
     "tests/engine/strict": "test_kernels.py",
     "tests/pictures/viz": "test_in_place.py",
     "tests/product": """
@@ -64,7 +65,7 @@ WHOLE = {
         test_serving.py""",
     "tests/product/faults": "test_kernel.py",
 }
-"""By folder, the files of tests that one process runs: their tests share a kernel, a server, a page or a library."""
+"""By folder, the files of tests that one process runs: they share a kernel, a server, a page, or long preparations."""
 TREES = ("tests/product/faults/test_security.py", "tests/product/test_house.py", "tests/product/test_layers.py")
 """Files of tests that one process runs: they share the syntax trees of the package."""
 
