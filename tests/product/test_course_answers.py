@@ -87,7 +87,7 @@ def test_neither_source_nor_outputs_tell_a_check_or_an_answer(book: Path, langua
 
 @pytest.fixture(scope="module")
 def exporter() -> Any:
-    """Make one exporter for all pages: each reads its templates anew."""
+    """Return one exporter for all pages: each exporter reads the templates again."""
     return needs.package("nbconvert.exporters").HTMLExporter(embed_images=False)
 
 
