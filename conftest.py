@@ -57,11 +57,15 @@ TOGETHER = 8
 WHOLE = {
     "notebooks": "*",
     "notebooks/zh": "*",
+    "tests/engine/ops": "test_mutations.py",
+    "tests/engine/strict": "test_kernels.py",
     "tests/pictures/viz": "test_in_place.py",
-    "tests/product": "*.ipynb test_course.py test_jupyterlab*.py test_marimo.py test_nbconvert.py test_notebook7.py",
+    "tests/product": """
+        *.ipynb test_course.py test_jupyterlab*.py test_marimo.py test_nbconvert.py test_notebook7.py
+        test_serving.py""",
     "tests/product/faults": "test_kernel.py",
 }
-"""By folder, the files of tests that one process runs: their tests share a kernel, a server or a page."""
+"""By folder, the files of tests that one process runs: they share a kernel, a server, a page, or long preparations."""
 TREES = ("tests/product/faults/test_security.py", "tests/product/test_house.py", "tests/product/test_layers.py")
 """Files of tests that one process runs: they share the syntax trees of the package."""
 

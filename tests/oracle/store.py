@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,13 +47,32 @@ def file_of(test_file: str) -> Path:
     return FOLDER / Path(test_file).relative_to("tests").with_suffix(".zip")
 
 
+class Stored(Mapping[str, list[Any]]):
+    """The answers of a file, each decoded when it is first asked for: a process runs few of the tests of a file."""
+
+    def __init__(self, encoded: dict[str, Any], pools: dict[str, bytes]) -> None:
+        self.encoded, self.pools = encoded, pools
+        self.decoded: Answers = {}
+
+    def __getitem__(self, test: str) -> list[Any]:
+        if test not in self.decoded:
+            self.decoded[test] = _decoded(self.encoded[test], self.pools)
+        return self.decoded[test]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.encoded)
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+
 @cache
-def read(path: Path) -> tuple[str, Answers]:
+def read(path: Path) -> tuple[str, Mapping[str, list[Any]]]:
     """PyTorch's version and the answers of a file; none where there is no file."""
     return loads(path.read_bytes()) if path.exists() else ("", {})
 
 
-def write(path: Path, version: str, answers: Answers) -> None:
+def write(path: Path, version: str, answers: Mapping[str, list[Any]]) -> None:
     """Write the answers to a file, or remove it if no answers are left."""
     read.cache_clear()
     if answers:
@@ -62,15 +82,15 @@ def write(path: Path, version: str, answers: Answers) -> None:
         path.unlink(missing_ok=True)
 
 
-def loads(data: bytes) -> tuple[str, Answers]:
+def loads(data: bytes) -> tuple[str, Stored]:
     """PyTorch's version and the answers that a file holds."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         content = json.loads(archive.read("answers.json"))
         pools = {name: _joined(archive.read(name), np.dtype(name).itemsize) for name in content["dtypes"]}
-    return content["version"], {key: _decoded(answers, pools) for key, answers in content["answers"].items()}
+    return content["version"], Stored(content["answers"], pools)
 
 
-def dumps(version: str, answers: Answers) -> bytes:
+def dumps(version: str, answers: Mapping[str, list[Any]]) -> bytes:
     """Return the answers as a file's content."""
     pools: dict[str, Pool] = {}
     encoded = {key: _encoded(answers[key], pools) for key in sorted(answers)}

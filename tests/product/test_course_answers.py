@@ -85,10 +85,15 @@ def test_neither_source_nor_outputs_tell_a_check_or_an_answer(book: Path, langua
         assert not telling, name
 
 
+@pytest.fixture(scope="module")
+def exporter() -> Any:
+    """Return one exporter for all pages: each exporter reads the templates again."""
+    return needs.package("nbconvert.exporters").HTMLExporter(embed_images=False)
+
+
 @pytest.mark.sweep
 @both
-def test_an_exported_page_tells_none(book: Path, language: str) -> None:
-    exporter = needs.package("nbconvert.exporters").HTMLExporter(embed_images=False)
+def test_an_exported_page_tells_none(book: Path, language: str, exporter: Any) -> None:
     page, _ = exporter.from_filename(str(notebook_of(book, language)))
     words = html.unescape(re.sub(r"<[^>]+>", "", page))
     for name, code, worked in parts(book, language):

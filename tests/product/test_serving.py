@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -105,24 +106,38 @@ def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, str]]:
+    """The command as it serves the course, in a home that was not there, and the address of its first notebook."""
+    lab = Lab(tmp_path_factory.mktemp("served"))
+    with lab.serving("--port=0") as page:
+        yield lab, page
+
+
+@functools.cache
+def is_for_others() -> bool:
+    """Return whether another user can run this environment."""
+    probe = [*AS_NOBODY, sys.executable, "-c", "import nbautograd, jupyterlab"]
+    try:
+        return subprocess.run(probe, cwd="/", capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
 @pytest.fixture
 def nobody() -> Iterator[Lab]:
     """The command as a user who is not root."""
+    if not is_for_others():
+        pytest.skip("another user cannot run this environment: install setpriv, or put it where everybody reads")
     with tempfile.TemporaryDirectory() as folder:
         os.chown(folder, NOBODY, NOBODY)
-        probe = [*AS_NOBODY, sys.executable, "-c", "import nbautograd, jupyterlab"]
-        try:
-            subprocess.run(probe, cwd="/", capture_output=True, check=True)
-        except (OSError, subprocess.CalledProcessError):
-            pytest.skip("another user cannot run this environment: install setpriv, or put it where everybody reads")
         yield Lab(Path(folder), *AS_NOBODY)
 
 
-def test_it_serves_the_course(lab: Lab) -> None:
-    """In a home that is not there yet."""
-    with lab.serving("--port=0"):
-        said = "nbautograd lab: running as root, cells as well; only this machine can reach it (localhost)"
-        assert (said in lab.log) == ROOT
+def test_it_serves_the_course(served: tuple[Lab, str]) -> None:
+    lab, _ = served
+    said = "nbautograd lab: running as root, cells as well; only this machine can reach it (localhost)"
+    assert (said in lab.log) == ROOT
     assert {path.name for path in (lab.folder / "course").iterdir()} >= {path.name for path in course().glob("*.ipynb")}
 
 
@@ -132,21 +147,21 @@ def test_it_serves_another_user(nobody: Lab) -> None:
         assert "root" not in nobody.log.replace("root_dir", "")
 
 
-def test_its_first_screen_asks_nothing(lab: Lab) -> None:
+def test_its_first_screen_asks_nothing(served: tuple[Lab, str]) -> None:
     """JupyterLab's question about news is answered, unless the reader's own settings answer it."""
-    with lab.serving("--port=0") as page:
-        base, token = page.partition("/lab/tree/")[0], page.partition("?")[2]
-        with urllib.request.urlopen(f"{base}/lab/api/settings?{token}", timeout=30) as reply:
-            found = json.load(reply)["settings"]
+    lab, page = served
+    base, token = page.partition("/lab/tree/")[0], page.partition("?")[2]
+    with urllib.request.urlopen(f"{base}/lab/api/settings?{token}", timeout=30) as reply:
+        found = json.load(reply)["settings"]
     (news,) = (each for each in found if each["id"] == "@jupyterlab/apputils-extension:notification")
     assert news["schema"]["properties"]["fetchNews"]["default"] == "false"
     assert news["schema"]["properties"]["checkForUpdates"]["default"] is False
     assert not list((lab.folder / "home").rglob("*notification*"))
 
 
-def test_of_a_folder_that_is_served_it_names_the_address(lab: Lab) -> None:
-    with lab.serving("--port=0") as page:
-        done = subprocess.run(lab.command("--port=0"), env=lab.env, cwd=lab.folder, capture_output=True, text=True)
+def test_of_a_folder_that_is_served_it_names_the_address(served: tuple[Lab, str]) -> None:
+    lab, page = served
+    done = subprocess.run(lab.command("--port=0"), env=lab.env, cwd=lab.folder, capture_output=True, text=True)
     assert done.returncode == 0 and "Traceback" not in done.stderr
     base, token = page.partition("/lab/tree/")[0], page.partition("?")[2]
     (line,) = [line for line in done.stderr.splitlines() if "nbautograd lab: this folder" in line]

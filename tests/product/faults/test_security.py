@@ -17,24 +17,22 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.compiler.op import OPS
 from nbautograd.viz.notebook import export
-from tests.package_sources import PACKAGE, SOURCES, tree
+from tests.package_sources import PACKAGE, SOURCES, nodes
 
 SCRIPTS = {path.name: path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "viz" / "static").glob("*.js"))}
 STYLES = {path.name: path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "viz" / "static").glob("*.css"))}
 
 
-@cache
-def trees() -> dict[str, ast.Module]:
-    """The syntax tree of each file, by its path below the package."""
-    return {path.relative_to(PACKAGE).as_posix(): tree(name) for name, path in SOURCES.items()}
+FILES = {path.relative_to(PACKAGE).as_posix(): name for name, path in SOURCES.items()}
+"""The module of each file, by its path below the package."""
 
 
 @cache
 def all_calls() -> dict[str, list[tuple[str, ast.Call]]]:
     """Every call in the package, with the file that makes it, by its function."""
     by_name = defaultdict(list)
-    for file, module in trees().items():
-        for node in ast.walk(module):
+    for file, name in FILES.items():
+        for node in nodes(name):
             if isinstance(node, ast.Call):
                 by_name[ast.unparse(node.func)].append((file, node))
     return by_name
@@ -57,8 +55,8 @@ def files(*names: str) -> set[str]:
 def all_imports() -> set[tuple[str, str]]:
     """Return every file with each module that it imports, including imports inside functions."""
     pairs = set()
-    for file, module in trees().items():
-        for node in ast.walk(module):
+    for file, name in FILES.items():
+        for node in nodes(name):
             if isinstance(node, ast.Import):
                 pairs |= {(file, alias.name) for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -138,9 +136,9 @@ def test_no_address_but_those_of_languages() -> None:
     allowed = {f"http://www.w3.org/{name}" for name in ("2000/svg", "1998/Math/MathML", "1999/xhtml", "1999/xlink")}
     for name, text in {**SCRIPTS, **STYLES}.items():
         assert set(re.findall(r"https?://[^\s\"'`)]+", text)) <= allowed, name
-    for file, module in trees().items():
+    for file, name in FILES.items():
         if file.startswith("viz/"):
-            texts = [n.value for n in ast.walk(module) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+            texts = [n.value for n in nodes(name) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
             found = {
                 url for text in texts for url in re.findall(r"(?:https?:)?//[a-z][\w.-]+\.[a-z]{2,}[^\s\"'`)}]*", text)
             }
