@@ -58,7 +58,8 @@ WHOLE = {
     "notebooks": "*",
     "notebooks/zh": "*",
     "tests/pictures/viz": "test_in_place.py",
-    "tests/product": "*.ipynb test_course.py test_jupyterlab*.py test_marimo.py test_nbconvert.py test_notebook7.py",
+    "tests/product": """
+        *.ipynb test_course.py test_jupyterlab*.py test_marimo.py test_nbconvert.py test_notebook7.py test_saving.py""",
     "tests/product/faults": "test_kernel.py",
 }
 """By folder, the files of tests that one process runs: their tests share a kernel, a server or a page."""
