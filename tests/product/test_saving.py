@@ -39,6 +39,11 @@ TREES = {"jupyterlab": "lab/tree", "notebook": "notebooks"}
 CELL = ".jp-Notebook .jp-Cell[data-windowed-list-index='1'] .jp-OutputArea-output"
 PLAYER, STILL = f"{CELL} .nb-player", f"{CELL} img"
 RUN = ".jp-OutputArea-output .nb-lens"
+INSTEAD = """async (path) => {
+    const { commands, shell } = window.jupyterapp;
+    for (const panel of [...shell.widgets("main")]) panel.dispose();
+    await commands.execute("docmanager:open", { path });
+}"""
 
 
 def new_notebook(path: Path) -> None:
@@ -61,7 +66,11 @@ class Front:
             yield
 
     def open(self, page: Any, path: str) -> None:
-        page.goto(f"{self.url}{TREES[self.app]}/{path}?token={self.token}&reset")
+        """Open a notebook; a page that has JupyterLab closes the one that it had."""
+        if self.app == "jupyterlab" and page.url.startswith(self.url):
+            page.evaluate(INSTEAD, path)
+        else:
+            page.goto(f"{self.url}{TREES[self.app]}/{path}?token={self.token}&reset")
         page.wait_for_function(READY, timeout=120_000)
         page.errors.clear()  # Notebook's own, before ours load
 
@@ -105,6 +114,13 @@ def saved(front: Front, browser: Any) -> Path:
         front.stop_kernels(page)
         assert page.errors == [] and page.blocked == []
     return path
+
+
+@pytest.fixture(scope="module")
+def page(saved: Path, browser: Any) -> Iterator[Any]:
+    """A page in which nothing has run."""
+    with browse(browser) as found:
+        yield found
 
 
 def plays(page: Any, steps: int = 1) -> None:
@@ -163,63 +179,61 @@ def test_the_file_is_as_jupyter_writes_it(saved: Path) -> None:
     assert len(json.dumps(shown[PASS])) < 10_000
 
 
-def test_opened_again_it_plays_without_its_kernel(front: Front, saved: Path, browser: Any) -> None:
-    with browse(browser) as page:
-        front.open(page, saved.name)
-        plays(page, 2)
-        explores(page)
-        keep(page, f"reopened-{front.app}.png")
-        assert page.errors == [] and page.blocked == []
+def test_opened_again_it_plays_without_its_kernel(front: Front, saved: Path, page: Any) -> None:
+    front.open(page, saved.name)
+    plays(page, 2)
+    explores(page)
+    keep(page, f"reopened-{front.app}.png")
+    assert page.errors == [] and page.blocked == []
 
 
-def test_untrusted_it_plays_and_runs_nothing_of_the_file(front: Front, saved: Path, browser: Any) -> None:
+def test_untrusted_it_plays_and_runs_nothing_of_the_file(front: Front, saved: Path, page: Any) -> None:
     notebook = nbformat.read(saved, 4)
     shown = next(each.data for cell in notebook.cells for each in cell.outputs if "text/html" in each.get("data", {}))
     shown["text/html"] += "<script>window.ran = true</script><img src=x onerror='window.ran = true'>"
     path = front.root / "untrusted.ipynb"
     nbformat.write(notebook, path)
-    with browse(browser) as page:
-        front.open(page, path.name)
-        trusted = "() => window.jupyterapp.shell.currentWidget.content.widgets.every((cell) => cell.model.trusted)"
-        assert not page.evaluate(trusted)
-        plays(page)
-        assert page.evaluate("() => window.ran") is None
+    front.open(page, path.name)
+    trusted = "() => window.jupyterapp.shell.currentWidget.content.widgets.every((cell) => cell.model.trusted)"
+    assert not page.evaluate(trusted)
+    plays(page)
+    assert page.evaluate("() => window.ran") is None
 
 
-def test_a_pass_that_does_not_unpack_leaves_the_picture(front: Front, saved: Path, browser: Any) -> None:
+def test_a_pass_that_does_not_unpack_leaves_the_picture(front: Front, saved: Path, page: Any) -> None:
     notebook = nbformat.read(saved, 4)
     shown = next(each.data for cell in notebook.cells for each in cell.outputs if "text/html" in each.get("data", {}))
     shown[PASS]["packed"] = "AAAA"
     path = front.root / "broken.ipynb"
     nbformat.write(notebook, path)
-    with browse(browser) as page:
-        front.open(page, path.name)
-        playwright.expect(page.locator(STILL)).to_be_visible()
-        assert page.get_by_text("Error displaying widget").count() == 0
+    front.open(page, path.name)
+    playwright.expect(page.locator(STILL)).to_be_visible()
+    assert page.get_by_text("Error displaying widget").count() == 0
 
 
-def test_reloaded_it_is_the_kernels_widget_which_two_pages_share(front: Front, saved: Path, browser: Any) -> None:
+def test_reloaded_it_is_the_kernels_widget_which_two_pages_share(
+    front: Front, saved: Path, page: Any, browser: Any
+) -> None:
     path = front.root / "live.ipynb"
     shutil.copy(saved, path)
-    with browse(browser) as page:
-        front.open(page, path.name)
-        front.run_and_save(page)
-        plays(page)
-        page.reload()
-        page.wait_for_function(READY, timeout=120_000)
-        page.errors.clear()
-        plays(page)
-        assert wait_until(lambda: kernel_hears(page, "End"))
-        last = page.locator(PLAYER).get_attribute("data-step")
-        assert last == index_in_kernel(page)
-        with browse(browser) as other:
-            front.open(other, path.name)
-            plays(other)
-            assert wait_until(lambda: kernel_hears(other, "Home"))
-            playwright.expect(page.locator(PLAYER)).to_have_attribute("data-step", "0")
-            assert other.errors == []
-        front.stop_kernels(page)
-        assert page.errors == [] and page.blocked == []
+    front.open(page, path.name)
+    front.run_and_save(page)
+    plays(page)
+    page.reload()
+    page.wait_for_function(READY, timeout=120_000)
+    page.errors.clear()
+    plays(page)
+    assert wait_until(lambda: kernel_hears(page, "End"))
+    last = page.locator(PLAYER).get_attribute("data-step")
+    assert last == index_in_kernel(page)
+    with browse(browser) as other:
+        front.open(other, path.name)
+        plays(other)
+        assert wait_until(lambda: kernel_hears(other, "Home"))
+        playwright.expect(page.locator(PLAYER)).to_have_attribute("data-step", "0")
+        assert other.errors == []
+    front.stop_kernels(page)
+    assert page.errors == [] and page.blocked == []
 
 
 @pytest.fixture
