@@ -170,11 +170,12 @@ class FrameLog:
 
     def add(self, new: GraphModel) -> None:
         """Add a graph as a new scene, which becomes the current one."""
-        if len(self.scenes) >= MAX_SCENES:  # start over: the newest graphs are the interesting ones
-            self.frames = [f.but(scene=f.scene - 1) for f in self.frames if f.scene]
-            self.scenes.pop(0)
-        self.scenes.append(new)
-        self.run(len(self.scenes) - 1)
+        scenes, frames = [*self.scenes, new], self.frames
+        if len(scenes) > MAX_SCENES:  # without the oldest: the newest graphs are the interesting ones
+            scenes, frames = scenes[1:], [f.but(scene=f.scene - 1) for f in frames if f.scene]
+        last = len(scenes) - 1
+        self.scenes, self.frames, self.scene = scenes, frames, last  # at once: no interrupt comes in between
+        self.run(last)
 
 
 def is_large(model: GraphModel) -> bool:

@@ -49,22 +49,26 @@ def each_moment(happens: Happens) -> Callable[[FrameType, str, Any], Any]:
     return trace
 
 
-def count_moments(run: Callable[[], object]) -> int:
-    """Return the number of moments in a run."""
+def count_moments(run: Callable[[], object], within: Any = None) -> int:
+    """Return the number of moments in a run, or of those within a function."""
     seen = [0]
 
     def happens(frame: FrameType) -> None:
-        seen[0] += 1
+        seen[0] += within is None or frame.f_code is within.__code__
 
     _traced(run, happens)
     return seen[0]
 
 
-def interrupt(run: Callable[[], object], moment: int, error: type[BaseException] = KeyboardInterrupt) -> bool:
-    """Run with an interrupt at one moment; whether the run ended with it."""
+def interrupt(
+    run: Callable[[], object], moment: int, error: type[BaseException] = KeyboardInterrupt, within: Any = None
+) -> bool:
+    """Run with an interrupt at one moment, of all or of a function's; return whether the run ended with it."""
     left = [moment]
 
     def happens(frame: FrameType) -> None:
+        if within is not None and frame.f_code is not within.__code__:
+            return
         left[0] -= 1
         if left[0] == -1:
             raise error("at the chosen moment")

@@ -17,6 +17,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import protocol, viz
 from nbautograd.autograd import accumulate as at_leaves, engine
+from nbautograd.viz.capture import frame_log
 
 from .fault_injection import count_moments, failing, interrupt
 
@@ -276,6 +277,23 @@ def test_an_interrupted_recording_keeps_what_it_saw() -> None:
                 failed += 1
                 assert all(row.after in ("", "None") for row in passes.timeline.frames[-1].ledger.values())
     assert failed > 3
+
+
+def test_an_interrupted_recording_of_many_graphs_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first graphs and steps are given up for the next, wherever that is interrupted."""
+    monkeypatch.setattr(frame_log, "MAX_SCENES", 2)
+    monkeypatch.setattr(frame_log, "MAX_FRAMES", 8)
+    w, passes = nb.ones(2, requires_grad=True), None
+
+    def run() -> None:
+        nonlocal passes
+        with viz.record(namespace={}) as passes:
+            for factor in (1.0, 2.0, 3.0):
+                (w * factor).sum().backward()
+
+    for moment in range(count_moments(run, frame_log.FrameLog.add)):
+        assert interrupt(run, moment, within=frame_log.FrameLog.add)
+        assert passes is not None and (passes.text or not len(passes))
 
 
 LAYERS = nb.nn.Sequential(
