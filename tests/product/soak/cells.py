@@ -66,7 +66,7 @@ CELLS = (
         "KeyboardInterrupt",
         True,
     ),
-    Cell("what was recorded", "passes.text[:1000]"),
+    Cell("what was recorded", "told = passes.text[:1000]\ndel passes  # how much it holds is chance\ntold"),
     Cell("reload", "%reload_ext nbautograd"),
     Cell("unload", "%unload_ext nbautograd"),
     Cell("load", "%load_ext nbautograd"),
