@@ -76,15 +76,19 @@ def as_int(value: Any, what: str) -> int:
     """Return an integer argument; 0-d integer tensors are accepted.
 
     :raises TypeError: ``value`` is not an integer (bools and floats are not).
+    :raises ValueError: it has more than 64 bits.
     """
-    if value.__class__ is int:
-        return value
-    if not isinstance(value, (bool, float)):
+    number = value
+    if value.__class__ is not int:
         try:
-            return int(value.__index__())
+            number = int(value.__index__())
         except (AttributeError, TypeError):
-            pass
-    raise TypeError(f"{what} must be int, not {kind_of(value)}")
+            number = None
+        if number is None or isinstance(value, bool):
+            raise TypeError(f"{what} must be int, not {kind_of(value)}")
+    if -(2**63) <= number < 2**63:
+        return number  # type: ignore[no-any-return]
+    raise ValueError(f"Overflow when unpacking long long: {what}={number}")
 
 
 def sizes(arguments: Iterable[Any], what: str = "size", needed_by: Any = None) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,12 @@ def number_like(value: Any, cls: type, array: Any) -> Any:
         dtype = array.dtype
         if (dtype is not F32 and dtype is not F64) or (cls is not np.ndarray and not isinstance(array, np.generic)):
             return None
+        if value.__class__ is int and not -(2**63) <= value < 2**64:
+            raise OverflowError(f"int too big to convert: {value}")
         with backend.quiet():
             constant = np.asarray(value, dtype) if cls is np.ndarray else dtype.type(value)
+        if abs(constant) == math.inf != abs(value):
+            return None  # some functions reject it
         if value == value:  # not nan, which equals nothing
             if len(_constants) > 1000:
                 _constants.clear()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
 from nbautograd._engine.core.grad_mode import unrecorded
@@ -168,6 +169,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             [0, 0, 1]])
     """
     check_tensors("one_hot", tensor=tensor)
+    num_classes = as_int(num_classes, "one_hot(): num_classes")
     a = tensor._a
     if a.dtype != np.int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype!r}")

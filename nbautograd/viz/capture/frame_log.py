@@ -171,10 +171,10 @@ class FrameLog:
     def add(self, new: GraphModel) -> None:
         """Add a graph as a new scene, which becomes the current one."""
         scenes, frames = [*self.scenes, new], self.frames
-        if len(scenes) > MAX_SCENES:  # without the oldest: the newest graphs are the interesting ones
+        if len(scenes) > MAX_SCENES:  # the newest graphs are the interesting ones
             scenes, frames = scenes[1:], [f.but(scene=f.scene - 1) for f in frames if f.scene]
         last = len(scenes) - 1
-        self.scenes, self.frames, self.scene = scenes, frames, last  # at once: no interrupt comes in between
+        self.scenes, self.frames, self.scene = scenes, frames, last  # no interrupt comes in between
         self.run(last)
 
 

@@ -74,7 +74,7 @@ def attributes(part: str, states: str = "") -> str:
 
 
 def css() -> str:
-    """Return the table as rules of one specificity, of which a later one wins, and the colors of paths."""
+    """Return the table as rules, of which a later one wins, and the colors of paths."""
     rules = [f".nb-player .nb-hue-{i} {{ --nb-hue: var(--nb-{color}); }}" for i, color in enumerate(PATHS)]
     for parts, when, values in LOOKS:
         having = "".join(f":not(.nb-{state[1:]})" if state[0] == "-" else f".nb-{state}" for state in when.split())

@@ -53,7 +53,7 @@ DARK = {
 }  # fmt: skip
 
 PATHS = ("leaf", "ochre", "out", "teal", "bad", "op")
-"""The colors of the first paths between two nodes; they repeat after the last."""
+"""The colors of paths; they repeat after the last."""
 
 _FROM_HOST = {
     "bg": ("--jp-layout-color0", "--vscode-editor-background"),

@@ -17,6 +17,7 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "clamp_min": lambda T, x, v: T.clamp_min(x, v),
     "clamp_max": lambda T, x, v: x.clamp_max_(v),
     "full": lambda T, x, v: T.full((2,), v, out=x),
+    "fill_": lambda T, x, v: x.fill_(v),
     "lerp": lambda T, x, v: x.lerp(x, v),
     "pad": lambda T, x, v: T.nn.functional.pad(x, (1, 1), value=v),
 }
@@ -63,3 +64,38 @@ def test_integers_and_complex_numbers(torch: Any) -> Any:
         [str(v), tried(lambda v=v: torch.clamp_min(torch.tensor([1, 2], dtype=torch.int8), v))]
         for v in (300, -300, 100, -1)
     ]
+
+
+LONG: dict[str, Callable[[Any, Any], Any]] = {
+    "arange": lambda T, x: T.arange(2**63),
+    "arange of floats": lambda T, x: T.arange(0, 1e19, 1e18, dtype=T.int64),
+    "linspace": lambda T, x: T.linspace(0, 1, 2**63),
+    "logspace": lambda T, x: T.logspace(0, 1, 2**63),
+    "eye": lambda T, x: T.eye(2, 2**63),
+    "randperm": lambda T, x: T.randperm(2**63),
+    "hann_window": lambda T, x: T.hann_window(2**63),
+    "one_hot": lambda T, x: T.nn.functional.one_hot(T.tensor([0]), 2**63),
+    "sum": lambda T, x: x.sum(2**63),
+    "cumsum": lambda T, x: x.cumsum(-(2**63) - 1),
+    "select": lambda T, x: x.select(0, 2**63),
+    "chunk": lambda T, x: x.chunk(2**63),
+    "fft": lambda T, x: T.fft.fft(x, 2**63),
+    "multiplied": lambda T, x: x * 2**64,
+    "compared": lambda T, x: x < 2**70,
+    "added": lambda T, x: x.add_(2**64),
+    "filled": lambda T, x: x.fill_(2**64),
+    "the longest": lambda T, x: x * (2**64 - 1) + 2**63,
+}
+
+
+@agrees
+def test_integers_of_more_than_64_bits(torch: Any) -> Any:
+    """They raise; cut to 64 bits, a size of 2**63 was a tensor without elements."""
+    outcomes = []
+    for name, call in LONG.items():
+        try:
+            outcomes.append([name, call(torch, torch.ones(3))])
+        except (OverflowError, ValueError, RuntimeError) as error:
+            outcomes.append([name, next(kind.__name__ for kind in (OverflowError, ValueError, RuntimeError)
+                                        if isinstance(error, kind))])  # fmt: skip
+    return outcomes

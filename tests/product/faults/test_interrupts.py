@@ -280,7 +280,7 @@ def test_an_interrupted_recording_keeps_what_it_saw() -> None:
 
 
 def test_an_interrupted_recording_of_many_graphs_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first graphs and steps are given up for the next, wherever that is interrupted."""
+    """The first graphs and steps make room for the next, wherever that is interrupted."""
     monkeypatch.setattr(frame_log, "MAX_SCENES", 2)
     monkeypatch.setattr(frame_log, "MAX_FRAMES", 8)
     w, passes = nb.ones(2, requires_grad=True), None

@@ -209,9 +209,6 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
         if isinstance(value, Tensor) and (value.ndim or not value.is_cpu):
             raise RuntimeError(f"{name}(): {key} must be a scalar tensor and on CPU, got the shape {list(value.shape)}")
     first, end = (as_int(named[k], f"{name}(): argument '{k}'") for k in ("low", "high"))
-    for key, value in (("low", first), ("high", end)):
-        if not -(2**63) <= value < 2**63:
-            raise ValueError(f"Overflow when unpacking long long: {name}(): {key}={value} is not a 64-bit integer")
     return first, end
 
 

@@ -54,6 +54,9 @@ def _real_numbers(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
     for number in numbers:
         if isinstance(number, complex):
             raise RuntimeError(f"arange(): value cannot be converted to type double without overflow: {number}")
+    for number in numbers[:2]:
+        if isinstance(number, float) and not math.isfinite(number):
+            raise RuntimeError(f"arange(): unsupported range: {numbers[0]} -> {numbers[1]}")
     return numbers
 
 
@@ -91,9 +94,6 @@ def arange(
             f'arange(): "arange_cpu" not implemented for dtype {dtype!r}: expected that of a real number'
         )
     exact = (first, last, by)
-    for value in (first, last):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
     if dtype is not None and dtype.rank == 1:
         first, last, cut = int(first), int(last), int(by)
         if by and not cut:
@@ -103,6 +103,8 @@ def arange(
     kind = dtype or (
         dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (first, last, by)) else dtypes.get_default_dtype()
     )
+    if kind.rank == 1 and not -(2**63) <= last < 2**63:
+        number_in(last, dtypes.int64, "arange")  # raises
     if kind is not dtypes.int64 and kind.rank == 1:
         length = math.ceil((exact[1] - exact[0]) / exact[2])  # PyTorch cuts the bounds only for int64
     else:
@@ -256,5 +258,6 @@ def range(
     _check_step("range", first, last, by)
     kind = (dtype or dtypes.get_default_dtype()).numpy
     xp = backend.module(as_device(device))
+    by = by if kind.kind == "i" else float(by)
     values = (xp.arange(int((last - first) / by + 1)) * by + first).astype(kind)
     return ranged("range", values, out, requires_grad)
