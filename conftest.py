@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestModule
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 from nbautograd._names import lazy
@@ -66,6 +67,8 @@ WHOLE = {
     "tests/product/faults": "test_kernel.py",
 }
 """By folder, the files of tests that one process runs: they share a kernel, a server, a page, or long preparations."""
+SHOWN_DURATION = 0.005
+"""The shortest setup, in seconds, that ``--durations`` shows."""
 TREES = ("tests/product/faults/test_security.py", "tests/product/test_house.py", "tests/product/test_layers.py")
 """Files of tests that one process runs: they share the syntax trees of the package."""
 
@@ -233,6 +236,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
                 del self.assigned_work[node][scope]
 
     return ByCases(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """With ``-n``: report only what is shown; to send a report takes longer than most tests do."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration >= SHOWN_DURATION:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 def pytest_collection_finish() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import ntpath
 import os
 import re
@@ -21,6 +22,7 @@ from nbautograd.viz.draw import theme
 from nbautograd.viz.notebook import display
 
 ROOT = Path(nbautograd.__file__).parent
+NOTEBOOKS = ROOT.parent / "notebooks"
 POSIX_ALONE = {"fork", "forkpty", "getuid", "geteuid", "getpgid", "killpg", "setsid", "sched_getaffinity", "uname"}
 """Functions of ``os`` that Windows lacks: code asks first."""
 
@@ -40,6 +42,20 @@ def test_lines_are_named_by_the_file_without_its_folder(monkeypatch: pytest.Monk
         monkeypatch.setattr(module, "os", SimpleNamespace(path=ntpath))
     shell: Any = SimpleNamespace(execution_count=1, compile=SimpleNamespace(), history_manager=None)
     assert protocol._file_place(path, 1)[0] == display.Locator(shell)(path, 1)[0] == "train.py"
+
+
+@pytest.mark.parametrize("folder", ["/tmp/", "/var/folders/z_/T/", "C:\\Users\\me\\AppData\\Local\\Temp\\", "/tmp/me/x-1/"])
+@pytest.mark.parametrize("line", ["%s:6: UserWarning: more", 'File "%s", line 6', "x\n%s\n"])
+def test_cells_of_notebooks_have_one_name_in_every_temporary_folder(folder: str, line: str) -> None:
+    """Saved warnings name the file of their cell, which the kernel keeps in the system's folder for such files."""
+    sanitize = configparser.RawConfigParser()
+    sanitize.read(NOTEBOOKS / "sanitize.cfg")
+    shown = (NOTEBOOKS.parent / "docs" / "guides" / "teachers.md").read_text(encoding="utf-8")
+    assert (NOTEBOOKS / "sanitize.cfg").read_text(encoding="utf-8").partition("\n\n")[2] in shown
+    cell = sanitize["kernel folder"]
+    separator = "\\" if "\\" in folder else "/"
+    text = line % f"{folder}ipykernel_4711{separator}1234567.py"
+    assert re.sub(cell["regex"], cell["replace"], text) == line % "CELL"
 
 
 def test_functions_of_posix_are_asked_for_before_they_are_called() -> None:
