@@ -15,11 +15,13 @@ TEXT = (
 
 @dataclass
 class Training:
-    """A model, its optimizer, and a step that returns the loss."""
+    """A model, its optimizer, the batches, a step that returns the loss, and perhaps a scheduler."""
 
     model: Any
     optimizer: Any
+    batches: Any
     step: Callable[[], float]
+    scheduler: Any = None
     losses: list[float] = field(default_factory=list)
 
     def run(self, steps: int) -> list[float]:
@@ -27,6 +29,10 @@ class Training:
         found = [self.step() for _ in range(steps)]
         self.losses += found
         return found
+
+    def parts(self) -> list[Any]:
+        """What has a state that is saved."""
+        return [part for part in (self.model, self.optimizer, self.scheduler) if part is not None]
 
 
 def forever(loader: Any) -> Any:
@@ -59,7 +65,7 @@ def mlp(torch: Any) -> Training:
         scheduler.step()
         return loss.item()
 
-    return Training(model, optimizer, step)
+    return Training(model, optimizer, batches, step, scheduler)
 
 
 def cnn(torch: Any) -> Training:
@@ -101,7 +107,7 @@ def cnn(torch: Any) -> Training:
         optimizer.step()
         return loss.item()
 
-    return Training(model, optimizer, step)
+    return Training(model, optimizer, batches, step)
 
 
 def windows(torch: Any, length: int) -> tuple[Any, int]:
@@ -142,7 +148,7 @@ def char_rnn(torch: Any) -> Training:
         optimizer.step()
         return loss.item()
 
-    return Training(model, optimizer, step)
+    return Training(model, optimizer, batches, step)
 
 
 def transformer(torch: Any) -> Training:
@@ -185,7 +191,7 @@ def transformer(torch: Any) -> Training:
         scheduler.step()
         return loss.item()
 
-    return Training(model, optimizer, step)
+    return Training(model, optimizer, batches, step, scheduler)
 
 
 SCRIPTS: dict[str, Callable[[Any], Training]] = {

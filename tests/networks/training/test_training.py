@@ -18,7 +18,7 @@ STEPS = 100
 EARLY = 10
 """The number of steps after which the weights are compared."""
 SAVED = 20
-"""The number of steps after which the states of model and optimizer are passed on."""
+"""The number of steps after which the states of model, optimizer and scheduler are passed on."""
 
 
 def in_steps(T: Any) -> Any:
@@ -27,7 +27,7 @@ def in_steps(T: Any) -> Any:
 
 
 def program(T: Any, script: str) -> Any:
-    """The losses; the model and the optimizer after some steps, and a file of both after some more."""
+    """The losses; the model and the optimizer after some steps, and a file of all states after some more."""
     with in_steps(T):
         return all_of(T, script)
 
@@ -43,21 +43,20 @@ def all_of(T: Any, script: str) -> Any:
 
 def saved(T: Any, training: Any) -> bytes:
     file = io.BytesIO()
-    T.save([training.model.state_dict(), training.optimizer.state_dict()], file)
+    T.save([part.state_dict() for part in training.parts()], file)
     return file.getvalue()
 
 
 def gone_on(T: Any, script: str, file: bytes) -> list[float]:
-    """Return the next losses after loading a state into a new model."""
+    """Return the next losses after loading the states into a new model."""
     training = SCRIPTS[script](T)
-    training.run(SAVED)
+    for _ in range(SAVED):
+        next(training.batches)
     with T.no_grad():
         for p in training.model.parameters():
             p.zero_()
-    training.optimizer.state.clear()
-    model, optimizer = T.load(io.BytesIO(file), weights_only=True)
-    training.model.load_state_dict(model)
-    training.optimizer.load_state_dict(optimizer)
+    for part, state in zip(training.parts(), T.load(io.BytesIO(file), weights_only=True), strict=True):
+        part.load_state_dict(state)
     return training.run(15)
 
 
