@@ -69,8 +69,16 @@ WHOLE = {
 """By folder, the files of tests that one process runs: they share a kernel, a server, a page, or long preparations."""
 SHOWN_DURATION = 0.005
 """The shortest setup, in seconds, that ``--durations`` shows."""
-TREES = ("tests/product/faults/test_security.py", "tests/product/test_house.py", "tests/product/test_layers.py")
-"""Files of tests that one process runs: they share the syntax trees of the package."""
+TREES = (
+    "tests/engine/test_warnings.py::test_one_function_warns",
+    "tests/parity/test_namespaces.py",
+    "tests/pictures/viz/test_advice.py::test_what_other_messages_name_exists",
+    "tests/product/faults/test_security.py",
+    "tests/product/test_house.py",
+    "tests/product/test_layers.py",
+    "tests/product/test_other_systems.py",
+)
+"""Tests, or whole files, that one process runs: they share the syntax trees of the package."""
 
 
 collect_ignore = [  # programs, of packages that few have
@@ -222,7 +230,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
         def _split_scope(self, nodeid: str) -> str:
             file, test = nodeid.partition("::")[0], nodeid.partition("[")[0]
-            if file in TREES:
+            if file in TREES or test in TREES:
                 return "syntax trees"
             if is_whole(file):
                 return file

@@ -20,6 +20,7 @@ from nbautograd import protocol
 from nbautograd._engine.base.process_group import end_group
 from nbautograd.viz.draw import theme
 from nbautograd.viz.notebook import display
+from tests.package_sources import SOURCES, tree
 
 ROOT = Path(nbautograd.__file__).parent
 NOTEBOOKS = ROOT.parent / "notebooks"
@@ -71,11 +72,11 @@ def test_functions_of_posix_are_asked_for_before_they_are_called() -> None:
 def test_modules_of_posix_are_imported_only_in_functions() -> None:
     absent = {"fcntl", "grp", "pwd", "resource", "termios", "pty"}
     found = []
-    for path in ROOT.rglob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for module in SOURCES:
+        for node in tree(module).body:
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            found += [f"{path.relative_to(ROOT)}: {name}" for name in names if name in absent]
+            found += [f"{module}: {name}" for name in names if name in absent]
     assert found == []
 
 

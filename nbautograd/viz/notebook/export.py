@@ -60,7 +60,7 @@ def _packed(payload: str) -> tuple[str, str]:
     """The data of a page, compressed where there is much of it, and how the page's script reads it from ``text``."""
     if len(payload) < PACKED:
         return payload, "text"
-    return base64.b64encode(gzip.compress(payload.encode("utf-8"), 9, mtime=0)).decode("ascii"), "await unpacked(text)"
+    return base64.b64encode(gzip.compress(payload.encode("utf-8"), 6, mtime=0)).decode("ascii"), "await unpacked(text)"
 
 
 def page(title: str, body: str, *, script: str = "", style: str = "") -> str:

@@ -33,7 +33,7 @@ from nbautograd import cli, exercises, viz
 from nbautograd._engine.base.missing_graph import TEXTS as CAUSES
 from nbautograd.cli import doctor
 from nbautograd.viz.language import LANGUAGES
-from tests.package_sources import PACKAGE
+from tests.package_sources import PACKAGE, SOURCES, nodes
 from tests.pictures.viz.test_failures import FIVE
 
 ROOT = Path(nb.__file__).parents[1]
@@ -358,10 +358,9 @@ def test_every_text_with_code_is_brought_about_above() -> None:
 
 def strings() -> Iterator[tuple[str, str]]:
     """The strings of the package that are no docstrings, with the files in which they stand."""
-    for path in sorted(Path(PACKAGE).rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
+    for name, path in SOURCES.items():
+        alone = {id(node.value) for node in nodes(name) if isinstance(node, ast.Expr)}
+        for node in nodes(name):
             if isinstance(node, ast.JoinedStr):
                 parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
                 yield path.name, "".join(str(part) for part in parts)
