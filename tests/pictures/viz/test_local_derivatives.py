@@ -93,9 +93,10 @@ UNIT = 10.0 ** (1 - terms.DIGITS)  # of the last kept digit of a local derivativ
 
 def agree(told: Any, known: Any, near: float, step: ChainStep) -> None:
     """Check that a shown value equals the known one, up to the last digit that is kept of each factor."""
-    if not np.allclose(told, known, UNIT, near, equal_nan=True):  # to write the step takes longer than to compare
-        np.testing.assert_allclose(told, known, UNIT, near, err_msg=str(step))
-        raise AssertionError(f"{told} is not {known} in {step}")
+    try:
+        np.testing.assert_allclose(told, known, UNIT, near)
+    except AssertionError as error:
+        raise AssertionError(step) from error  # to write the step takes longer than to compare
 
 
 def check_rows(step: ChainStep, timeline: Timeline, jacobian: Array, g: Array, sent: Array) -> None:

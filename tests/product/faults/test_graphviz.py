@@ -99,7 +99,7 @@ def test_what_dot_adds_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert word not in svg.replace('xmlns="http://www.w3.org/2000/svg"', ""), word
 
 
-HANGS = "#!/bin/sh\nsleep 600 &\necho $! > {0}/child\necho $$ > {0}/pid\nwait\n"
+HANGS = "#!/bin/sh\nsleep 600 &\necho $! > '{0}/child'\necho $$ > '{0}/pid'\nwait\n"
 
 
 def test_a_program_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
