@@ -50,6 +50,13 @@ class Operand:
     """A shorter expression of the same value in most places, such as a number without its dtype."""
 
 
+def add_results(operands: dict[str, Operand], many: bool, arrived: list[Operand], results: list[Operand]) -> None:
+    """Add what formulas call ``g`` and ``result``: lists of an operation with several results."""
+    for name, each in (("g", arrived), ("result", results)):
+        tree = ast.List([operand.tree for operand in each], ast.Load())
+        operands[name] = Operand(tree, [operand.value for operand in each]) if many else each[0]
+
+
 class Expressions:
     """Writes expressions, and takes over the functions that they call into ``bundle``.
 
