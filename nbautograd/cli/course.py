@@ -91,9 +91,9 @@ def run(folder: Path, language: str, answers: str | None, grader: str | None, se
     answers = answers or ("none" if grader else "asked")
     target = folder.expanduser().resolve()
     files = _files(language, answers, grader, seed)
-    there = [target / name for name in files if (target / name).exists()]
-    if there:
-        _say(f"nothing is written: {there[0]} already exists. Name another folder")
+    there = next((target / name for name in files if (target / name).exists()), None)
+    if there is not None:
+        _say(f"nothing is written: {there} already exists. Name another folder")
         return 1
     try:
         for name, text in files.items():

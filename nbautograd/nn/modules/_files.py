@@ -46,10 +46,8 @@ def to_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
     if isinstance(module, RNNBase):
         names = [list(layer) for layer in _weights_of_layers(module)]
         flat = [name for layer in names for name in layer]
-        parameters = state["_parameters"]
-        result.update(
-            _all_weights=names, _flat_weights_names=flat, _flat_weights=[parameters.get(name) for name in flat]
-        )
+        weights = list(map(state["_parameters"].get, flat))
+        result.update(_all_weights=names, _flat_weights_names=flat, _flat_weights=weights)
     if isinstance(module, TransformerEncoder):
         result["use_nested_tensor"] = False
     if isinstance(module, TransformerEncoderLayer):
