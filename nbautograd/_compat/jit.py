@@ -261,11 +261,8 @@ def isinstance(obj: Any, target_type: Any) -> bool:
         raise RuntimeError(
             f"Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
         )
-    return is_a(obj, container) and _has_items(obj, container, parts)
-
-
-def _has_items(obj: Any, container: Any, parts: tuple[Any, ...]) -> bool:
-    """Return whether the items of a container have the types in ``list[int]`` or the like."""
+    if not is_a(obj, container):
+        return False
     if container is dict:
         return all(isinstance(key, parts[0]) and isinstance(value, parts[1]) for key, value in obj.items())
     if container is tuple:

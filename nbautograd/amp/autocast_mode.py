@@ -76,28 +76,22 @@ class autocast:  # noqa: N801 - PyTorch's name
         if not is_autocast_available(device_type):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self._cache_enabled = state.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
-        enabled = enabled and self._is_possible()
+        if enabled and device_type == "cuda":
+            if not is_available():
+                warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
+                enabled = False
+            elif self.fast_dtype is bfloat16 and not is_bf16_supported():
+                raise RuntimeError("Current CUDA Device does not support bfloat16. Please switch dtype to float16.")
+        elif enabled and self.fast_dtype not in SUPPORTED:
+            warn(
+                f"In {device_type.upper()} autocast, but the target dtype is not supported. Disabling autocast.\n"
+                f"{device_type.upper()} Autocast only supports dtypes of {', '.join(map(str, SUPPORTED))} currently."
+            )
+            enabled = False
         if enabled and device_type in ("cpu", "cuda"):
             _ = self.fast_dtype.numpy  # raises ImportError here instead of inside a model
         self._enabled = enabled
         self._before: list[state.AutocastState] = []
-
-    def _is_possible(self) -> bool:
-        """Return whether the device computes in the dtype, and warn if not."""
-        name = self.device.upper()
-        if self.device == "cuda":
-            if not is_available():
-                warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
-                return False
-            if self.fast_dtype is bfloat16 and not is_bf16_supported():
-                raise RuntimeError("Current CUDA Device does not support bfloat16. Please switch dtype to float16.")
-        elif self.fast_dtype not in SUPPORTED:
-            warn(
-                f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} Autocast only "
-                f"supports dtypes of {', '.join(map(str, SUPPORTED))} currently."
-            )
-            return False
-        return True
 
     def __enter__(self) -> autocast:
         before = state.snapshot()

@@ -155,15 +155,6 @@ def __getattr__(name: str) -> Any:
 # -- dual tensors ------------------------------------------------------------------------------------------------------
 
 
-def _check_dual(tensor: Any, tangent: Any) -> None:
-    for name, value in (("tensor", tensor), ("tangent", tangent)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"make_dual(): argument {name!r} must be Tensor, not {kind_of(value)}")
-    for name, value in (("primal", tensor), ("tangent", tangent)):
-        if not (value.is_floating_point() or value.is_complex()):
-            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype!r}")
-
-
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """Return a view of ``tensor`` that carries ``tangent``.
 
@@ -194,7 +185,12 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise AutogradError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
-    _check_dual(tensor, tangent)
+    for name, value in (("tensor", tensor), ("tangent", tangent)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"make_dual(): argument {name!r} must be Tensor, not {kind_of(value)}")
+    for name, value in (("primal", tensor), ("tangent", tangent)):
+        if not (value.is_floating_point() or value.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype!r}")
     at = _level(number, "_make_dual")
     if tangent_of(tensor, at) is not None:
         raise AutogradError(

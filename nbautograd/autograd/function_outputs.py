@@ -78,18 +78,6 @@ def check_saved(node: Any, inputs: list[Tensor], outputs: tuple[Any, ...]) -> No
 
 def record(node: Any, args: tuple[Any, ...], tensors: list[Tensor], outputs: list[Any], before: dict[int, Any]) -> None:
     """Make ``node`` the ``grad_fn`` of ``outputs``."""
-    _check_dirty_inputs(node, outputs, before)
-    _fill(node, args, tensors, outputs)
-    connect(node, tensors, outputs, True)
-    if dispatch_mode.is_on():
-        dispatch_mode.node_created(node)
-    if tracing.is_on():
-        shown = next((o for o in outputs if isinstance(o, Tensor)), None)
-        if shown is not None:
-            tracing.note(node, shown, tuple((f"input {i}", a) for i, a in enumerate(args)))
-
-
-def _check_dirty_inputs(node: Any, outputs: list[Any], before: dict[int, Any]) -> None:
     fixed = {id(t) for t in node._non_differentiable}
     for tensor in node._dirty:
         if id(tensor) not in before:
@@ -105,6 +93,14 @@ def _check_dirty_inputs(node: Any, outputs: list[Any], before: dict[int, Any]) -
                     "not a view (clone() it), or split the Function into two."
                 )
             check_history(tensor, node.name())
+    _fill(node, args, tensors, outputs)
+    connect(node, tensors, outputs, True)
+    if dispatch_mode.is_on():
+        dispatch_mode.node_created(node)
+    if tracing.is_on():
+        shown = next((o for o in outputs if isinstance(o, Tensor)), None)
+        if shown is not None:
+            tracing.note(node, shown, tuple((f"input {i}", a) for i, a in enumerate(args)))
 
 
 def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool) -> None:

@@ -359,7 +359,6 @@ def _check_dependent(gradients: Any, what: str | None, create_graph: bool) -> No
 
 
 def _filled(gradients: Any, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Return the gradients, zeros for None."""
     return tuple(x.detach().new_zeros(x.shape) if d is None else d for d, x in zip(gradients, xs, strict=True))
 
 

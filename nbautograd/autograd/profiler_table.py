@@ -99,14 +99,10 @@ def _columns(rows: Sequence[Any], widths: Any, unit: str | None, shown: Mapping[
         columns.append(("Input Shapes", width, lambda row: str(row.input_shapes)[:width]))
     counts = [row.flops for row in rows if row.flops > 0] if shown["flops"] else []
     if counts:
-        columns.append(_of_flops(min(counts)))
+        power = max(0, min(int(math.log10(min(counts)) / 3), 5))
+        name = f"Total {('', 'K', 'M', 'G', 'T', 'P')[power]}FLOPs"
+        columns.append((name, WIDTH, lambda row: f"{row.flops / 1000**power:8.3f}" if row.flops > 0 else "--"))
     return columns
-
-
-def _of_flops(least: int) -> Column:
-    power = max(0, min(int(math.log10(least) / 3), 5))
-    name = f"Total {('', 'K', 'M', 'G', 'T', 'P')[power]}FLOPs"
-    return name, WIDTH, lambda row: f"{row.flops / 1000**power:8.3f}" if row.flops > 0 else "--"
 
 
 def _of_times(device: str, kind: str, heads: Sequence[str], rows: Sequence[Any], unit: str | None) -> list[Column]:

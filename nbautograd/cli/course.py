@@ -89,11 +89,19 @@ def run(folder: Path, language: str, answers: str | None, grader: str | None, se
         _say(f"--seed: {grader} has the same tests for all students. Use nbautograd grade, which reads each seed")
         return 1
     answers = answers or ("none" if grader else "asked")
+    source = lab.course() / PLACES[language]
     target = folder.expanduser().resolve()
-    files = _files(language, answers, grader, seed)
-    there = next((target / name for name in files if (target / name).exists()), None)
-    if there is not None:
-        _say(f"nothing is written: {there} already exists. Name another folder")
+    files: dict[str, str] = {}
+    for path in sorted(source.glob("*.ipynb")):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        if seed is not None:
+            notebook = varied(notebook, seed)
+        notebook = edition(notebook, answers, language)
+        files |= GRADERS[grader](path.stem, notebook) if grader else {path.name: as_text(notebook)}
+    files |= ONCE.get(grader or "", {})
+    there = [target / name for name in files if (target / name).exists()]
+    if there:
+        _say(f"nothing is written: {there[0]} already exists. Name another folder")
         return 1
     try:
         for name, text in files.items():
@@ -123,15 +131,3 @@ def _check_of(cell: dict[str, Any]) -> re.Match[str] | None:
 
 def _not_run(cell: dict[str, Any]) -> dict[str, Any]:
     return {**cell, "outputs": [], "execution_count": None} if cell["cell_type"] == "code" else cell
-
-
-def _files(language: str, answers: str, grader: str | None, seed: str | None) -> dict[str, str]:
-    """Return the texts of the edition's files by name."""
-    files: dict[str, str] = {}
-    for path in sorted((lab.course() / PLACES[language]).glob("*.ipynb")):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        if seed is not None:
-            notebook = varied(notebook, seed)
-        notebook = edition(notebook, answers, language)
-        files |= GRADERS[grader](path.stem, notebook) if grader else {path.name: as_text(notebook)}
-    return files | ONCE.get(grader or "", {})

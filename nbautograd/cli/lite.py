@@ -75,11 +75,6 @@ def say(line: str) -> None:
     print(f"nbautograd lite: {line}", file=sys.stderr, flush=True)
 
 
-def _check_target(target: Path) -> None:
-    if target.is_file() or (target.is_dir() and any(target.iterdir()) and not (target / MARK).is_file()):
-        raise ValueError(f"{target} has other content, which is not overwritten. Name another folder")
-
-
 def build(target: Path, pyodide: Path | None = None) -> None:
     """Build the site in a folder that is new, empty, or a former site, which is replaced when the new one is complete.
 
@@ -87,7 +82,8 @@ def build(target: Path, pyodide: Path | None = None) -> None:
     :raises ValueError: the folder has other content, a package is missing, or ``pyodide`` is not a Pyodide folder.
     :raises OSError: the folder cannot be written to.
     """
-    _check_target(target)
+    if target.is_file() or (target.is_dir() and any(target.iterdir()) and not (target / MARK).is_file()):
+        raise ValueError(f"{target} has other content, which is not overwritten. Name another folder")
     missing = [name for name in NEEDED if not _is_installed(name)]
     if missing:
         raise ValueError(f"not installed: {', '.join(missing)}: {_installing.extra('lite')}")

@@ -19,15 +19,6 @@ from nbautograd.func._reverse import VectorJacobian, jacrev, no_elements, output
 __all__ = ["hessian", "jacfwd", "jvp", "linearize"]
 
 
-def _check_all_tensors(**given: Any) -> None:
-    for name, parts in given.items():
-        for part in parts:
-            if not isinstance(part, Tensor):
-                raise AutogradError(
-                    f"jvp(f, primals, tangents): Expected {name} to contain only Tensors, got {kind_of(part)}"
-                )
-
-
 def jvp(
     func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
 ) -> Any:
@@ -53,7 +44,12 @@ def jvp(
             f"if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and "
             f"tangents with structure {tangent_spec}"
         )
-    _check_all_tensors(primals=values, tangents=directions)
+    for name, tensors in (("primals", values), ("tangents", directions)):
+        for t in tensors:
+            if not isinstance(t, Tensor):
+                raise AutogradError(
+                    f"jvp(f, primals, tangents): Expected {name} to contain only Tensors, got {kind_of(t)}"
+                )
     with forward_ad.nested_level(), transforming():
         duals = [forward_ad.make_dual(x, t) for x, t in zip(values, directions, strict=True)]
         value, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, "jvp")

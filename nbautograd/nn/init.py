@@ -128,7 +128,6 @@ def trunc_normal_(
 
 
 def _normal_within(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
-    """Draw normal numbers, those outside of [a, b] again and again."""
     low, high = (tensor.new_tensor(bound, device="cpu").item() for bound in (a, b))
     filled = tensor.normal_(mean, std, generator=generator)
     while not tensor.is_meta and (outside := (filled < low) | (filled > high)).any():
@@ -137,7 +136,6 @@ def _normal_within(tensor: Tensor, mean: float, std: float, a: float, b: float, 
 
 
 def _accepted(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
-    """Draw uniform numbers from [a, b], again and again those that are not accepted by their density."""
     top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # the logarithm of the largest density
     filled, candidates, chance, pending = tensor, tensor, empty_like(tensor), None
     while pending is None or not tensor.is_meta and pending.any():

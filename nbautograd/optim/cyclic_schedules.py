@@ -135,7 +135,6 @@ class CyclicLR(_WithMomentum):
 
 
 def _product(**counts: Any) -> int:
-    """Return the product of numbers of steps."""
     if None in counts.values():
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
     for name, count in counts.items():

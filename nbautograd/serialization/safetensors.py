@@ -126,21 +126,6 @@ def starts_as_safetensors(start: bytes, file: BinaryIO) -> bool:
     return brace == b"{"
 
 
-def _shape_and_dtype(name: str, entry: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return the shape and the dtype of a tensor in the header.
-
-    :raises ValueError: there is no such tensor.
-    """
-    if entry["dtype"] not in _SAFE_DTYPES:
-        raise ValueError(f"dtype {entry['dtype']!r} of {name!r} is not supported")
-    kind, shape = dtype_by_name(_SAFE_DTYPES[entry["dtype"]]).numpy, tuple(entry["shape"])
-    if any(type(n) is not int or n < 0 for n in shape):
-        raise ValueError(f"{name!r} has the impossible shape {shape}")
-    if len(shape) > MAX_DIMENSIONS or math.prod(n or 1 for n in shape) * kind.itemsize >= 1 << 63:
-        raise ValueError(f"{name!r} has the impossible shape {shape!s:.80}: no memory is that large")
-    return shape, kind
-
-
 def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> tuple[dict[str, Tensor], dict[str, str]]:
     data = bytearray(file.read())
     try:
@@ -152,8 +137,17 @@ def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> tuple[
         tensors, position = {}, 0
         for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
             begin, end = entry["data_offsets"]
-            shape, kind = _shape_and_dtype(name, entry)
-            count = math.prod(shape) * kind.itemsize
+            if entry["dtype"] not in _SAFE_DTYPES:
+                raise ValueError(f"dtype {entry['dtype']!r} of {name!r} is not supported")
+            kind = dtype_by_name(_SAFE_DTYPES[entry["dtype"]]).numpy
+            shape = tuple(entry["shape"])
+            count = kind.itemsize
+            for n in shape:
+                if type(n) is not int or n < 0:
+                    raise ValueError(f"{name!r} has the impossible shape {shape}")
+                count *= n
+            if len(shape) > MAX_DIMENSIONS or math.prod(n or 1 for n in shape) * kind.itemsize >= 1 << 63:
+                raise ValueError(f"{name!r} has the impossible shape {shape!s:.80}: no memory is that large")
             if type(begin) is not int or type(end) is not int:
                 raise ValueError(f"{name!r} has the offsets {begin} and {end}, which are not integers")
             if begin != position or end - begin != count:

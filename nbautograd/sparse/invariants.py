@@ -39,21 +39,17 @@ def check_coo(indices: Any, values: tuple[int, ...], size: Any, is_coalesced: bo
         )
     if shape[sparse:] != tuple(values[1:]):
         raise RuntimeError(f"values has incorrect size, expected {[count, *shape[sparse:]]}, got {list(values)}")
-    if count and sparse:
-        _check_coordinates(indices, shape[:sparse], is_coalesced)
-    return tuple(shape)
-
-
-def _check_coordinates(indices: Any, lengths: tuple[int, ...], is_coalesced: bool) -> None:
-    for dim, (most, length) in enumerate(zip(indices.max(1).tolist(), lengths, strict=True)):
-        if most >= length:
+    for dim, length in enumerate(shape[:sparse]):
+        if count and int(indices[dim].max()) >= length:
             raise RuntimeError(
-                f"size is inconsistent with indices: for dim {dim}, size is {length} but found index {most}"
+                f"size is inconsistent with indices: for dim {dim}, size is {length} but found index "
+                f"{int(indices[dim].max())}"
             )
-    if is_coalesced:
-        keys = np.ravel_multi_index(tuple(indices), lengths)
+    if is_coalesced and count > 1 and sparse:
+        keys = np.ravel_multi_index(tuple(indices), shape[:sparse])
         if not bool((keys[1:] > keys[:-1]).all()):
             raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
+    return tuple(shape)
 
 
 def check_csr(crow: Any, col: Any, values: tuple[int, ...], size: Any) -> tuple[int, ...]:

@@ -271,7 +271,6 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
 
 
 def _in_full(keys: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
-    """Return the keys with whole slices for ``...``."""
     place = next((i for i, k in enumerate(keys) if k is Ellipsis), None)
     if place is None:
         return keys

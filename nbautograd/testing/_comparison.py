@@ -153,29 +153,28 @@ Compare = Callable[[Any, Any, Path, _Options], None]
 
 def _pairs(actual: Any, expected: Any, path: Path, options: _Options) -> Iterator[tuple[Compare, Any, Any, Path]]:
     """Yield the pairs of items to compare, with the comparing function, of two containers or values."""
-    pair = actual, expected
-    if _are(pair, Sequence) and not any(isinstance(each, str) for each in pair):
+
+    def both(*kinds: Any) -> bool:
+        return isinstance(actual, kinds) and isinstance(expected, kinds)
+
+    if both(Sequence) and not isinstance(actual, str) and not isinstance(expected, str):
         if len(actual) != len(expected):
             text = f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
             raise _MismatchError(AssertionError, text, path)
         for index, (one, other) in enumerate(zip(actual, expected, strict=True)):
             yield from _pairs(one, other, (*path, index), options)
-    elif _are(pair, Mapping):
+    elif both(Mapping):
         _compare_keys(actual, expected, path)
         for key in _in_order(actual):
             yield from _pairs(actual[key], expected[key], (*path, key), options)
     elif actual is None or expected is None:
         yield _compare_nones, actual, expected, path
-    elif _are(pair, BOOLEANS):
+    elif both(*BOOLEANS):
         yield _compare_booleans, bool(actual), bool(expected), path
-    elif _are(pair, NUMBERS) and not any(isinstance(each, bool) for each in pair):
+    elif both(*NUMBERS) and not isinstance(actual, bool) and not isinstance(expected, bool):
         yield _compare_numbers, _number(actual), _number(expected), path
     else:
         yield _compare_tensors, *_tensors(actual, expected, path, options), path
-
-
-def _are(pair: tuple[Any, Any], kinds: Any) -> bool:
-    return all(isinstance(each, kinds) for each in pair)
 
 
 def _in_order(keys: Iterable[Any]) -> list[Any]:

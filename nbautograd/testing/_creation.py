@@ -59,24 +59,25 @@ def make_tensor(
             f"but got {noncontiguous=} and {memory_format=}"
         )
     if requires_grad and whole:
-        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
+        raise ValueError(
+            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}"
+        )  # fmt: skip
     noncontiguous = noncontiguous and math.prod(sizes) > 1
     drawn = (*sizes[:-1], 2 * sizes[-1]) if noncontiguous else sizes
-    result = _drawn(drawn, dtype, device, *_limits(dtype, low, high))
+    lower, upper = _limits(dtype, low, high)
+    if whole:
+        result = randint(math.ceil(lower), math.ceil(upper), drawn, device=device, dtype=dtype)
+    else:
+        result = empty(drawn, device=device, dtype=dtype)
+        _fill(view_as_real(result) if dtype.is_complex else result, lower, upper)
     if noncontiguous:
         result = result[..., 1::2]  # not from the first one, so that offsets are also tested
     elif memory_format is not None:
         result = result.clone(memory_format=memory_format)
     if exclude_zero:
         result[result == 0] = 1 if whole else finfo(dtype).tiny
-    return result.requires_grad_(requires_grad)
-
-
-def _drawn(sizes: Any, dtype: dtypes.dtype, device: Any, lower: float, upper: float) -> Tensor:
-    if not dtype.is_floating_point and not dtype.is_complex:
-        return randint(math.ceil(lower), math.ceil(upper), sizes, device=device, dtype=dtype)
-    result = empty(sizes, device=device, dtype=dtype)
-    _fill(view_as_real(result) if dtype.is_complex else result, lower, upper)
+    if requires_grad:
+        result.requires_grad = True
     return result
 
 

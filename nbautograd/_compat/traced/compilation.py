@@ -137,14 +137,22 @@ class Compilation:
 
     def load(self, tensors: dict[Value, str]) -> list[str]:
         """Return lines that get the arrays, and check the kind of the call."""
-        code = self.code
+        code, space = self.code, self.space
         names = [tensors[value] for value in self.graph.inputs]
         lines = ["if busy: return slow(args)", f"{', '.join(names)}, = args" if names else ""]
         lines.append(
             "try: " + "; ".join(f"{code.names[v]} = {tensors[v]}._a" for v in self.arguments) if tensors else ""
         )
         lines.append("except AttributeError: return slow(args)")
-        checks = [check for value in self.arguments for check in self.checks(value)]
+        checks = []
+        for value in self.arguments:
+            array = code.names[value]
+            place = self.layouts[value]
+            if isinstance(place, tuple):
+                checks.append(f"{array}.shape != {value.shape!r} or {array}.strides != {place!r}")
+            else:
+                checks.append(f"{array}.__class__ is not {space.constant(place)} or {array}.shape")
+            checks.append(f"{array}.dtype is not {space.constant(value.dtype)}")
         if self.edges:
             checks.append("not is_grad_enabled()")
         lines.append(f"if not checked and ({' or '.join(checks)}): return slow(args)" if checks else "")
@@ -161,17 +169,7 @@ class Compilation:
             lines.append(f"if not checked and ({' or '.join(others)}) and is_grad_enabled(): return slow(args)")
         return [line for line in lines if line]
 
-    def checks(self, value: Value) -> tuple[str, str]:
-        """Return conditions under which an argument is of another kind."""
-        array, place, space = self.code.names[value], self.layouts[value], self.space
-        if isinstance(place, tuple):
-            layout = f"{array}.shape != {value.shape!r} or {array}.strides != {place!r}"
-        else:
-            layout = f"{array}.__class__ is not {space.constant(place)} or {array}.shape"
-        return layout, f"{array}.dtype is not {space.constant(value.dtype)}"
-
     def node_lines(self) -> list[str]:
-        """Return lines that create the node."""
         names = self.code.names
         self.space.globals.update(NodeClass=self.node_class, next_sequence_nr=version_counter.next_sequence_nr)
         edges = [f"e_{names[value]}" for value in self.edges]
@@ -186,7 +184,6 @@ class Compilation:
         ]
 
     def effect_lines(self, tensors: dict[Value, str]) -> list[str]:
-        """Return lines that do the function's writes, after all of their values are computed."""
         self.space.globals.update(record_write=record_unrecorded_write)
         ends = [self.owned(end, True) for _, end in self.graph.effects]
         lines = [f"end{number} = {end}" for number, end in enumerate(ends) if not end.isidentifier()]

@@ -295,24 +295,21 @@ def solve(function: Any, args: Any, kwargs: Any) -> Any:
     return blank(product.shape, function(np.eye(2, dtype=a.dtype), np.eye(2, dtype=b.dtype)).dtype)
 
 
-def _transformed(name: str, ndim: int, given: dict[str, Any]) -> tuple[list[int], Any]:
-    """Return the axes of a Fourier transform, and the number of points along each, None for all."""
-    if name[-1] not in "2n":
-        return [given.get("axis", -1) % ndim], [given.get("n", given.get("shape"))]
-    sizes = given.get("s", given.get("shape"))
-    axes = given.get("axes", (-2, -1) if name[-1] == "2" else None)
-    if axes is None:
-        axes = range(ndim) if sizes is None else range(ndim - len(sizes), ndim)
-    return [d % ndim for d in axes], [None] * len(axes) if sizes is None else sizes
-
-
 @rule(" ".join(f"fft.{kind}{n}" for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft") for n in ("", "2", "n")))
 def transforms(function: Any, args: Any, kwargs: Any) -> Any:
     """Return Fourier transforms."""
     given = named(function, args, kwargs)
     a = next(iter(given.values()))
     name = function.__name__
-    axes, sizes = _transformed(name, a.ndim, given)
+    if name[-1] in "2n":
+        sizes = given.get("s", given.get("shape"))
+        axes = given.get("axes", (-2, -1) if name[-1] == "2" else None)
+        if axes is None:
+            axes = range(a.ndim) if sizes is None else range(a.ndim - len(sizes), a.ndim)
+    else:
+        sizes, axes = [given.get("n", given.get("shape"))], [given.get("axis", -1)]
+    axes = [d % a.ndim for d in axes]
+    sizes = [None] * len(axes) if sizes is None else sizes
     shape = list(a.shape)
     for d, n in zip(axes, sizes, strict=True):
         shape[d] = shape[d] if n is None else n

@@ -106,7 +106,8 @@ def format_tensor(
     :param name: the text before the parenthesis.
     :param contents: the text in place of the elements.
     """
-    options, shape = _options, tuple(data.shape)
+    options = _options
+    shape = tuple(data.shape)
     notes = [] if device == "cpu" else [f"device='{device}'"]
     usual = dtype in (default_dtype, default_dtype.to_complex()) or dtype.name in ("int64", "bool")
     if contents is not None or device == "meta":

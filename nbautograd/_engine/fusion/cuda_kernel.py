@@ -92,17 +92,6 @@ def _kernel_of(function: Callable[..., Any], count: int) -> ElementwiseKernel:
     return ElementwiseKernel(function, None, 0, [f"v{i}" for i in range(count)])
 
 
-def _sum_of_all(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, like: Any, size: int) -> Any:
-    launcher = _launcher(kernel, values, library, _partial_sums_launcher)
-    if launcher is None:
-        return None
-    kind = np.dtype(launcher.kernel.out_params[0].dtype)
-    partial = np.empty_like(like, dtype=kind, shape=(min(size, SUM_THREADS),))
-    launcher.kernel(*launcher.operands(values), size, partial)
-    total = partial.sum()
-    return total if kind == like.dtype or not is_half(like.dtype) else total.astype(like.dtype)
-
-
 def _sum(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, axes: Any, keepdims: bool) -> Any:
     """Return the sum of the kernel's result over ``axes``; None if it must be computed first and then summed."""
     shape = _shape_of(values)
@@ -112,8 +101,15 @@ def _sum(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, axes:
         return None
     arrays = [value for value in values if hasattr(value, "dtype")]
     if left == 1 and all(a.shape == shape for a in arrays):
-        total = _sum_of_all(kernel, values, library, arrays[0], size)
-        return None if total is None else total.reshape((1,) * (len(shape) if keepdims else len(shape) - len(axes)))
+        launcher = _launcher(kernel, values, library, _partial_sums_launcher)
+        if launcher is None:
+            return None
+        kind = np.dtype(launcher.kernel.out_params[0].dtype)
+        partial = np.empty_like(arrays[0], dtype=kind, shape=(min(size, SUM_THREADS),))
+        launcher.kernel(*launcher.operands(values), size, partial)
+        total = partial.sum()
+        total = total if kind == arrays[0].dtype or not is_half(arrays[0].dtype) else total.astype(arrays[0].dtype)
+        return total.reshape((1,) * (len(shape) if keepdims else len(shape) - len(axes)))
     if len(arrays) > 1 and left < MIN_SUMS:
         return None
     launcher = _launcher(kernel, values, library, _sum_launcher)

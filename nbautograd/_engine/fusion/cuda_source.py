@@ -196,10 +196,6 @@ def _literal(value: Any, to: np.dtype[Any]) -> str:
         return f"{c_type(to)}({_literal(number.real, part)}, {_literal(number.imag, part)})"
     if is_half(to):
         return f"{c_type(to)}({_literal(value, np.dtype(np.float32))})"
-    return _floating_literal(value, to)
-
-
-def _floating_literal(value: Any, to: np.dtype[Any]) -> str:
     with np.errstate(all="ignore"):
         rounded = to.type(value)
     number = float(rounded)
@@ -275,23 +271,18 @@ def _rounded(results: list[Any], operands: Sequence[Any]) -> list[Any]:
     return [each.astype(halves[0]) if halves and each.dtype == np.float32 else each for each in results]
 
 
-_PLAIN = {
-    "cast": "{0}", "where": "{0} ? {1} : {2}", "real": "{0}.real()", "imag": "{0}.imag()", "square": "{0} * {0}",
-}  # fmt: skip
-"""Expressions without a function, whatever the dtype."""
-_FACTORS = {
-    "radians": math.pi / 180, "deg2rad": math.pi / 180, "degrees": 180 / math.pi, "rad2deg": 180 / math.pi,
-}  # fmt: skip
-
-
 def _in_operators(step: KernelStep, operands: list[str]) -> str | None:
     """Return the expression of a step that needs no function but operators, methods or constants."""
     name, kind = step.function, step.loop[0].kind
-    if name in _PLAIN:
-        return _PLAIN[name].format(*operands)
-    if name in _FACTORS:
-        return f"{operands[0]} * {_literal(_FACTORS[name], step.dtype)}"
     match name, operands:
+        case "cast", [a]:
+            return a
+        case "where", [condition, a, b]:
+            return f"{condition} ? {a} : {b}"
+        case (("real" | "imag"), [a]):
+            return f"{a}.{name}()"
+        case "square", [a]:
+            return f"{a} * {a}"
         case "reciprocal", [a] if kind in "fc":
             return f"{_literal(1, step.dtype)} / {a}"
         case "negative", [a] if kind != "b":
@@ -304,6 +295,10 @@ def _in_operators(step: KernelStep, operands: list[str]) -> str | None:
             return f"{a} != {a}"
         case (("isinf" | "isfinite"), [_]) if kind in "biu":
             return "false" if name == "isinf" else "true"
+        case (("radians" | "deg2rad"), [a]):
+            return f"{a} * {_literal(math.pi / 180, step.dtype)}"
+        case (("degrees" | "rad2deg"), [a]):
+            return f"{a} * {_literal(180 / math.pi, step.dtype)}"
         case "power", _ if kind in "fc":
             return _power(step, operands)
         case _, [a, b]:

@@ -362,14 +362,6 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
     check_reduction(reduction)
-    _check_multi_margin(input, target, weight)
-    if input._a.ndim > 1:
-        return _multi_margin(input, target, p, margin, weight, reduction)
-    result = _multi_margin(input.reshape(1, -1), target.reshape(1), p, margin, weight, reduction)
-    return result.reshape(target._a.shape) if reduction == "none" else result
-
-
-def _check_multi_margin(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     if weight is not None and weight._a.ndim != 1:
         raise ValueError(f"weight must be one-dimensional, got shape {list(weight._a.shape)}")
     shape, flat = input._a.shape, input._a.ndim < 2
@@ -392,6 +384,10 @@ def _check_multi_margin(input: Tensor, target: Tensor, weight: Tensor | None) ->
     classes_of_all = elements(target)
     if rows and (int(classes_of_all.min()) < 0 or int(classes_of_all.max()) >= classes):
         raise RuntimeError(f"multi_margin_loss(): target out of range: there are {classes} classes")
+    if not flat:
+        return _multi_margin(input, target, p, margin, weight, reduction)
+    result = _multi_margin(input.reshape(1, -1), target.reshape(1), p, margin, weight, reduction)
+    return result.reshape(target._a.shape) if reduction == "none" else result
 
 
 @no_method()

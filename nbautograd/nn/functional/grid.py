@@ -181,28 +181,6 @@ def grid_slopes(g: Any, input: Any, grid: Any, options: Options, orders: Ints) -
     return stack_same(parts, len(parts[0].shape))
 
 
-def _check_shapes(a: tuple[int, ...], at: tuple[int, ...]) -> None:
-    if not a or not at:
-        raise IndexError("grid_sampler(): Dimension specified as 0 but tensor has no dimensions")
-    if len(a) not in (4, 5) or len(at) != len(a):
-        raise ShapeError(
-            f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions (and grid to have size "
-            f"{len(a) - 2} in last dimension), but got input with sizes {list(a)} and grid with sizes {list(at)}"
-        )
-    if at[0] != a[0]:
-        raise ShapeError(
-            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(a)} and "
-            f"grid with sizes {list(at)}"
-        )
-    n = len(a) - 2
-    if at[-1] != n:
-        raise ShapeError(
-            f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes {list(at)}"
-        )
-    if 0 in a[2:]:
-        raise ShapeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but got {list(a)}")
-
-
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
@@ -231,8 +209,26 @@ def grid_sample(
     if align_corners is None:
         _warn_corners("grid_sample")
         align_corners = False
-    n = input._a.ndim - 2
-    _check_shapes(input._a.shape, grid._a.shape)
+    a, at = input._a.shape, grid._a.shape
+    if not a or not at:
+        raise IndexError("grid_sampler(): Dimension specified as 0 but tensor has no dimensions")
+    if len(a) not in (4, 5) or len(at) != len(a):
+        raise ShapeError(
+            f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions (and grid to have size "
+            f"{len(a) - 2} in last dimension), but got input with sizes {list(a)} and grid with sizes {list(at)}"
+        )
+    if at[0] != a[0]:
+        raise ShapeError(
+            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(a)} and "
+            f"grid with sizes {list(at)}"
+        )
+    n = len(a) - 2
+    if at[-1] != n:
+        raise ShapeError(
+            f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes {list(at)}"
+        )
+    if 0 in a[2:]:
+        raise ShapeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but got {list(a)}")
     if mode == "bicubic" and n == 3:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     floating_only("grid_sample", input)

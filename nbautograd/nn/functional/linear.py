@@ -74,7 +74,20 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
     return rows.view(*shape[:-1], weight._a.shape[0])
 
 
-def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return ``input1 @ weight[k] @ input2 + bias[k]`` for each output k.
+
+    :param input1: shape (..., m).
+    :param input2: shape (..., n).
+    :param weight: shape (out, m, n).
+    :param bias: shape (out,).
+    :raises RuntimeError: the shapes do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.bilinear(torch.tensor([[1., 2.]]), torch.tensor([[3.]]), torch.ones(1, 2, 1))
+    tensor([[9.]])
+    """
+    check_tensors("bilinear", input1=input1, input2=input2, weight=weight)
     given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
     if len({t.dtype for t in given.values()}) > 1:
         kinds = ", ".join(f"{label}: {dtypes.c_type(t.dtype)}" for label, t in given.items())
@@ -95,23 +108,6 @@ def _check_bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor
         raise IndexError("bilinear(): Dimension out of range: bias must have 1 dimension")
     if bias is not None and (bias._a.shape[0], bias.dtype) != (w[0], weight.dtype):
         raise RuntimeError(f"bilinear(): bias size does not match weight size: expected {w[0]} of {weight.dtype!r}")
-
-
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return ``input1 @ weight[k] @ input2 + bias[k]`` for each output k.
-
-    :param input1: shape (..., m).
-    :param input2: shape (..., n).
-    :param weight: shape (out, m, n).
-    :param bias: shape (out,).
-    :raises RuntimeError: the shapes do not fit.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.bilinear(torch.tensor([[1., 2.]]), torch.tensor([[3.]]), torch.ones(1, 2, 1))
-    tensor([[9.]])
-    """
-    check_tensors("bilinear", input1=input1, input2=input2, weight=weight)
-    _check_bilinear(input1, input2, weight, bias)
     if input1.is_complex() and is_grad_enabled() and any(t.requires_grad for t in (input1, input2, weight)):
         raise RuntimeError("_trilinear does not support automatic differentiation for outputs with complex dtype.")
     result = einsum("...m,omn,...n->...o", input1, weight, input2)

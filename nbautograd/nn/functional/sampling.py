@@ -109,7 +109,7 @@ def _table(mode: str, d: int, n: int, m: int, scale: float, align: bool, kind: A
 MODES = ("nearest", "nearest-exact", "area", "linear", "bilinear", "bicubic", "trilinear")
 
 
-def _check_mode(mode: str, n: int, antialias: bool) -> None:
+def _check_mode(mode: str, n: int, antialias: bool, align_corners: Any) -> None:
     if antialias and (mode not in ("bilinear", "bicubic") or n != 2):
         raise ValueError(
             "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input, got "
@@ -123,6 +123,8 @@ def _check_mode(mode: str, n: int, antialias: bool) -> None:
     wanted = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}.get(mode, n)
     if n != wanted:
         raise NotImplementedError(f"Got {n + 2}D input, but {mode} mode needs {wanted + 2}D input")
+    if not isinstance(align_corners, (bool, type(None))):
+        raise TypeError(f"interpolate(): argument 'align_corners' must be bool, not {kind_of(align_corners)}")
 
 
 def interpolate(
@@ -162,9 +164,7 @@ def interpolate(
         )
     align = bool(align_corners)
     new, scales = _sizes(old, size, scale_factor, recompute_scale_factor)
-    _check_mode(mode, n, antialias)
-    if not isinstance(align_corners, (bool, type(None))):
-        raise TypeError(f"interpolate(): argument 'align_corners' must be bool, not {kind_of(align_corners)}")
+    _check_mode(mode, n, antialias, align_corners)
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[n - 1](input, new)
     if not input._a.shape[1]:

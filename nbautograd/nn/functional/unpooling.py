@@ -19,23 +19,6 @@ from nbautograd.nn.functional.pooling import Ints
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
 
-def _check(name: str, n: int, a: Any, indices: Tensor) -> None:
-    index = indices._a
-    if index.dtype != np.int64:
-        raise RuntimeError(
-            f"{name}(): elements in indices should be type int64 but got: {dtypes.scalar_type(indices.dtype)}"
-        )
-    if index.shape != a.shape:
-        raise ShapeError(
-            f"{name}(): Expected shape of indices to be same as that of the input tensor ({list(a.shape)}) but got "
-            f"indices tensor with shape: {list(index.shape)}"
-        )
-    if a.ndim not in (n + 1, n + 2) or 0 in a.shape[-n:]:
-        raise ShapeError(
-            f"{name}(): Input to max_unpooling should be a {n + 1}d or {n + 2}d Tensor, got {list(a.shape)}"
-        )
-
-
 def _unpool(
     name: str,
     n: int,
@@ -50,18 +33,32 @@ def _unpool(
     kernel = tuple_of(kernel_size, n, f"{name}: kernel_size")
     step = kernel if stride is None else tuple_of(stride, n, f"{name}: stride")
     around = tuple_of(padding, n, f"{name}: padding")
-    a = input._a
-    _check(name, n, a, indices)
+    a, index = input._a, indices._a
+    if index.dtype != np.int64:
+        raise RuntimeError(
+            f"{name}(): elements in indices should be type int64 but got: {dtypes.scalar_type(indices.dtype)}"
+        )
+    if index.shape != a.shape:
+        raise ShapeError(
+            f"{name}(): Expected shape of indices to be same as that of the input tensor ({list(a.shape)}) but got "
+            f"indices tensor with shape: {list(index.shape)}"
+        )
+    if a.ndim not in (n + 1, n + 2) or 0 in a.shape[-n:]:
+        raise ShapeError(
+            f"{name}(): Input to max_unpooling should be a {n + 1}d or {n + 2}d Tensor, got {list(a.shape)}"
+        )
     least = [(m - 1) * s + k - 2 * p for m, s, k, p in zip(a.shape[-n:], step, kernel, around, strict=True)]
     size = tuple(least) if output_size is None else tuple(int(m) for m in output_size)
     if len(size) == a.ndim:
         size = size[-n:]
     if len(size) != n:
         raise ValueError(f"{name}(): output_size should be a sequence containing {n} or {n + 2} elements, got {size}")
-    if output_size is not None and any(abs(m - low) >= s for m, low, s in zip(size, least, step, strict=True)):
-        raise ValueError(
-            f"{name}(): invalid output_size {size}: each must differ from {least} by less than stride {step}"
-        )
+    if output_size is not None:
+        for m, low, s in zip(size, least, step, strict=True):
+            if not low - s < m < low + s:
+                raise ValueError(
+                    f"{name}(): invalid output_size {size}: each must differ from {least} by less than stride {step}"
+                )
     floating_only(name, input)
     index = elements(indices)
     if index.size and (int(index.min()) < 0 or int(index.max()) >= math.prod(size)):

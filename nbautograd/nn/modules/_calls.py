@@ -207,7 +207,6 @@ def _when_incomplete(args: tuple[Any, ...], result: Any, node: Any) -> str:
 
 
 def _after(hooks: _Registry, number: int, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the arguments after a hook before ``forward``."""
     replacement = hooks.call(number, module, args, kwargs)
     if replacement is None:
         return args, kwargs

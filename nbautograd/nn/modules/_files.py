@@ -56,7 +56,6 @@ def to_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _code(activation: Any) -> int:
-    """Return PyTorch's number of an activation."""
     if activation is relu or activation is gelu:
         return 1 if activation is relu else 2
     return {"ReLU": 1, "GELU": 2}.get(type(activation).__name__, 0)

@@ -17,13 +17,6 @@ MODES = ("zeros", "reflect", "replicate", "circular")
 Ints = int | tuple[int, ...]
 
 
-def _check_padding(padding: str, strides: tuple[int, ...]) -> None:
-    if padding not in ("same", "valid"):
-        raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
-    if padding == "same" and any(s != 1 for s in strides):
-        raise ValueError(f"padding='same' is not supported for strided convolutions, got stride {strides}")
-
-
 class _ConvNd(Module):
     """Base of all convolutions; ``function`` and the number ``n`` of dimensions come from the class statement.
 
@@ -84,17 +77,21 @@ class _ConvNd(Module):
             if channels % groups:
                 raise ValueError(f"{name} must be divisible by groups, got {channels} and {groups}")
         if isinstance(padding, str):
-            _check_padding(padding, strides)
+            if padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
+            if padding == "same" and any(s != 1 for s in strides):
+                raise ValueError(f"padding='same' is not supported for strided convolutions, got stride {strides}")
         if padding_mode not in MODES:
             raise ValueError(f"padding_mode must be one of {set(MODES)}, but got padding_mode='{padding_mode}'")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride, self.dilation = full(kernel_size), strides, full(dilation)
         self.padding: Any = padding if isinstance(padding, str) else full(padding)
-        around = (0,) * self._n if isinstance(padding, str) else self.padding
         self.output_padding: tuple[int, ...] = (0,) * self._n
         self.groups, self.padding_mode = groups, padding_mode
         sides = []  # from the last dimension: the order of F.pad
-        for k, d, p in zip(self.kernel_size, self.dilation, around, strict=True):
+        for k, d, p in zip(
+            self.kernel_size, self.dilation, (0,) * self._n if isinstance(padding, str) else self.padding, strict=True
+        ):
             total = d * (k - 1) if padding == "same" else 2 * p
             sides.append((total // 2, total - total // 2))
         self._reversed_padding_repeated_twice = [side for pair in reversed(sides) for side in pair]

@@ -65,20 +65,6 @@ def functional_call(
         return module(*positional, **(kwargs or {}))
 
 
-def _check(state: dict[str, Tensor], own: dict[str, Any], strict: bool, kind: str) -> None:
-    unknown = sorted(name for name in state if name not in own)
-    missing = sorted(name for name, t in own.items() if t is not None and name not in state)
-    if strict and (unknown or missing):
-        reasons = [f"Unexpected key(s): {', '.join(unknown)}."] * bool(unknown)
-        reasons += [f"Missing key(s): {', '.join(missing)}."] * bool(missing)
-        raise RuntimeError(f"Error(s) in reparametrizing for {kind}:\n\t" + "\n\t".join(reasons))
-    if unknown:
-        raise AttributeError(f"{kind} has no parameter or buffer {unknown[0]!r}")
-    for name, value in state.items():
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{value!r:.60} is not an instance of torch.Tensor: {name} is {kind_of(value)}")
-
-
 @contextmanager
 def _state(module: Module, state: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
     """Replace parameters and buffers of the module inside the ``with`` block."""
@@ -91,7 +77,17 @@ def _state(module: Module, state: dict[str, Tensor], tie_weights: bool, strict: 
     own = {name: owner[key] for name, (owner, key) in places.items()}
     if tie_weights:
         state = _tied(own, state)
-    _check(state, own, strict, type(module).__name__)
+    unknown = sorted(name for name in state if name not in places)
+    missing = sorted(name for name, t in own.items() if t is not None and name not in state)
+    if strict and (unknown or missing):
+        reasons = [f"Unexpected key(s): {', '.join(unknown)}."] * bool(unknown)
+        reasons += [f"Missing key(s): {', '.join(missing)}."] * bool(missing)
+        raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(reasons))
+    if unknown:
+        raise AttributeError(f"{type(module).__name__} has no parameter or buffer {unknown[0]!r}")
+    for name, value in state.items():
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{value!r:.60} is not an instance of torch.Tensor: {name} is {kind_of(value)}")
     try:
         for name, value in state.items():
             owner, key = places[name]

@@ -168,7 +168,6 @@ class RNNBase(Module):
             )
 
     def _given_state(self, hx: Any, batched: bool, packed: PackedSequence | None) -> State:
-        """Return the user's first state, batched and in the order of the packed sequences."""
         state = tuple(hx) if self.mode == "LSTM" else (hx,)
         kind, ndim = ("batched", 3) if batched else ("unbatched", 2)
         if any(s.ndim != ndim for s in state):

@@ -69,15 +69,6 @@ def default_convert(data: Any) -> Any:
     return data
 
 
-def _columns(batch: Sequence[Any]) -> Any:
-    sizes = {len(sample) for sample in batch}
-    if len(sizes) > 1:
-        raise RuntimeError(
-            f"each element in list of batch should be of equal size, and there are sizes {sorted(sizes)}"
-        )
-    return zip(*batch, strict=True)
-
-
 def default_collate(batch: Sequence[Any]) -> Any:
     """Collate samples to a batch: stack tensors, arrays and numbers in a new first dimension, containers item by item.
 
@@ -97,11 +88,11 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, np.ndarray):
         if first.dtype.kind in "SUO":
             raise TypeError(f"default_collate: {ACCEPTED}; found {first.dtype}")
-        return stack(list(map(as_tensor, batch)), 0)
+        return stack([as_tensor(a) for a in batch], 0)
+    if isinstance(first, float) and not isinstance(first, np.generic):
+        return tensor(batch, dtype=dtypes.float64)
     if isinstance(first, (np.bool_, np.number)):
         return as_tensor(np.array(batch))
-    if isinstance(first, float):
-        return tensor(batch, dtype=dtypes.float64)
     if isinstance(first, int):
         return tensor(batch)
     if isinstance(first, (str, bytes)):
@@ -109,5 +100,10 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, Mapping):
         return _of_mapping(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
     if isinstance(first, Sequence):
-        return _of_sequence(first, [default_collate(column) for column in _columns(batch)])
+        sizes = {len(sample) for sample in batch}
+        if len(sizes) > 1:
+            raise RuntimeError(
+                f"each element in list of batch should be of equal size, and there are sizes {sorted(sizes)}"
+            )
+        return _of_sequence(first, [default_collate(column) for column in zip(*batch, strict=True)])
     raise TypeError(f"default_collate: {ACCEPTED}; found {type(first)}")

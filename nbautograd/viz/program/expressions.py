@@ -51,10 +51,11 @@ class Operand:
 
 
 def add_results(operands: dict[str, Operand], many: bool, arrived: list[Operand], results: list[Operand]) -> None:
-    """Add what formulas call ``g`` and ``result``: lists of an operation with several results."""
+    """Add ``g`` and ``result``: lists for an operation with several results."""
     for name, each in (("g", arrived), ("result", results)):
-        tree = ast.List([operand.tree for operand in each], ast.Load())
-        operands[name] = Operand(tree, [operand.value for operand in each]) if many else each[0]
+        operands[name] = each[0]
+        if many:
+            operands[name] = Operand(ast.List([o.tree for o in each], ast.Load()), [o.value for o in each])
 
 
 class Expressions:

@@ -314,7 +314,6 @@ def _any_hook(hooks: Any) -> bool:
 
 
 def _as_used(node: Any, operand: Any, tensor: Tensor | None) -> Any:
-    """Return the array of an operand as the operation got it."""
     noted = operand.value
     if tensor is not None:
         array = _array(tensor)

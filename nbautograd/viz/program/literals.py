@@ -154,7 +154,6 @@ def literal(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]
 
 
 def _of_object(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]) -> str:
-    """Return the expression of an object of this package."""
     if isinstance(value, memory_format.memory_format):
         return refer(value)
     if isinstance(value, device):

@@ -203,7 +203,9 @@ class Modules:
         """Return the names of a module's variables in its function."""
         names = self.local_of({"saved"})
         dotted = [self.wanted[name].split(".") for name in call.inputs if "." in self.wanted.get(name, "")]
-        common = _common(dotted)
+        common = 0
+        while dotted and all(len(parts) > common + 1 and parts[common] == dotted[0][common] for parts in dotted):
+            common += 1
         local: dict[str, str] = {}
         numbers: Counter[str] = Counter()
         for name in call.order:
@@ -280,11 +282,3 @@ def _snake(label: str) -> str:
     """The name of a class as that of a function."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", label)
     return words.lower()
-
-
-def _common(dotted: list[list[str]]) -> int:
-    """Return how many of their first parts, of all but the last, are the same in all names."""
-    common = 0
-    while dotted and all(len(parts) > common + 1 and parts[common] == dotted[0][common] for parts in dotted):
-        common += 1
-    return common

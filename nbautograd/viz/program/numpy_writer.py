@@ -307,11 +307,17 @@ class NumpyWriter(Variables):
         """Return the gradient that a node sends to one of its inputs, reduced to its shape and dtype."""
         op = call.op
         operands = {key: Operand(o.tree, o.value, o.short) for key, o in self.operands[call].items()}
-        gs = [self.named(self.gradient.get(value)) for value in call.outputs.values()]
-        results = [self.named(self.variable[value]) for value in call.outputs.values()]
-        for operand in (*gs, *results):
-            if call in self.rounded and operand.value is not None:
+
+        def variable(name: str | None) -> Operand:
+            if name is None:
+                return Operand(ast.Constant(None), None)
+            operand = Operand(ast.Name(name, ast.Load()), self.values[name])
+            if call in self.rounded:
                 widen(operand)
+            return operand
+
+        gs = [variable(self.gradient.get(value)) for value in call.outputs.values()]
+        results = [variable(self.variable[value]) for value in call.outputs.values()]
         add_results(operands, op.many, gs, results)
         tree = self.expressions.formula(op.formulas[name], op, operands, style, _dtype_of(operands, gs, results))
         meta = call.node.input_meta

@@ -124,11 +124,6 @@ def _part(traceback: types.TracebackType | None, frame: types.FrameType, line: i
     return one_line(text[start:end].decode("utf-8", "replace"), 80)
 
 
-def _free(parts: Any) -> int:
-    """Return a number that no id of these parts has."""
-    return 1 + max((int(part.id[1:]) for part in parts if part.id[1:].isdigit()), default=0)
-
-
 def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve: Resolve | None = None) -> GraphModel:
     """The graph that made the operands, and the operation that failed at its end."""
     if call.node is not None or not call.operands:
@@ -137,7 +132,10 @@ def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve:
     boxes = {key: model.stands.get(key, key) for key in (_box(model.entire, operand) for operand in call.operands)}
     nodes = [replace(n, kind="tensor") if n.kind == "output" else n for n in model.nodes]
     cell, source = (resolve or SourceLocator.locate)(call.filename, call.line)
-    key, shapes = f"n{_free(nodes)}", ", ".join(values.shape_text(operand) for operand in call.operands)
+    key, shapes = (
+        f"n{max((int(n.id[1:]) for n in nodes if n.id[1:].isdigit()), default=0) + 1}",
+        ", ".join(values.shape_text(operand) for operand in call.operands),
+    )
     nodes.append(
         Node(
             key,
@@ -153,7 +151,7 @@ def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve:
             failed=call.message,
         )
     )
-    free = _free(model.edges)
+    free = max((int(e.id[1:]) for e in model.edges if e.id[1:].isdigit()), default=0) + 1
     drawn = {n.id: n for n in nodes}
     edges = [
         Edge(f"e{free + i}", box, key, i, "constant" if drawn[box].kind == "constant" else "flow")

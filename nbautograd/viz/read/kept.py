@@ -208,21 +208,20 @@ def _follow(kept: GraphMemory, walk: GraphWalk, first: Mapping[Any, int]) -> Non
         gradients -= pending.pop(node, 0)
 
 
-def _modules(scopes: list[tuple[Any, ...]]) -> tuple[str, list[Any]]:
-    """Return the usual class of the modules at the outermost level that has several, and each node's module in it."""
-    for depth in range(max(map(len, scopes), default=0)):
-        level = [scope[depth][:2] if depth < len(scope) else None for scope in scopes]  # the module may have been freed
-        found = [key for key in dict.fromkeys(level) if key is not None]
-        if len(found) > 1:
-            names = [str(key[0]) for key in found]
-            return max(set(names), key=names.count), level
-    return "", []
-
-
 def _segments(walk: GraphWalk, scopes: list[tuple[Any, ...]], first: Mapping[Any, int]) -> tuple[str, int, int] | None:
     """Return the memory with checkpoints: one for each module at the outermost level that has several, or √n steps."""
     order = walk.order
-    kind, keys = _modules(scopes)
+    keys: list[Any] = []
+    kind = ""
+    deepest = max(map(len, scopes), default=0)
+    for depth in range(deepest):
+        level = [scope[depth][:2] if depth < len(scope) else None for scope in scopes]  # the module may have been freed
+        found = [key for key in dict.fromkeys(level) if key is not None]
+        if len(found) > 1:
+            keys = level
+            names = [str(key[0]) for key in found]
+            kind = max(set(names), key=names.count)
+            break
     if not keys:
         if len(order) < 20:
             return None

@@ -76,13 +76,11 @@ class _LineReader:
 
     def read(self, filename: str, begin: int, end: int, tainted: set[str]) -> None:
         """Read some lines of a file; ``tainted`` grows by the variables that are computed from those in it."""
-        here = {
-            id(one): n for n, many in assignments(filename).items() for one in many if begin <= one.position[0] <= end
-        }
-        known = [one for many in assignments(filename).values() for one in many if id(one) in here]
-        for one in sorted(known, key=lambda one: one.position):
-            if self.passes(one.value, one.mode, (filename, one.position[0]), tainted):
-                tainted.add(here[id(one)])
+        known = [(one, name) for name, many in assignments(filename).items() for one in many]
+        for one, name in sorted(known, key=lambda pair: pair[0].position):
+            line = one.position[0]
+            if begin <= line <= end and self.passes(one.value, one.mode, (filename, line), tainted):
+                tainted.add(name)
         for line, tree in _other_lines(filename):
             if begin <= line <= end:
                 self.passes(tree, "", (filename, line), tainted)
@@ -138,7 +136,6 @@ def _stop(value: ast.expr, mode: str, names: set[str]) -> tuple[str, str] | None
 
 
 def _cuts(value: ast.expr, mode: str) -> Iterator[tuple[ast.AST, tuple[str, str]]]:
-    """Yield the parts of an expression whose results have no gradients, and what cuts them off."""
     for base, call, _ in cutting_calls(value, mode):
         yield base, ("call", call)
     for node in ast.walk(value):

@@ -129,7 +129,6 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
 
 def _arranged(result: Tensor, letters: str, output: str, sizes: dict[str, int]) -> Tensor:
-    """Return a product with the subscripts of the output, in their order and with their sizes."""
     gone = [i for i, letter in enumerate(letters) if letter not in output]
     if gone:
         result = result.sum(gone)

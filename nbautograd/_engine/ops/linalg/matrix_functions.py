@@ -96,12 +96,10 @@ def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
         result = A.clone()
         result[...] = eye_of(A)
         return result
-    if n < 0:
-        A, n = linalg_inv(A), -n
-        if n == 1:
-            return A
     if n == 1:
         return A.clone()
+    if n < 0:
+        A, n = linalg_inv(A), -n
     power, output = A, None
     while n:
         n, bit = divmod(n, 2)

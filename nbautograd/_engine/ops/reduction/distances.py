@@ -204,20 +204,6 @@ MODES: dict[str, Callable[[int], bool]] = {
 """For each mode: returns True if Euclidean distances between that many points are computed by a matrix product."""
 
 
-def _check_rows(x1: Tensor, x2: Tensor) -> None:
-    for name, x in (("X1", x1), ("X2", x2)):
-        if x._a.ndim < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._a.ndim}D")
-        if not x.dtype.is_floating_point:
-            raise DtypeError(f"cdist only supports floating-point dtypes, {name} got: {dtypes.scalar_type(x.dtype)}")
-    a, b = x1._a.shape, x2._a.shape
-    if a[-1] != b[-1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {a[-1]} X2: {b[-1]}")
-    if x1._a.dtype != x2._a.dtype and x1._a.size and x2._a.size:
-        kinds = f"expected scalar type {dtypes.scalar_type(x1.dtype)} but found {dtypes.scalar_type(x2.dtype)}"
-        raise DtypeError(f"cdist(): {kinds}: X1 and X2 must have the same dtype")
-
-
 @composite(method=False)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """Compute the p-norm distance between each row of ``x1`` and each row of ``x2``.
@@ -233,8 +219,17 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
     """
-    _check_rows(x1, x2)
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x._a.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._a.ndim}D")
+        if not x.dtype.is_floating_point:
+            raise DtypeError(f"cdist only supports floating-point dtypes, {name} got: {dtypes.scalar_type(x.dtype)}")
     a, b = x1._a.shape, x2._a.shape
+    if a[-1] != b[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {a[-1]} X2: {b[-1]}")
+    if x1._a.dtype != x2._a.dtype and x1._a.size and x2._a.size:
+        kinds = f"expected scalar type {dtypes.scalar_type(x1.dtype)} but found {dtypes.scalar_type(x2.dtype)}"
+        raise DtypeError(f"cdist(): {kinds}: X1 and X2 must have the same dtype")
     x2 = x2.to(x1.dtype)
     if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, not {p}")

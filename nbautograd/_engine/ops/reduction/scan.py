@@ -255,12 +255,13 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"diff expects order n to be non-negative but got {n}")
-    d = dimension(dim, input._a.ndim) if n or not (prepend is None is append) else 0
     whole = [x for x in (prepend, input, append) if x is not None]
-    for x in whole:
-        if x._a.ndim != input._a.ndim:
+    d = dimension(dim, input._a.ndim) if n or len(whole) > 1 else 0
+    shape = input._a.shape
+    for x in whole if len(whole) > 1 else ():
+        if x._a.ndim != len(shape):
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-        if x.shape[:d] + x.shape[d + 1 :] != input.shape[:d] + input.shape[d + 1 :]:
+        if (x._a.shape[:d], x._a.shape[d + 1 :]) != (shape[:d], shape[d + 1 :]):
             raise RuntimeError("diff expects the shape of prepend or append to match that of input")
     if n == 0:
         return input.clone()
