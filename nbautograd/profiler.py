@@ -334,10 +334,7 @@ class profile:  # noqa: N801 - PyTorch's name
         return profiler.listed([*self._earlier, *profiler.function_events])
 
     def key_averages(
-        self,
-        group_by_input_shape: bool = False,
-        group_by_stack_n: int = 0,
-        group_by_overload_name: bool = False,
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
         """Return the events summed by name, and by shapes or by lines of calls; see ``EventList.key_averages``.
 

@@ -181,10 +181,7 @@ TABLE: dict[str, Row] = {
         ),
     ),
     "hub": Row(lies_in="_compat.hub"),
-    "jit": Row(
-        lies_in="_compat.jit",
-        refuses="functions run as they are written, unless torch.jit.trace records them",
-    ),
+    "jit": Row(lies_in="_compat.jit", refuses="functions run as they are written, unless torch.jit.trace records them"),
     "library": Row(),
     "linalg": Row(),
     "masked": Row(),
@@ -198,8 +195,7 @@ TABLE: dict[str, Row] = {
     "mps": Row(refuses=NO_DEVICE, answers="is_available=False device_count=0 manual_seed=None", is_listed=False),
     "mtia": Row(refuses=NO_DEVICE, answers=NO_ACCELERATOR, is_listed=False),
     "multiprocessing": Row(
-        lies_in="_compat.multiprocessing",
-        refuses="Python's own multiprocessing is behind it, and tensors are pickled",
+        lies_in="_compat.multiprocessing", refuses="Python's own multiprocessing is behind it, and tensors are pickled"
     ),
     "multiprocessing.pool": Row("Pool"),
     "multiprocessing.queue": Row("Queue SimpleQueue"),

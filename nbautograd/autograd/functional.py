@@ -115,18 +115,10 @@ def jacobian(
                 gradients: Any = (None,) * len(xs)
                 if flat.requires_grad:
                     gradients = grad(flat[element], xs, retain_graph=True, create_graph=create_graph, allow_unused=True)
-                for i, (x, d, column) in enumerate(zip(xs, gradients, columns, strict=True)):
-                    if strict and d is None:
-                        raise AutogradError(
-                            f"Output {o} of the user-provided function is independent of input {i}. This is not "
-                            "allowed in strict mode."
-                        )
-                    if strict and create_graph and d is not None and not d.requires_grad:
-                        raise AutogradError(
-                            "The jacobian of the user-provided function is independent of "
-                            f"input {i}. This is not allowed in strict mode when create_graph=True."
-                        )
-                    column.append(x.new_zeros(x.shape) if d is None else d)
+                if strict:
+                    _check_dependent(gradients, f"Output {o} of the user-provided function", create_graph)
+                for d, column in zip(_filled(gradients, xs), columns, strict=True):
+                    column.append(d)
             rows.append(
                 tuple(
                     _stacked(column, x).reshape((*out.shape, *x.shape)) for column, x in zip(columns, xs, strict=True)
@@ -216,7 +208,7 @@ def hessian(
         for i, d in enumerate(gradients):
             if strict and (d is None or not d.requires_grad):
                 raise AutogradError(INDEPENDENT_OF_INPUT.format(i))
-        return tuple(x.new_zeros(x.shape) if d is None else d for d, x in zip(gradients, xs, strict=True))
+        return _filled(gradients, xs)
 
     if outer_jacobian_strategy == "forward-mode":
         rows = _forward_jacobian(first, inputs, create_graph, strict, vectorize, _one_by_one)
@@ -344,18 +336,29 @@ def _product(
             [out for out, _ in pairs], xs, [w for _, w in pairs], create_graph=create_graph, retain_graph=True,
             allow_unused=True,
         )  # fmt: skip
+    if strict:
+        _check_dependent(gradients, what, create_graph)
+    return _filled(gradients, xs)
+
+
+def _check_dependent(gradients: Any, what: str | None, create_graph: bool) -> None:
+    """Check that there is a gradient by each input, which depends on the inputs if the graph is recorded.
+
+    :param what: what is differentiated; None for a derivative.
+    """
     for i, d in enumerate(gradients):
-        if strict and d is None:
-            raise AutogradError(
-                INDEPENDENT_OF_INPUT.format(i)
-                if what is None
-                else f"{what} is independent of input {i}. This is not allowed in strict mode."
-            )
-        if strict and create_graph and what is not None and d is not None and not d.requires_grad:
+        if d is None and what is None:
+            raise AutogradError(INDEPENDENT_OF_INPUT.format(i))
+        if d is None:
+            raise AutogradError(f"{what} is independent of input {i}. This is not allowed in strict mode.")
+        if create_graph and what is not None and not d.requires_grad:
             raise AutogradError(
                 f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in "
                 "strict mode when create_graph=True."
             )
+
+
+def _filled(gradients: Any, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return tuple(x.detach().new_zeros(x.shape) if d is None else d for d, x in zip(gradients, xs, strict=True))
 
 
@@ -373,17 +376,17 @@ def _transposed(
 
 def _gradient(outputs: tuple[Tensor, ...], xs: tuple[Tensor, ...], strict: bool) -> tuple[Tensor, ...]:
     if not outputs[0].requires_grad:
-        return tuple(x.detach().new_zeros(x.shape) for x in xs)
+        return _filled((None,) * len(xs), xs)
     gradients = grad(outputs[0], xs, create_graph=True, allow_unused=True)
-    for i, d in enumerate(gradients):
-        if strict and d is None:
+    for i, d in enumerate(gradients if strict else ()):
+        if d is None:
             raise AutogradError(
                 f"The output of the user-provided function is independent of input {i}. This is not allowed in strict "
                 "mode."
             )
-        if strict and not d.requires_grad:
+        if not d.requires_grad:
             raise AutogradError(INDEPENDENT_OF_INPUT.format(i))
-    return tuple(x.detach().new_zeros(x.shape) if d is None else d for d, x in zip(gradients, xs, strict=True))
+    return _filled(gradients, xs)
 
 
 def _scalar(result: Any, caller: str) -> Tensor:

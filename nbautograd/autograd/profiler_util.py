@@ -266,10 +266,7 @@ class EventList(list[Any]):
         return table(rows, row_limit, widths, header, top_level_events_only, time_unit, columns)
 
     def key_averages(
-        self,
-        group_by_input_shape: bool = False,
-        group_by_stack_n: int = 0,
-        group_by_overload_name: bool = False,
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
         """Return the events summed by name.
 

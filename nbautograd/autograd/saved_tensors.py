@@ -373,15 +373,13 @@ def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterato
         try:
             for slot, stored in packed.items():
                 many = isinstance(stored, (list, tuple))
+                parts = stored if many else [stored]
                 if recorded:
                     edges = _edges(node, slot)
-                    each = _tensors(stored, edges, True) if many else _tensors([stored], [edges], True)
-                    setattr(node, slot, type(stored)(each) if many else next(each))
+                    each = _tensors(parts, edges if many else [edges], True)
                 else:
-                    each = (
-                        part.array() if isinstance(part, Packed) else part for part in (stored if many else (stored,))
-                    )
-                    setattr(node, slot, type(stored)(each) if many else next(each))
+                    each = (part.array() if isinstance(part, Packed) else part for part in parts)
+                setattr(node, slot, type(stored)(each) if many else next(each))
             yield
             done = not retain_graph
         finally:

@@ -12,10 +12,7 @@ __all__ = ["GradScaler", "autocast"]
 
 
 def _deprecated(name: str, instead: str) -> None:
-    warn(
-        f"`torch.cpu.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
-        FutureWarning,
-    )
+    warn(f"`torch.cpu.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.", FutureWarning)
 
 
 class autocast(_autocast):  # noqa: N801 - PyTorch's name

@@ -121,28 +121,31 @@ def trunc_normal_(
     if mean < a - 2 * std or mean > b + 2 * std:
         warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_: the numbers may be distributed otherwise")
     inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2
-    if inside > 0.3:
-        low, high = (tensor.new_tensor(bound, device="cpu").item() for bound in (a, b))
-        filled = tensor.normal_(mean, std, generator=generator)
-        while True:
-            outside = (filled < low) | (filled > high)
-            if tensor.is_meta or not outside.any():
-                break
-            filled = where(outside, empty_like(filled).normal_(mean, std, generator=generator), filled)
-    else:
-        top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # the logarithm of the largest density
-        filled, chance, pending = tensor, empty_like(tensor), None
-        candidates = tensor
-        while pending is None or not tensor.is_meta and pending.any():
-            candidates = candidates.uniform_(a, b, generator=generator)
-            filled = candidates if pending is None else where(pending, candidates, filled)
-            density = ((candidates - mean) / std).pow(2) * -0.5 - top
-            refused = chance.uniform_(generator=generator).log_() > density
-            pending = refused if pending is None else pending & refused
-            candidates = empty_like(tensor)
+    filled = (_normal_within if inside > 0.3 else _accepted)(tensor, mean, std, a, b, generator)
     if filled is not tensor:
         tensor.copy_(filled)
     return tensor
+
+
+def _normal_within(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
+    low, high = (tensor.new_tensor(bound, device="cpu").item() for bound in (a, b))
+    filled = tensor.normal_(mean, std, generator=generator)
+    while not tensor.is_meta and (outside := (filled < low) | (filled > high)).any():
+        filled = where(outside, empty_like(filled).normal_(mean, std, generator=generator), filled)
+    return filled
+
+
+def _accepted(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
+    top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # the logarithm of the largest density
+    filled, candidates, chance, pending = tensor, tensor, empty_like(tensor), None
+    while pending is None or not tensor.is_meta and pending.any():
+        candidates = candidates.uniform_(a, b, generator=generator)
+        filled = candidates if pending is None else where(pending, candidates, filled)
+        density = ((candidates - mean) / std).pow(2) * -0.5 - top
+        refused = chance.uniform_(generator=generator).log_() > density
+        pending = refused if pending is None else pending & refused
+        candidates = empty_like(tensor)
+    return filled
 
 
 @with_argument_errors

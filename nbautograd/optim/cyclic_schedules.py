@@ -134,6 +134,15 @@ class CyclicLR(_WithMomentum):
         super().load_state_dict(rest)
 
 
+def _product(**counts: Any) -> int:
+    if None in counts.values():
+        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+    for name, count in counts.items():
+        if not isinstance(count, int) or count <= 0:
+            raise ValueError(f"Expected positive integer {name}, but got {count}")
+    return math.prod(counts.values())
+
+
 class OneCycleLR(_WithMomentum):
     """Anneal once up to ``max_lr``, then down to a minimum, per batch (Smith & Topin, *Super-Convergence*, 2018).
 
@@ -175,20 +184,15 @@ class OneCycleLR(_WithMomentum):
         last_epoch: int = -1,
     ) -> None:
         check_optimizer(optimizer)
-        counts = {"total_steps": total_steps}
         if total_steps is None:
-            counts = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
-        if None in counts.values():
-            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-        for name, count in counts.items():
-            if not isinstance(count, int) or count <= 0:
-                raise ValueError(f"Expected positive integer {name}, but got {count}")
+            self.total_steps = _product(epochs=epochs, steps_per_epoch=steps_per_epoch)
+        else:
+            self.total_steps = _product(total_steps=total_steps)
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         max_lrs = per_group("max_lr", optimizer, max_lr)
-        self.total_steps = math.prod(counts.values())  # type: ignore[arg-type]
         top = pct_start * self.total_steps
         end = self.total_steps - 1
         phases: list[tuple[Any, ...]] = [

@@ -107,13 +107,17 @@ def _parameters(params: Any) -> Group:
         raise ValueError("all optimizer params should be with/without names: some param names are missing")
     tensors = [p[1] for p in parameters] if named else parameters
     for p in tensors:
-        if not isinstance(p, Tensor):
-            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {kind_of(p)}")
-        if not (p.is_leaf or p.retains_grad):
-            raise ValueError(
-                "can't optimize a non-leaf Tensor: optimize the tensors that it was computed from, or detach() it"
-            )
+        _check_parameter(p)
     return {"params": tensors} | ({"param_names": [p[0] for p in named]} if named else {})
+
+
+def _check_parameter(p: Any) -> None:
+    if not isinstance(p, Tensor):
+        raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {kind_of(p)}")
+    if not (p.is_leaf or p.retains_grad):
+        raise ValueError(
+            "can't optimize a non-leaf Tensor: optimize the tensors that it was computed from, or detach() it"
+        )
 
 
 @composed
@@ -226,8 +230,7 @@ class Optimizer:
                 "optimizer contains a parameter group with duplicate parameters: each is stepped as often as it occurs"
             )
         param_group.update(new)
-        for name, default in self.defaults.items():
-            param_group.setdefault(name, default)
+        param_group.update(self.defaults | param_group)
         self.param_groups.append(param_group)
 
     def _check_options(self, options: dict[str, Any]) -> None:

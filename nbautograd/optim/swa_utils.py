@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
@@ -78,6 +78,11 @@ def get_swa_multi_avg_fn() -> Averages:
     return _in_place(get_swa_avg_fn())
 
 
+def _copy(targets: Iterable[Tensor], sources: Iterable[Tensor]) -> None:
+    for target, source in zip(targets, sources, strict=True):
+        target.detach().copy_(source.detach())
+
+
 class AveragedModel(Module):
     """A copy of a model whose parameters are averages of the model's over time.
 
@@ -119,30 +124,24 @@ class AveragedModel(Module):
 
     def update_parameters(self, model: Module) -> None:
         """Update the average with the parameters of ``model``."""
-
-        def averaged(module: Module) -> Iterator[Tensor]:
-            yield from module.parameters()
-            if self.use_buffers:
-                yield from module.buffers()
-
-        ours = [p.detach() for p in averaged(self.module)]
-        theirs = [p.detach().to(mine.device) for p, mine in zip(averaged(model), ours, strict=True)]
+        ours: list[Tensor] = [*self.module.parameters()]
+        theirs: list[Tensor] = [*model.parameters()]
+        if self.use_buffers:
+            ours += self.module.buffers()
+            theirs += model.buffers()
+        else:
+            _copy(self.module.buffers(), model.buffers())
+        ours = [p.detach() for p in ours]
+        theirs = [p.detach().to(mine.device) for p, mine in zip(theirs, ours, strict=True)]
         if int(self.n_averaged) == 0:
-            for mine, other in zip(ours, theirs, strict=True):
-                mine.copy_(other)
+            _copy(ours, theirs)
         elif self.multi_avg_fn is not None:
             self.multi_avg_fn(ours, theirs, self.n_averaged)
         else:
-            floating = [(a, b) for a, b in zip(ours, theirs, strict=True) if self.avg_fn or a.is_floating_point()]
+            average = self.avg_fn or get_swa_avg_fn()
             for mine, other in zip(ours, theirs, strict=True):
-                if not (self.avg_fn or mine.is_floating_point()):
-                    mine.copy_(other)
-            _in_place(self.avg_fn or get_swa_avg_fn())(
-                [a for a, _ in floating], [b for _, b in floating], self.n_averaged
-            )
-        if not self.use_buffers:
-            for mine, other in zip(self.module.buffers(), model.buffers(), strict=True):
-                mine.detach().copy_(other.detach())
+                is_averaged = self.avg_fn or mine.is_floating_point()
+                mine.copy_(average(mine, other, self.n_averaged) if is_averaged else other)
         self.n_averaged += 1
 
 

@@ -162,11 +162,14 @@ def build(target: Any, state: Any) -> None:
         if not known and getattr(method, "__module__", "").partition(".")[0] != PACKAGE:
             raise UnsafeFileError(f"load(): {cls.__qualname__} has a method __setstate__ of its own. {TRUSTED}")
         call_program(target.__setstate__, state)
-        return
-    attributes, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
+    else:
+        _set(target, *(state if type(state) is tuple and len(state) == 2 else (state, None)))
+
+
+def _set(target: Any, attributes: Any, slots: Any) -> None:
     for values in (attributes, slots):
         if values is not None and (type(values) is not dict or not all(type(name) is str for name in values)):
-            raise ValueError(f"the attributes of a {cls.__qualname__} are no dict")
+            raise ValueError(f"the attributes of a {type(target).__qualname__} are no dict")
     if attributes:
         vars(target).update(attributes)
     for name, value in (slots or {}).items():

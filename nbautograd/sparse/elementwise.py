@@ -195,6 +195,15 @@ def _alike(input: Any, other: Any) -> tuple[Any, Any]:
     return input.to(kind), other.to(kind)
 
 
+def _dense_sum(a: Any, b: Any) -> Any:
+    total = backend.module(backend.device_of(a)).array(a)
+    if b.sparse_dim:
+        backend.add_at(total, tuple(b.indices), b.values)
+    else:
+        total += b.dense()
+    return total
+
+
 def _sum(name: str, node: str, input: Any, other: Any, alpha: Any) -> Any:
     if is_sparse(input) and not is_sparse(other):
         raise RuntimeError(
@@ -217,16 +226,7 @@ def _sum(name: str, node: str, input: Any, other: Any, alpha: Any) -> Any:
             f"{name}: expected 'self' and 'other' to have same number of sparse dimensions and the same layout, but "
             f"got {a.sparse_dim} and {b.sparse_dim}, {a.kind!r} and {b.kind!r}"
         )
-    if a.__class__ is SparseArray:
-        total: Any = a.plus(b)
-        result = wrapped(total)
-    else:
-        total = backend.module(input.device).array(a)
-        if b.sparse_dim:
-            backend.add_at(total, tuple(b.indices), b.values)
-        else:
-            total += b.dense()
-        result = wrap(total)
+    result = wrapped(a.plus(b)) if a.__class__ is SparseArray else wrap(_dense_sum(a, b))
     return record(
         result, node, "+" if name == "add" else "−", (input, other), lambda g: (g, g if alpha == 1 else g * alpha)
     )

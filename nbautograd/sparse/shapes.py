@@ -127,6 +127,20 @@ def unsqueeze(input: Any, dim: int) -> Any:
     return record(wrapped(result), "UnsqueezeBackward0", "unsqueeze", (input,), rule)
 
 
+def _check_alike(arrays: list[Any], d: int) -> None:
+    first = arrays[0]
+    for position, array in enumerate(arrays):
+        if array.sparse_dim != first.sparse_dim:
+            raise RuntimeError(
+                f"All tensors must have the same sparse_dim and dense_dim: tensor {position} has {array.sparse_dim}"
+            )
+        if (*array.shape[:d], *array.shape[d + 1 :]) != (*first.shape[:d], *first.shape[d + 1 :]):
+            raise RuntimeError(
+                f"All tensors must have the same shape: {list(first.shape)} (except in the concatenating dimension), "
+                f"but found shape: {list(array.shape)}  at position {position}."
+            )
+
+
 @handles("cat concat concatenate")
 def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Join sparse tensors along a dimension.
@@ -141,16 +155,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     d = dimension(dim, first.ndim)
     lengths = [array.shape[d] for array in arrays]
     shape = (*first.shape[:d], sum(lengths), *first.shape[d + 1 :])
-    for position, array in enumerate(arrays):
-        if array.sparse_dim != first.sparse_dim:
-            raise RuntimeError(
-                f"All tensors must have the same sparse_dim and dense_dim: tensor {position} has {array.sparse_dim}"
-            )
-        if (*array.shape[:d], *array.shape[d + 1 :]) != (*first.shape[:d], *first.shape[d + 1 :]):
-            raise RuntimeError(
-                f"All tensors must have the same shape: {list(first.shape)} (except in the concatenating dimension), "
-                f"but found shape: {list(array.shape)}  at position {position}."
-            )
+    _check_alike(arrays, d)
     begins = np.cumsum([0, *lengths]).tolist()
     if d < first.sparse_dim:
         moved = [a.indices.copy() for a in arrays]
@@ -265,23 +270,23 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     return tuple(select(input, dim, i) for i in range(input.shape[dimension(dim, input.ndim)]))
 
 
+def _in_full(keys: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
+    place = next((i for i, k in enumerate(keys) if k is Ellipsis), None)
+    if place is None:
+        return keys
+    missing = ndim - sum(k is not Ellipsis and k is not None for k in keys)
+    return (*keys[:place], *(slice(None),) * missing, *keys[place + 1 :])
+
+
 @handles("__getitem__")
 def getitem(input: Any, key: Any) -> Any:
     """Index by integers, ``...``, ``None`` and whole slices; a slice of the first dimensions is selected by index."""
-    keys = key if isinstance(key, tuple) else (key,)
-    if Ellipsis in [k for k in keys if k is Ellipsis]:
-        place = next(i for i, k in enumerate(keys) if k is Ellipsis)
-        missing = input.ndim - sum(k is not Ellipsis and k is not None for k in keys)
-        keys = (*keys[:place], *(slice(None),) * missing, *keys[place + 1 :])
     d = 0
-    for each in keys:
+    for each in _in_full(key if isinstance(key, tuple) else (key,), input.ndim):
         if each is None:
             input, d = unsqueeze(input, d), d + 1
         elif isinstance(each, (int, np.integer)) and not isinstance(each, bool):
-            if not is_sparse(input):
-                input = input.select(d, int(each))
-            else:
-                input = select(input, d, int(each))
+            input = (select if is_sparse(input) else Tensor.select)(input, d, int(each))
         elif isinstance(each, slice):
             begin, end, step = each.indices(input.shape[d])
             if (begin, end, step) != (0, input.shape[d], 1):

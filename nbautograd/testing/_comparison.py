@@ -118,12 +118,7 @@ def assert_close(
     The failure occurred for item [0]
     """
     __tracebackhide__ = True
-    if (rtol is None) != (atol is None):
-        absent = "rtol" if rtol is None else "atol"
-        raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {absent}.")
-    for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if tolerance is not None and not tolerance >= 0:
-            raise ValueError(f"{name} must be greater than or equal to zero, but got {tolerance}.")
+    _check_tolerances(rtol=rtol, atol=atol)
     checks = check_device, check_dtype, check_layout, check_stride
     options = _Options(allow_subclasses, rtol, atol, equal_nan, *checks)
     error = None
@@ -142,6 +137,15 @@ def assert_close(
             error = failed.kind(message)
     if error is not None:
         raise error
+
+
+def _check_tolerances(**tolerances: float | None) -> None:
+    absent = [name for name, tolerance in tolerances.items() if tolerance is None]
+    if len(absent) == 1:
+        raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {absent[0]}.")
+    for name, tolerance in tolerances.items():
+        if tolerance is not None and not tolerance >= 0:
+            raise ValueError(f"{name} must be greater than or equal to zero, but got {tolerance}.")
 
 
 Compare = Callable[[Any, Any, Path, _Options], None]

@@ -230,16 +230,13 @@ class CheckpointFunction(Function):
                 ".backward() without passing the `inputs` argument."
             )
         args = list(ctx.plain)
-        for place, saved, wanted in zip(
-            ctx.places, ctx.saved_tensors, (ctx.needs_input_grad[2 + i] for i in ctx.places), strict=True
-        ):
-            args[place] = saved.detach().requires_grad_(wanted)
+        for place, saved in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[place] = saved.detach().requires_grad_(ctx.needs_input_grad[2 + place])
         with _random_state(ctx.state), autocast.again(ctx.autocast), enable_grad():
             result = ctx.function(*args)
         outputs = result if isinstance(result, tuple) else (result,)
-        pairs = [
-            (out, g) for out, g in zip(outputs, gradients, strict=True) if isinstance(out, Tensor) and out.requires_grad
-        ]
+        both = zip(outputs, gradients, strict=True)
+        pairs = [(out, g) for out, g in both if isinstance(out, Tensor) and out.requires_grad]
         if not pairs:
             raise AutogradError("none of output has requires_grad=True, this checkpoint() is not necessary")
         backward([out for out, _ in pairs], [g for _, g in pairs])

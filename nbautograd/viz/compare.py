@@ -24,6 +24,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from html.parser import HTMLParser
+from itertools import zip_longest
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -109,10 +110,9 @@ def _apart(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> 
     if len(one) != len(two) and max(len(one), len(two)) <= ALIGNED:
         opcodes = SequenceMatcher(None, [_key(s) for s in one], [_key(s) for s in two], autojunk=False).get_opcodes()
     for _, i, j, k, m in opcodes:
-        for n in range(max(j - i, m - k)):
-            a, b = one[i + n] if i + n < j else None, two[k + n] if k + n < m else None
+        for a, b in zip_longest(one[i:j], two[k:m]):
             if a is None or b is None or not a.same(b):
-                place = a.place if a is not None else b.place if b is not None else ""
+                place = (a or b).place
                 yield f"{place + ': ' if place else ''}stored {a or 'nothing'}, now {b or 'nothing'}"
 
 

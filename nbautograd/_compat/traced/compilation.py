@@ -139,9 +139,7 @@ class Compilation:
         """Return lines that get the arrays, and check the kind of the call."""
         code, space = self.code, self.space
         names = [tensors[value] for value in self.graph.inputs]
-        lines = (
-            ["if busy: return slow(args)", f"{', '.join(names)}, = args"] if names else ["if busy: return slow(args)"]
-        )
+        lines = ["if busy: return slow(args)", f"{', '.join(names)}, = args" if names else ""]
         lines.append(
             "try: " + "; ".join(f"{code.names[v]} = {tensors[v]}._a" for v in self.arguments) if tensors else ""
         )
@@ -171,23 +169,35 @@ class Compilation:
             lines.append(f"if not checked and ({' or '.join(others)}) and is_grad_enabled(): return slow(args)")
         return [line for line in lines if line]
 
+    def node_lines(self) -> list[str]:
+        names = self.code.names
+        self.space.globals.update(NodeClass=self.node_class, next_sequence_nr=version_counter.next_sequence_nr)
+        edges = [f"e_{names[value]}" for value in self.edges]
+        first, second = [*edges, "None"][:2]
+        arrays = ", ".join(names[value] for value in self.arguments)
+        return [
+            "node = new(NodeClass); node.extras = None; node._seq = next_sequence_nr()",
+            f"node.kept = [{', '.join(self.saved)}]; node.arguments = ({arrays},)",
+            f"node.next0 = {first}; node.next1 = {second}"
+            if len(edges) <= 2
+            else f"node.all_edges = ({', '.join(edges)})",
+        ]
+
+    def effect_lines(self, tensors: dict[Value, str]) -> list[str]:
+        self.space.globals.update(record_write=record_unrecorded_write)
+        ends = [self.owned(end, True) for _, end in self.graph.effects]
+        lines = [f"end{number} = {end}" for number, end in enumerate(ends) if not end.isidentifier()]
+        for number, ((begin, _), end) in enumerate(zip(self.graph.effects, ends, strict=True)):
+            written = end if end.isidentifier() else f"end{number}"
+            lines.append(f"{tensors[begin]}._shared_array()[...] = {written}; record_write({tensors[begin]})")
+        return lines
+
     def finish(self, tensors: dict[Value, str]) -> list[str]:
         """Return lines that create the results and the node, and do the function's writes."""
-        code, space = self.code, self.space
+        space = self.space
         lines, results = [], {}
         if self.differentiable:
-            space.globals.update(
-                NodeClass=self.node_class, next_sequence_nr=version_counter.next_sequence_nr
-            )  # fmt: skip
-            edges = [f"e_{code.names[value]}" for value in self.edges]
-            arrays = ", ".join(code.names[value] for value in self.arguments)
-            lines.append("node = new(NodeClass); node.extras = None; node._seq = next_sequence_nr()")
-            lines.append(f"node.kept = [{', '.join(self.saved)}]; node.arguments = ({arrays},)")
-            if len(edges) <= 2:
-                first, second = [*edges, "None"][:2]
-                lines.append(f"node.next0 = {first}; node.next1 = {second}")
-            else:
-                lines.append(f"node.all_edges = ({', '.join(edges)})")
+            lines += self.node_lines()
         for number, value in enumerate(self.computed):
             result = results[value] = f"y{number}"
             fn = "None"
@@ -196,12 +206,7 @@ class Compilation:
                 fn = "node" if len(self.differentiable) == 1 else f"OutputEdge(node, {index})"
             lines.append(f"{result} = new(Tensor); {result}._a = {self.owned(value)}; {result}._fn = {fn}")
         if self.graph.effects:
-            space.globals.update(record_write=record_unrecorded_write)
-            ends = [self.owned(end, True) for _, end in self.graph.effects]
-            lines += [f"end{number} = {end}" for number, end in enumerate(ends) if not end.isidentifier()]
-            for number, ((begin, _), end) in enumerate(zip(self.graph.effects, ends, strict=True)):
-                written = end if end.isidentifier() else f"end{number}"
-                lines.append(f"{tensors[begin]}._shared_array()[...] = {written}; record_write({tensors[begin]})")
+            lines += self.effect_lines(tensors)
         parts = []
         for output in self.graph.outputs:
             part = results.get(output.value) or tensors[output.value]

@@ -34,11 +34,7 @@ class Namespace:
         known = self._names.get(id(value))
         if known is not None:
             return known
-        if not name:
-            kind = "array" if isinstance(value, np.ndarray) and value.ndim else ""
-            kind = "number" if isinstance(value, (np.ndarray, np.generic)) and not kind else kind
-            kind = kind or (value.name if isinstance(value, np.dtype) else "")
-            name = kind or getattr(value, "__name__", "") or type(value).__name__
+        name = name or _called(value)
         name = "".join(c if c.isalnum() else "_" for c in name).strip("_").lower() or "constant"
         own, number = f"{name}_", 0
         while own in self.globals or hasattr(builtins, own):
@@ -82,3 +78,9 @@ class Namespace:
     def evaluated(self, text: str) -> Any:
         """Return the value of an expression in the compiling call."""
         return evaluated(text, self.values, {})
+
+
+def _called(value: Any) -> str:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return "array" if value.ndim else "number"
+    return (value.name if isinstance(value, np.dtype) else "") or getattr(value, "__name__", "") or type(value).__name__

@@ -222,15 +222,18 @@ class Specializer:
             case ast.Call():
                 return self.is_static_call(tree, bound)
             case ast.GeneratorExp() | ast.ListComp():
-                names = [n for g in tree.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
-                parts = [tree.elt, *(part for g in tree.generators for part in (g.iter, *g.ifs))]
-                static = functools.partial(self.is_static, bound=bound | {name.id for name in names})
-                return all(map(static, parts))
+                return self.is_static_comprehension(tree, bound)
             case ast.Lambda() | ast.NamedExpr() | ast.Await() | ast.JoinedStr():
                 return False
             case ast.expr():
                 return all(static(part) for part in ast.iter_child_nodes(tree) if isinstance(part, ast.expr))
         return True
+
+    def is_static_comprehension(self, tree: ast.GeneratorExp | ast.ListComp, bound: set[str]) -> bool:
+        """Return whether a comprehension depends only on metadata, whatever the names that it binds itself."""
+        names = [n for g in tree.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)]
+        parts = [tree.elt, *(part for g in tree.generators for part in (g.iter, *g.ifs))]
+        return all(self.is_static(part, bound | {name.id for name in names}) for part in parts)
 
     def is_static_call(self, tree: ast.Call, bound: set[str]) -> bool:
         """Return whether a call depends only on metadata: also on whether something is an array, and its length."""

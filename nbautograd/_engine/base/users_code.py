@@ -300,16 +300,15 @@ def last_backward(filename: str, position: tuple[int, int]) -> tuple[str, int, S
 
 def last_assignment(name: str, filename: str, position: tuple[int, int], scope: str = MODULE) -> Assignment | None:
     """Return the last assignment of a variable before a position: in its function, its file, or earlier cells."""
-    here = assignments(filename).get(name, [])
-    own = [one for one in here if one.scope == scope]
-    before = [one for one in own if one.position < position]
-    if before or own:  # in a loop, it may be further down
-        return (before or own)[-1]
-    outer = [one for one in here if one.scope == MODULE]
-    if outer and scope != MODULE:
-        return outer[-1]
-    for cell in SourceLocator.earlier(filename):
-        known = [one for one in assignments(cell).get(name, []) if one.scope == MODULE]
-        if known:
+    own = _in_scope(name, filename, scope)
+    if own:
+        before = [one for one in own if one.position < position]
+        return (before or own)[-1]  # in a loop, it may be further down
+    for cell in (filename, *SourceLocator.earlier(filename)):
+        if known := _in_scope(name, cell, MODULE):
             return known[-1]
     return None
+
+
+def _in_scope(name: str, filename: str, scope: str) -> list[Assignment]:
+    return [one for one in assignments(filename).get(name, []) if one.scope == scope]

@@ -98,8 +98,7 @@ def raise_bad_argument(op: OpSchema, values: tuple[Any, ...], public: str) -> No
     for name, value in zip(op.tensors, values, strict=True):
         items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
         accepted: tuple[type, ...] = (Tensor, int, float, complex) if name in op.numbers else (Tensor,)
-        if value is None and name in op.optional:
-            continue
+        accepted += (type(None),) * (name in op.optional)
         for item in items:
             if not isinstance(item, accepted):
                 expected = "tuple of Tensors" if name in op.lists else "Tensor"

@@ -17,12 +17,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.masking import scale_where_not, zero_where, zero_where_not
-from nbautograd._engine.compiler.elementwise import (
-    CONSTANTS,
-    constant,
-    constants_as_arrays,
-    operators_as_ufuncs,
-)
+from nbautograd._engine.compiler.elementwise import CONSTANTS, constant, constants_as_arrays, operators_as_ufuncs
 from nbautograd._engine.compiler.expressions import without_conj
 from nbautograd._engine.compiler.forward import TEMPORARY_VIEW
 from nbautograd._engine.compiler.lowering import compile_kernel

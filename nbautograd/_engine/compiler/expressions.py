@@ -12,13 +12,7 @@ from typing import Any
 
 from nbautograd._engine.compiler.source import copied, rewritten
 
-__all__ = [
-    "binds_names",
-    "computes_twice",
-    "specialized",
-    "substituted",
-    "without_conj",
-]
+__all__ = ["binds_names", "computes_twice", "specialized", "substituted", "without_conj"]
 
 
 def substituted(tree: Any, trees: Mapping[Any, ast.expr]) -> Any:

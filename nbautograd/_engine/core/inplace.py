@@ -22,15 +22,7 @@ from nbautograd._engine.core.node import LEAF, Node
 from nbautograd._engine.core.overlap import check_operands, check_overlap, write_each_once
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.core.views import check_history_follows, rebase_history, record_unrecorded_write
-from nbautograd.errors import (
-    CAUGHT,
-    DeviceError,
-    DtypeError,
-    InplaceError,
-    ShapeError,
-    kind_of,
-    name_operation,
-)
+from nbautograd.errors import CAUGHT, DeviceError, DtypeError, InplaceError, ShapeError, kind_of, name_operation
 
 __all__ = [
     "apply_inplace",

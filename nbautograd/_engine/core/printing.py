@@ -31,11 +31,7 @@ class Options:
     sci_mode: bool | None = None  # None: decided by the values
 
 
-_PROFILES = {
-    "default": Options(),
-    "short": Options(precision=2, edgeitems=2),
-    "full": Options(threshold=math.inf),
-}
+_PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2), "full": Options(threshold=math.inf)}
 _options = Options()
 
 

@@ -245,13 +245,7 @@ class UntypedStorage(_Storage):
 
     @classmethod
     def from_buffer(
-        cls,
-        buffer: Any,
-        byte_order: str = "native",
-        count: int = -1,
-        offset: int = 0,
-        *,
-        dtype: Any = dtypes.uint8,
+        cls, buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0, *, dtype: Any = dtypes.uint8
     ) -> UntypedStorage:
         """Copy the bytes of an object with the buffer protocol, in this computer's byte order.
 
@@ -307,12 +301,7 @@ class TypedStorage(_Storage):
     __slots__ = ("dtype",)
 
     def __init__(
-        self,
-        data: Any = 0,
-        *,
-        wrap_storage: UntypedStorage | None = None,
-        dtype: Any = None,
-        device: Any = None,
+        self, data: Any = 0, *, wrap_storage: UntypedStorage | None = None, dtype: Any = None, device: Any = None
     ) -> None:
         if wrap_storage is not None:
             data = wrap_storage.array(UINT8)

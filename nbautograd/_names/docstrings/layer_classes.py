@@ -83,8 +83,7 @@ TABLES = Tables(
         "ParameterList": {"values": "parameters, or values that become parameters."},
         "Sequential": {"args": "modules, called one after the other; or one ordered dict of them.", "kwargs": "none."},
         **alike(
-            "UninitializedBuffer UninitializedParameter",
-            {"device": "its later device.", "dtype": "its later dtype."},
+            "UninitializedBuffer UninitializedParameter", {"device": "its later device.", "dtype": "its later dtype."}
         ),
         "TransformerDecoder": {"decoder_layer": "a layer, which is copied.", "norm": "normalizes the result."},
         "TransformerEncoder": {"encoder_layer": "a layer, which is copied."},
@@ -224,10 +223,7 @@ TABLES = Tables(
                 "RuntimeError": "shapes do not match, or the activation is unknown.",
             },
         ),
-        **alike(
-            "Container ModuleDict ModuleList Sequential",
-            {"TypeError": "an item is not a module."},
-        ),
+        **alike("Container ModuleDict ModuleList Sequential", {"TypeError": "an item is not a module."}),
         "Buffer": {"AttributeError": "it is assigned before ``Module.__init__`` was called."},
         "DataParallel": {"RuntimeError": "the module's parameters are on another device."},
         "Module": {"NotImplementedError": "it is called, and its class does not define ``forward``."},

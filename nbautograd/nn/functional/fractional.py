@@ -63,7 +63,7 @@ def _fractional(
         return _fractional_at_random(name, n, input, kernel_size, output_size, None, (batch, channels, n))
     check_tensors(name, _random_samples=samples)
     drawn = backend.fetch(samples.to(wide)._a)
-    if drawn.ndim != 3 or drawn.shape[0] < batch or drawn.shape[1] != channels or drawn.shape[2] != n:
+    if drawn.ndim != 3 or drawn.shape[0] < batch or drawn.shape[1:] != (channels, n):
         raise RuntimeError(f"{name}(): Expect _random_samples of shape {[batch, channels, n]}, got {list(drawn.shape)}")
     places = backend.module(input.device).asarray(_places(drawn[:batch], a.shape[-n:], out, kernel))
     x = input if a.ndim == n + 2 else input.unsqueeze(0)

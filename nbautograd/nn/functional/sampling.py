@@ -106,6 +106,27 @@ def _table(mode: str, d: int, n: int, m: int, scale: float, align: bool, kind: A
     return WeightTable(d, *(_cubic if mode == "bicubic" else _linear)(n, m, scale, align, kind))
 
 
+MODES = ("nearest", "nearest-exact", "area", "linear", "bilinear", "bicubic", "trilinear")
+
+
+def _check_mode(mode: str, n: int, antialias: bool, align_corners: Any) -> None:
+    if antialias and (mode not in ("bilinear", "bicubic") or n != 2):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input, got "
+            f"mode {mode!r} and {n + 2}-D"
+        )
+    if n not in (1, 2, 3) or mode not in MODES:
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {n + 2}D) for the modes: "
+            f"{' | '.join(MODES)} (got {mode})"
+        )
+    wanted = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}.get(mode, n)
+    if n != wanted:
+        raise NotImplementedError(f"Got {n + 2}D input, but {mode} mode needs {wanted + 2}D input")
+    if not isinstance(align_corners, (bool, type(None))):
+        raise TypeError(f"interpolate(): argument 'align_corners' must be bool, not {kind_of(align_corners)}")
+
+
 def interpolate(
     input: Tensor,
     size: Any = None,
@@ -134,8 +155,7 @@ def interpolate(
     tensor([[[1., 2., 3.]]])
     """
     check_tensors("interpolate", input=input)
-    modes = ("nearest", "nearest-exact", "area", "linear", "bilinear", "bicubic", "trilinear")
-    ndim, n = input._a.ndim, input._a.ndim - 2
+    n = input._a.ndim - 2
     old = input._a.shape[2:]
     if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
         raise ValueError(
@@ -144,21 +164,7 @@ def interpolate(
         )
     align = bool(align_corners)
     new, scales = _sizes(old, size, scale_factor, recompute_scale_factor)
-    if antialias and (mode not in ("bilinear", "bicubic") or ndim != 4):
-        raise ValueError(
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input, got "
-            f"mode {mode!r} and {ndim}-D"
-        )
-    if n not in (1, 2, 3) or mode not in modes:
-        raise NotImplementedError(
-            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {' | '.join(modes)} "
-            f"(got {mode})"
-        )
-    wanted = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}.get(mode, n)
-    if n != wanted:
-        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {wanted + 2}D input")
-    if not isinstance(align_corners, (bool, type(None))):
-        raise TypeError(f"interpolate(): argument 'align_corners' must be bool, not {kind_of(align_corners)}")
+    _check_mode(mode, n, antialias, align_corners)
     if mode == "area":
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[n - 1](input, new)
     if not input._a.shape[1]:

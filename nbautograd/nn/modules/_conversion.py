@@ -28,6 +28,13 @@ def setting(name: str, value: bool | None = None) -> bool:
     return name in _settings
 
 
+def _check_dtype(kind: dtypes.dtype) -> None:
+    if kind.is_complex:
+        warn("Complex modules are a new feature in PyTorch: not every layer works with complex parameters")
+    elif not kind.is_floating_point:
+        raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind!r}")
+
+
 class Conversion:
     """The part of :class:`Module` that replaces the memory of its parameters and buffers."""
 
@@ -95,12 +102,8 @@ class Conversion:
                 place = value
             elif value is not None and not isinstance(value, bool):
                 raise TypeError(f"to(): expected a device, a dtype or a Tensor, got {kind_of(value)}")
-        if kind is not None and not (kind.is_floating_point or kind.is_complex):
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind!r}"
-            )
-        if kind is not None and kind.is_complex:
-            warn("Complex modules are a new feature in PyTorch: not every layer works with complex parameters")
+        if kind is not None:
+            _check_dtype(kind)
         target = None if place is None else as_device(place)
         wide = options.get("memory_format")
 

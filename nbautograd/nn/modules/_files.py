@@ -35,9 +35,7 @@ def to_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes that PyTorch's module would have."""
     if "_parameters" not in state:  # the result of the module's own method
         return state
-    result: dict[str, Any] = {}
-    for name, value in state.items():
-        result[name] = OrderedDict(value) if isinstance(value, _Registry) else value
+    result = {name: OrderedDict(value) if isinstance(value, _Registry) else value for name, value in state.items()}
     for kind, options in OPTIONS.items():
         for option, name in options.items():
             result[name] = OrderedDict((number, True) for number in getattr(state[kind], option))
@@ -48,19 +46,19 @@ def to_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
     if isinstance(module, RNNBase):
         names = [list(layer) for layer in _weights_of_layers(module)]
         flat = [name for layer in names for name in layer]
-        parameters = state["_parameters"]
-        result.update(
-            _all_weights=names, _flat_weights_names=flat, _flat_weights=[parameters.get(name) for name in flat]
-        )
+        weights = list(map(state["_parameters"].get, flat))
+        result.update(_all_weights=names, _flat_weights_names=flat, _flat_weights=weights)
     if isinstance(module, TransformerEncoder):
         result["use_nested_tensor"] = False
     if isinstance(module, TransformerEncoderLayer):
-        activation = state.get("activation", state["_modules"].get("activation"))
-        kinds = {"ReLU": 1, "GELU": 2}
-        result["activation_relu_or_gelu"] = (
-            1 if activation is relu else 2 if activation is gelu else kinds.get(type(activation).__name__, 0)
-        )
+        result["activation_relu_or_gelu"] = _code(state.get("activation", state["_modules"].get("activation")))
     return result
+
+
+def _code(activation: Any) -> int:
+    if activation is relu or activation is gelu:
+        return 1 if activation is relu else 2
+    return {"ReLU": 1, "GELU": 2}.get(type(activation).__name__, 0)
 
 
 def _weights_of_layers(module: RNNBase) -> list[list[str]]:

@@ -65,8 +65,7 @@ class Layer(Module):
                 setattr(cls, name, tuple(words.split()))
         if convert is not None:
             cls._convert = convert
-        if training:
-            cls._with_training = True
+        cls._with_training = cls._with_training or training
         if show is not None:
             cls._show = show if "{" in show else ", ".join(f"{name}={{0.{name}}}" for name in show.split())
         if function is None and not shared:
@@ -80,17 +79,10 @@ class Layer(Module):
             return
         cls._function = staticmethod(function)
         cls._passed = tuple(name for name in cls._options if name not in cls._unused)
-        kinds = inspect.Parameter
-        cls._signature = inspect.Signature(
-            [
-                kinds(
-                    name,
-                    kinds.POSITIONAL_OR_KEYWORD if positional is None or i < positional else kinds.KEYWORD_ONLY,
-                    default=cls._defaults.get(name, REQUIRED),
-                )
-                for i, name in enumerate(cls._options)
-            ]
-        )
+        make, last = inspect.Parameter, len(cls._options[:positional])
+        passed = [make(name, make.POSITIONAL_OR_KEYWORD) for name in cls._options[:last]]
+        passed += [make(name, make.KEYWORD_ONLY) for name in cls._options[last:]]
+        cls._signature = inspect.Signature([p.replace(default=cls._defaults.get(p.name, REQUIRED)) for p in passed])
         cls.__init__ = _initializer(cls._signature)  # type: ignore[method-assign]
 
     def _take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

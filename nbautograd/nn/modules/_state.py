@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nbautograd._engine.core.grad_mode import no_grad
@@ -95,10 +95,7 @@ class State:
         >>> list(torch.nn.Linear(2, 1).state_dict())
         ['weight', 'bias']
         """
-        for name, value in zip(("destination", "prefix", "keep_vars"), args, strict=False):
-            destination = value if name == "destination" else destination
-            prefix = value if name == "prefix" else prefix
-            keep_vars = value if name == "keep_vars" else keep_vars
+        destination, prefix, keep_vars = [*args, *(destination, prefix, keep_vars)[len(args) :]][:3]
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
@@ -212,12 +209,16 @@ class State:
         elif strict and extra in state_dict:
             unexpected_keys.append(extra)
         if strict:
-            known = {*self._modules, *(name for name, _ in self._own_state())}
-            for key in state_dict:
-                if key.startswith(prefix) and key != extra:
-                    first, _, rest = key[len(prefix) :].partition(".")
-                    if first not in known or rest and first not in self._modules:
-                        unexpected_keys.append(key)
+            unexpected_keys += self._unexpected(state_dict, prefix)
+
+    def _unexpected(self, state_dict: dict[str, Any], prefix: str) -> Iterator[str]:
+        """Yield the keys that neither the module's own values nor its submodules have."""
+        known = {*self._modules, *(name for name, _ in self._own_state())}
+        for key in state_dict:
+            if key.startswith(prefix) and key != prefix + EXTRA:
+                first, _, rest = key[len(prefix) :].partition(".")
+                if first not in known or rest and first not in self._modules:
+                    yield key
 
     def _load_one(self, name: str, key: str, own: Any, loaded: Any, assign: bool, undo: list[Any]) -> str | None:
         """Load one tensor; returns an error message, or None."""

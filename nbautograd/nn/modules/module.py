@@ -112,20 +112,17 @@ class Module(Calls, State, Conversion):
             self._forget(name, "_parameters")
             self.register_parameter(name, value)
         elif name in parameters:
-            if value is not None:
-                raise TypeError(self._unassignable(value, "parameter", name, "torch.nn.Parameter or None"))
+            self._check_kind(value, (), "parameter", name, "torch.nn.Parameter or None")
             parameters[name] = None
         elif isinstance(value, Module):
             self._check_made("module")
             self._forget(name, "_modules")
             modules[name] = registered("module", self, name, value)
         elif name in modules:
-            if value is not None:
-                raise TypeError(self._unassignable(value, "child module", name, "torch.nn.Module or None"))
+            self._check_kind(value, (), "child module", name, "torch.nn.Module or None")
             modules[name] = registered("module", self, name, None)
         elif isinstance(value, Buffer) or name in buffers:
-            if value is not None and not isinstance(value, Tensor):
-                raise TypeError(self._unassignable(value, "buffer", name, "torch.nn.Buffer, torch.Tensor or None"))
+            self._check_kind(value, Tensor, "buffer", name, "torch.nn.Buffer, torch.Tensor or None")
             self._check_made("buffer")
             if isinstance(value, Buffer) and name not in buffers:
                 self._forget(name, "_buffers")
@@ -146,9 +143,10 @@ class Module(Calls, State, Conversion):
         self._non_persistent_buffers_set.discard(name)
 
     @staticmethod
-    def _unassignable(value: Any, what: str, name: str, expected: str) -> str:
-        kind = value.type() if isinstance(value, Tensor) else kind_of(value)
-        return f"cannot assign '{kind}' as {what} '{name}' ({expected} expected)"
+    def _check_kind(value: Any, kinds: Any, what: str, name: str, expected: str) -> None:
+        if value is not None and not isinstance(value, kinds):
+            kind = value.type() if isinstance(value, Tensor) else kind_of(value)
+            raise TypeError(f"cannot assign '{kind}' as {what} '{name}' ({expected} expected)")
 
     def __delattr__(self, name: str) -> None:
         for members in (self._parameters, self._buffers, self._modules):

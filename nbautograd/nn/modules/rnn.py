@@ -20,6 +20,8 @@ from nbautograd.nn.utils.rnn import PackedSequence
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
+USUAL = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
+
 
 class RNNBase(Module):
     """Base of RNN, LSTM and GRU.
@@ -58,13 +60,7 @@ class RNNBase(Module):
         super().__init__()
         if mode not in STEPS:
             raise ValueError(f"Unrecognized RNN mode: {mode}")
-        if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
-            raise ValueError(
-                f"dropout should be a number in range [0, 1] representing the probability of an element being zeroed, "
-                f"got {dropout!r}"
-            )
-        if dropout > 0 and num_layers == 1:
-            warn(f"dropout={dropout} is applied between recurrent layers, so it needs num_layers greater than 1")
+        _check_dropout(dropout, num_layers)
         _check_flags(bias=bias, batch_first=batch_first)
         _check_sizes(input_size, hidden_size, num_layers, proj_size)
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
@@ -134,12 +130,34 @@ class RNNBase(Module):
         """
         packed = input if isinstance(input, PackedSequence) else None
         data = input.data if packed is not None else input
-        check_tensors(type(self).__name__, input=data)
+        self._check_input(data, packed is not None)
         batched = packed is not None or data.ndim == 3
-        if packed is None and data.ndim not in (2, 3):
+        if packed is None:
+            data = data.unsqueeze(1) if not batched else data.transpose(0, 1) if self.batch_first else data
+        sizes = None if packed is None else packed.batch_sizes.tolist()
+        batch = data.shape[1] if sizes is None else sizes[0]
+        if hx is None:
+            state = self._first_state(batch, data)
+        else:
+            state = self._given_state(hx, batched, packed)
+        self._check_state(state, batch)
+        output, last = self._all_layers(data, sizes, state)
+        result: Tensor | PackedSequence = output
+        if packed is not None:
+            result = PackedSequence(output, *packed[1:])
+            last = _ordered(last, packed.unsorted_indices)
+        elif not batched:
+            result, last = output.squeeze(1), tuple(s.squeeze(1) for s in last)
+        elif self.batch_first:
+            result = output.transpose(0, 1)
+        return result, (last if self.mode == "LSTM" else last[0])
+
+    def _check_input(self, data: Any, is_packed: bool) -> None:
+        check_tensors(type(self).__name__, input=data)
+        if not is_packed and data.ndim not in (2, 3):
             raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.ndim}D instead")
-        if data.dtype != self.weight_ih_l0.dtype:
-            kind = self.weight_ih_l0.dtype
+        kind = self.weight_ih_l0.dtype
+        if data.dtype != kind:
             raise ValueError(
                 f"RNN input dtype ({data.dtype!r}) does not match weight dtype ({kind!r}). Convert input: "
                 f"input.to({kind!r}), or convert model: model.to({data.dtype!r})"
@@ -148,35 +166,17 @@ class RNNBase(Module):
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}"
             )
-        if packed is None:
-            data = data.unsqueeze(1) if not batched else data.transpose(0, 1) if self.batch_first else data
-        sizes = None if packed is None else packed.batch_sizes.tolist()
-        batch = data.shape[1] if sizes is None else sizes[0]
-        if hx is None:
-            state = self._first_state(batch, data)
-        else:
-            state = tuple(hx) if self.mode == "LSTM" else (hx,)
-            if any(s.ndim != (3 if batched else 2) for s in state):
-                kind = "batched 3-D" if batched else "unbatched 2-D"
-                raise RuntimeError(
-                    f"For {kind} input, hx should also be {3 if batched else 2}-D but got {[s.ndim for s in state]}"
-                )
-            if not batched:
-                state = tuple(s.unsqueeze(1) for s in state)
-            elif packed is not None and packed.sorted_indices is not None:
-                state = tuple(s.index_select(1, packed.sorted_indices) for s in state)
-        self._check_state(state, batch)
-        output, last = self._all_layers(data, sizes, state)
-        result: Tensor | PackedSequence = output
-        if packed is not None:
-            result = PackedSequence(output, *packed[1:])
-            if packed.unsorted_indices is not None:
-                last = tuple(s.index_select(1, packed.unsorted_indices) for s in last)
-        elif not batched:
-            result, last = output.squeeze(1), tuple(s.squeeze(1) for s in last)
-        elif self.batch_first:
-            result = output.transpose(0, 1)
-        return result, (last if self.mode == "LSTM" else last[0])
+
+    def _given_state(self, hx: Any, batched: bool, packed: PackedSequence | None) -> State:
+        state = tuple(hx) if self.mode == "LSTM" else (hx,)
+        kind, ndim = ("batched", 3) if batched else ("unbatched", 2)
+        if any(s.ndim != ndim for s in state):
+            raise RuntimeError(
+                f"For {kind} {ndim}-D input, hx should also be {ndim}-D but got {[s.ndim for s in state]}"
+            )
+        if not batched:
+            return tuple(s.unsqueeze(1) for s in state)
+        return state if packed is None else _ordered(state, packed.sorted_indices)
 
     def _all_layers(self, data: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, State]:
         results: list[State] = []
@@ -209,24 +209,30 @@ class RNNBase(Module):
     def extra_repr(self) -> str:
         """Return the sizes, and the options that differ from the default."""
         text = f"{self.input_size}, {self.hidden_size}"
-        usual = {
-            "proj_size": 0,
-            "num_layers": 1,
-            "bias": True,
-            "batch_first": False,
-            "dropout": 0,
-            "bidirectional": False,
-        }
-        for name, value in usual.items():
-            if getattr(self, name) != value:
+        for name, usual in USUAL.items():
+            if getattr(self, name) != usual:
                 text += f", {name}={getattr(self, name)}"
         return text
+
+
+def _ordered(state: State, indices: Tensor | None) -> State:
+    return state if indices is None else tuple(s.index_select(1, indices) for s in state)
 
 
 def _check_flags(**flags: Any) -> None:
     for name, value in flags.items():
         if not isinstance(value, bool):
             raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
+
+
+def _check_dropout(dropout: float, num_layers: int) -> None:
+    if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
+        raise ValueError(
+            f"dropout should be a number in range [0, 1] representing the probability of an element being zeroed, "
+            f"got {dropout!r}"
+        )
+    if dropout > 0 and num_layers == 1:
+        warn(f"dropout={dropout} is applied between recurrent layers, so it needs num_layers greater than 1")
 
 
 def _check_sizes(input_size: Any, hidden_size: Any, num_layers: Any, proj_size: Any) -> None:

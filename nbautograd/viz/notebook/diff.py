@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -128,15 +128,15 @@ def _steps(walk: GraphWalk) -> list[Step]:
     return steps
 
 
+def _common(one: Sequence[Any], other: Sequence[Any]) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
 def _matched(one: list[Step], other: list[Step]) -> tuple[list[tuple[Step, Step]], tuple[list[Step], list[Step]]]:
     """Return the pairs that match, and the operations that only one graph has."""
     keys = [[(step.name, step.module) for step in steps] for steps in (one, other)]
-    begin = 0
-    while begin < min(len(one), len(other)) and keys[0][begin] == keys[1][begin]:
-        begin += 1
-    end = 0
-    while end < min(len(one), len(other)) - begin and keys[0][-1 - end] == keys[1][-1 - end]:
-        end += 1
+    begin = _common(*keys)
+    end = _common(*(own[begin:][::-1] for own in keys))
     inner = one[begin : len(one) - end], other[begin : len(other) - end]
     pairs = list(zip(one[:begin], other[:begin], strict=True))
     only: tuple[list[Step], list[Step]] = [], []
@@ -149,8 +149,7 @@ def _matched(one: list[Step], other: list[Step]) -> tuple[list[tuple[Step, Step]
                 only[0].extend(inner[0][i:j])
                 only[1].extend(inner[1][k:m])
     else:
-        only[0].extend(inner[0])
-        only[1].extend(inner[1])
+        only = inner
     if end:
         pairs += zip(one[-end:], other[-end:], strict=True)
     return pairs, only

@@ -18,7 +18,7 @@ from typing import Any
 
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd.viz.program import stand_ins
-from nbautograd.viz.program.scopes import global_names, local_names, renamed
+from nbautograd.viz.program.scopes import bound_by, global_names, local_names, renamed
 from nbautograd.viz.program.stand_ins import STAND_INS, exception_base
 
 __all__ = ["OUTSIDE", "Definition", "Key", "NotBundled", "definition", "module_of", "resolved"]
@@ -231,17 +231,9 @@ def _bound(statement: ast.AST) -> set[str]:
         return {statement.name}
     if isinstance(statement, ast.Expr):
         return set()
-    bound: set[str] = set()
     comprehensions = (part for part in ast.walk(statement) if isinstance(part, ast.comprehension))
     own = {id(name) for part in comprehensions for name in ast.walk(part.target)}
-    for part in ast.walk(statement):
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and id(part) not in own:
-            bound.add(part.id)
-        elif isinstance(part, (ast.FunctionDef, ast.ClassDef)):
-            bound.add(part.name)
-        elif isinstance(part, (ast.Import, ast.ImportFrom)):
-            bound |= {alias.asname or alias.name.partition(".")[0] for alias in part.names}
-    return bound
+    return set[str]().union(*(bound_by(part) for part in ast.walk(statement) if id(part) not in own))
 
 
 def _submodule(package: str, name: str) -> str | None:

@@ -50,6 +50,14 @@ class Operand:
     """A shorter expression of the same value in most places, such as a number without its dtype."""
 
 
+def add_results(operands: dict[str, Operand], many: bool, arrived: list[Operand], results: list[Operand]) -> None:
+    """Add ``g`` and ``result``: lists for an operation with several results."""
+    for name, each in (("g", arrived), ("result", results)):
+        operands[name] = each[0]
+        if many:
+            operands[name] = Operand(ast.List([o.tree for o in each], ast.Load()), [o.value for o in each])
+
+
 class Expressions:
     """Writes expressions, and takes over the functions that they call into ``bundle``.
 

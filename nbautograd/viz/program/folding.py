@@ -246,9 +246,10 @@ class _Folding:
 
     def distribute(self, block: _SharedBlock, forward: list[Statement], backward: Iterable[Statement]) -> None:
         """Give each inner segment its statements."""
-        block.forward, block.pieces = forward, list(backward)
+        pieces = list(backward)
+        block.forward, block.pieces = forward, [*pieces]
         if not block.children:
-            block.backward = [piece for piece in block.pieces if isinstance(piece, Statement)]
+            block.backward = pieces
             return
         child_of = {place: child for child in block.children for place in range(child.start, child.stop)}
 
@@ -260,13 +261,7 @@ class _Folding:
             child = owner(statement)
             assert child is not None
             of[child].append(statement)
-        runs: list[tuple[_SharedBlock | None, list[Statement]]] = []
-        for piece in block.pieces:
-            assert isinstance(piece, Statement)
-            child = owner(piece)
-            if child is None or not runs or runs[-1][0] is not child:
-                runs.append((child, []))
-            runs[-1][1].append(piece)
+        runs = [(child, list(run)) for child, run in groupby(pieces, owner)]
         block.pieces = []
         times = Counter(child for child, _ in runs)
         for child, statements in runs:

@@ -263,23 +263,7 @@ class _Reader:
     def constant(self, node: Any, operand: Any) -> Value:
         """A tensor without a gradient, unchanged."""
         tensor = operand.tensor() if operand.tensor is not None else None
-        array = None
-        if tensor is not None:
-            array = _array(tensor)
-            noted = operand.value
-            if noted is not None and not same_elements(array, noted):
-                array = None  # written to since
-            elif noted is None and changed_since(array, node._seq):
-                array = None
-        if array is None and operand.value is not None:
-            array = operand.value
-        if array is None:
-            saved = None if is_freed(node) else getattr(node, f"s_{operand.name}", None)
-            if not isinstance(saved, np.ndarray) or saved.shape != operand.shape or str(saved.dtype) != operand.dtype:
-                raise refuse(
-                    node, f"the value of its operand {operand.name!r} has not been kept: hold it in a variable"
-                )
-            array = saved
+        array = _as_used(node, operand, tensor)
         name = self.tensor_name(tensor) if tensor is not None else ""
         key = id(tensor) if tensor is not None else id(array)
         known = self.constants.get(key)
@@ -327,6 +311,20 @@ def is_freed(node: Any) -> bool:
 
 def _any_hook(hooks: Any) -> bool:
     return bool(hooks.tensor or hooks.pre or hooks.post or hooks.accumulated)
+
+
+def _as_used(node: Any, operand: Any, tensor: Tensor | None) -> Any:
+    noted = operand.value
+    if tensor is not None:
+        array = _array(tensor)
+        if not changed_since(array, node._seq) if noted is None else same_elements(array, noted):
+            return array
+    if noted is not None:
+        return noted
+    saved = None if is_freed(node) else getattr(node, f"s_{operand.name}", None)
+    if not isinstance(saved, np.ndarray) or saved.shape != operand.shape or str(saved.dtype) != operand.dtype:
+        raise refuse(node, f"the value of its operand {operand.name!r} has not been kept: hold it in a variable")
+    return saved
 
 
 def _array(tensor: Tensor) -> Any:

@@ -70,21 +70,25 @@ def array_text(a: Any, load: Callable[[Any], str] | None = None) -> str:
     whole = a.shape
     if any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):  # repeated, not stored
         a = a[tuple(slice(0, 1 if s == 0 else None) for s in a.strides)]
-    order = sorted(range(a.ndim), key=lambda d: -a.strides[d])
-    stored, suffix = a, ""
-    if not a.flags.c_contiguous:
-        stored = a.transpose(order)
-        back = tuple(order.index(d) for d in range(a.ndim))
-        suffix = f".transpose({back})"
-        if not stored.flags.c_contiguous and a.size:  # elements with gaps: include the bytes between them
-            span = 1 + sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) // a.itemsize
-            stored = np.lib.stride_tricks.as_strided(a, (span,), (a.itemsize,)).copy()
-            text = _written(stored) if load is None or span <= MAX_INLINE_ELEMENTS else load(stored)
-            text = f"np.lib.stride_tricks.as_strided({text}, {a.shape}, {a.strides})"
-            return text if a.shape == whole else f"np.broadcast_to({text}, {whole})"
-    text = _written(stored) if load is None or stored.size <= MAX_INLINE_ELEMENTS else load(stored)
-    text += suffix
+    text = _in_order(a, load)
     return text if a.shape == whole else f"np.broadcast_to({text}, {whole})"
+
+
+def _in_order(a: np.ndarray[Any, Any], load: Callable[[Any], str] | None) -> str:
+    if a.flags.c_contiguous:
+        return _loaded(a, load)
+    order = sorted(range(a.ndim), key=lambda d: -a.strides[d])
+    stored = a.transpose(order)
+    if stored.flags.c_contiguous or not a.size:
+        return f"{_loaded(stored, load)}.transpose({tuple(order.index(d) for d in range(a.ndim))})"
+    # Elements with gaps: include the bytes between them.
+    span = 1 + sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) // a.itemsize
+    stored = np.lib.stride_tricks.as_strided(a, (span,), (a.itemsize,)).copy()
+    return f"np.lib.stride_tricks.as_strided({_loaded(stored, load)}, {a.shape}, {a.strides})"
+
+
+def _loaded(a: np.ndarray[Any, Any], load: Callable[[Any], str] | None) -> str:
+    return _written(a) if load is None or a.size <= MAX_INLINE_ELEMENTS else load(a)
 
 
 def _written(a: np.ndarray[Any, Any]) -> str:
@@ -146,6 +150,10 @@ def literal(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]
         return f"np.dtype({dtype_text(value)})"
     if value.__class__ in _COLLECTIONS:
         return _collection(value, lambda parts: ", ".join(literal(part, array, refer) for part in parts))
+    return _of_object(value, array, refer)
+
+
+def _of_object(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]) -> str:
     if isinstance(value, memory_format.memory_format):
         return refer(value)
     if isinstance(value, device):

@@ -16,7 +16,7 @@ from nbautograd._engine.compiler.source import parsed
 from nbautograd._engine.core.node import MULTIPLE, OutputGrads
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.definitions import NotBundled
-from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
+from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand, add_results
 from nbautograd.viz.program.graph import Call, Value, drawn, is_freed, is_random, place_of, refuse
 from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.viz.program.literals import dtype_text, same, same_elements
@@ -101,16 +101,7 @@ class NumpyWriter(Variables):
             expected = tuple(expected)
         tree = self.chosen(call, expected, lambda style: self.result(call, operands, style))
         if op.many:
-            for index in range(len(expected)):
-                call.outputs.setdefault(index, Value(f"{call.outputs[0].wanted}_{index}"))
-            for value in call.outputs.values():
-                self.variable.setdefault(value, self.names.new(value.wanted))
-            names = [self.variable[call.outputs[index]] for index in range(len(expected))]
-            for name, value in zip(names, expected, strict=True):
-                self.hold(name, value)
-            targets = ", ".join(names) + ("," if len(names) == 1 else "")
-            text, origin = f"{targets} = {ast.unparse(tree)}", ("call", call, names)
-            self.lines.append(Line(text, place, FORWARD, name=names[0], node=call.node, origin=origin))
+            self.add_several(call, tree, expected, place)
         else:
             name = self.variable[call.outputs[0]]
             self.add(name, tree, expected, FORWARD, place, node=call.node, origin=("call", call, [name]))
@@ -299,32 +290,60 @@ class NumpyWriter(Variables):
             index: self.values[self.gradient[value]] for index, value in call.outputs.items() if value in self.gradient
         }
 
+    def add_several(self, call: Call, tree: ast.expr, expected: tuple[Any, ...], place: Any) -> None:
+        """Add the line of an operation with several results."""
+        for index in range(len(expected)):
+            call.outputs.setdefault(index, Value(f"{call.outputs[0].wanted}_{index}"))
+        for value in call.outputs.values():
+            self.variable.setdefault(value, self.names.new(value.wanted))
+        names = [self.variable[call.outputs[index]] for index in range(len(expected))]
+        for name, value in zip(names, expected, strict=True):
+            self.hold(name, value)
+        targets = ", ".join(names) + ("," if len(names) == 1 else "")
+        text, origin = f"{targets} = {ast.unparse(tree)}", ("call", call, names)
+        self.lines.append(Line(text, place, FORWARD, name=names[0], node=call.node, origin=origin))
+
     def term(self, call: Call, name: str, slot: int | None, style: str) -> ast.expr:
         """Return the gradient that a node sends to one of its inputs, reduced to its shape and dtype."""
         op = call.op
         operands = {key: Operand(o.tree, o.value, o.short) for key, o in self.operands[call].items()}
-        arrived = {i: self.gradient.get(value) for i, value in call.outputs.items()}
-        rounded = self.rounded.get(call)
 
-        def variable(name: str | None, value: Any) -> Operand:
-            operand = Operand(ast.Constant(None) if name is None else ast.Name(name, ast.Load()), value)
-            if rounded is not None and name is not None:
+        def variable(name: str | None) -> Operand:
+            if name is None:
+                return Operand(ast.Constant(None), None)
+            operand = Operand(ast.Name(name, ast.Load()), self.values[name])
+            if call in self.rounded:
                 widen(operand)
             return operand
 
-        gs = [variable(g, None if g is None else self.values[g]) for g in arrived.values()]
-        results = [variable(self.variable[v], self.values[self.variable[v]]) for v in call.outputs.values()]
-        if op.many:
-            operands["g"] = Operand(ast.List([g.tree for g in gs], ast.Load()), [g.value for g in gs])
-            operands["result"] = Operand(ast.List([r.tree for r in results], ast.Load()), [r.value for r in results])
-        else:
-            operands["g"], operands["result"] = gs[0], results[0]
+        gs = [variable(self.gradient.get(value)) for value in call.outputs.values()]
+        results = [variable(self.variable[value]) for value in call.outputs.values()]
+        add_results(operands, op.many, gs, results)
         tree = self.expressions.formula(op.formulas[name], op, operands, style, _dtype_of(operands, gs, results))
         meta = call.node.input_meta
         if slot is None or meta is None:
             return tree
         spec = meta[op.tensors.index(name)]
         return tree if spec is None else self.brought_back(call, tree, spec, style)
+
+    def summed(self, call: Call, tree: ast.expr, value: Any, shape: tuple[int, ...], style: str) -> ast.expr:
+        """Return the sum of a gradient in the shape of an input that was broadcast."""
+        ndim = value.ndim - len(shape)
+        kept = tuple(d for d, n in enumerate(shape, ndim) if n == 1 and value.shape[d] != 1)
+        axes = (*range(ndim), *kept)
+        sum_to = sys.modules["nbautograd._engine.ops._internal"].sum_to.__globals__["OP"].body
+        key = ("sum", *self.key(call, None), value.shape, shape, style)
+        if style != PLAIN and not (ndim and kept) and self.choices.ways(key, (True, False))[0]:
+            written = method(tree, "sum")
+            if shape:
+                written.keywords = [ast.keyword("axis", parsed(repr(axes[0] if len(axes) == 1 else axes)))]
+            if kept:
+                written.keywords.append(ast.keyword("keepdims", ast.Constant(True)))
+            if same(self.computed(written), sum_to(value, shape)):
+                self.choices.right(key, True)
+                return written
+            self.choices.failed(key, True)
+        return ast.Call(ast.Name(self.expressions.function(sum_to), ast.Load()), [tree, parsed(repr(shape))], [])
 
     def brought_back(self, call: Call, tree: ast.expr, spec: tuple[Any, ...], style: str) -> ast.expr:
         """A gradient in the shape and dtype of its input: the sums of broadcasting, and promotion undone."""
@@ -333,29 +352,7 @@ class NumpyWriter(Variables):
             raise refuse(call.node, "its operands were on several devices")
         value = self.computed(tree)
         if value.shape != shape:
-            ndim, axes = value.ndim - len(shape), ()
-            kept = tuple(d for d, n in enumerate(shape, ndim) if n == 1 and value.shape[d] != 1)
-            axes = (*range(ndim), *kept)
-            sum_to = sys.modules["nbautograd._engine.ops._internal"].sum_to.__globals__["OP"].body
-            summed = None
-            key = ("sum", *self.key(call, None), value.shape, shape, style)
-            if style != PLAIN and not (ndim and kept) and self.choices.ways(key, (True, False))[0]:
-                summed = method(tree, "sum")
-                if shape:
-                    axis = axes[0] if len(axes) == 1 else axes
-                    summed.keywords = [ast.keyword("axis", parsed(repr(axis)))]
-                if kept:
-                    summed.keywords.append(ast.keyword("keepdims", ast.Constant(True)))
-                if same(self.computed(summed), sum_to(value, shape)):
-                    self.choices.right(key, True)
-                else:
-                    self.choices.failed(key, True)
-                    summed = None
-            if summed is None:
-                summed = ast.Call(
-                    ast.Name(self.expressions.function(sum_to), ast.Load()), [tree, parsed(repr(shape))], []
-                )
-            tree = summed
+            tree = self.summed(call, tree, value, shape, style)
             value = self.computed(tree)
         if value.dtype != dtype:
             if value.dtype.kind == "c" and dtype.kind != "c":

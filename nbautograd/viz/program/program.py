@@ -238,10 +238,7 @@ def write_later(
 
 
 def _read(
-    root: Any,
-    name_of: Callable[[Any, int], str] | None,
-    tensor_name: Callable[[Any], str] | None,
-    tape: Tape | None,
+    root: Any, name_of: Callable[[Any, int], str] | None, tensor_name: Callable[[Any], str] | None, tape: Tape | None
 ) -> Graph:
     """The graph of a result."""
     counter = itertools.count(1)

@@ -118,21 +118,23 @@ def _locals(function: Any) -> set[str]:
     waiting: list[ast.AST] = list(function.body) if isinstance(function.body, list) else [function.body]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            names.add(node.name)
-            continue
+        names |= bound_by(node)
         if isinstance(node, (ast.Lambda, *_COMPREHENSIONS)):
             names |= {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            names.add(node.name)
         elif isinstance(node, ast.Global):
             declared_global |= set(node.names)
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
-            names.add(node.name)
-        waiting += ast.iter_child_nodes(node)
+        elif not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            waiting += ast.iter_child_nodes(node)
     return names - declared_global
+
+
+def bound_by(node: ast.AST) -> set[str]:
+    """Return the names that a node of a syntax tree binds, without its parts."""
+    match node:
+        case ast.Name(name, ast.Store()) | ast.FunctionDef(name) | ast.ClassDef(name):
+            return {name}
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(str(name)):
+            return {name}
+        case ast.Import(names) | ast.ImportFrom(names=names):
+            return {alias.asname or alias.name.partition(".")[0] for alias in names}
+    return set()

@@ -22,6 +22,7 @@ from nbautograd.errors import ProgramError
 from nbautograd.viz.program.expressions import (
     READABLE,
     Operand,
+    add_results,
     arguments_of,
     with_metadata,
     with_operands,
@@ -147,17 +148,9 @@ class TensorWriter:
         """Return the value of the formula of an input."""
         op, base = call.op, self.base
         operands = self.operands(call)
-        gs = [base.gradient.get(output) for output in call.outputs.values()]
-        results = [base.variable[output] for output in call.outputs.values()]
-        arrived = [
-            Operand(ast.Constant(None) if g is None else ast.Name(g, ast.Load()), base.values.get(g or "")) for g in gs
-        ]
-        given = [Operand(ast.Name(r, ast.Load()), base.values[r]) for r in results]
-        if op.many:
-            operands["g"] = Operand(ast.List([o.tree for o in arrived], ast.Load()), [o.value for o in arrived])
-            operands["result"] = Operand(ast.List([o.tree for o in given], ast.Load()), [o.value for o in given])
-        else:
-            operands["g"], operands["result"] = arrived[0], given[0]
+        arrived = [base.named(base.gradient.get(output)) for output in call.outputs.values()]
+        results = [base.named(base.variable[output]) for output in call.outputs.values()]
+        add_results(operands, op.many, arrived, results)
         tree = parsed(op.formulas[name])
         if value.dtype.kind != "c":
             tree = without_conj(tree)

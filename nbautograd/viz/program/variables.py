@@ -159,6 +159,12 @@ class Variables:
 
     # -- operands ------------------------------------------------------------------------------------------------------
 
+    def named(self, name: str | None) -> Operand:
+        """Return a variable, or None, as an operand."""
+        if name is None:
+            return Operand(ast.Constant(None), None)
+        return Operand(ast.Name(name, ast.Load()), self.values[name])
+
     def unpromoted(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
         """The arguments of the call: as expressions, and as the body gets them."""
         op = call.op
@@ -166,8 +172,7 @@ class Variables:
         for name in (*op.positional, *op.keywords, *([op.rest] if op.rest else [])):
             value = None if name == RANDOM else call.arguments.get(name)  # tracing omits None
             if isinstance(value, Value):
-                variable = self.variable[value]
-                operands[name] = Operand(ast.Name(variable, ast.Load()), self.values[variable])
+                operands[name] = self.named(self.variable[value])
             elif isinstance(value, list) and value and all(isinstance(part, Value) for part in value):
                 names = [self.variable[part] for part in value]
                 tree = ast.List([ast.Name(n, ast.Load()) for n in names], ast.Load())

@@ -33,21 +33,11 @@ def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
     for own in _NUMBERS:
         if isinstance(operands.get(own), (int, float)):
             operands[own] = np.asarray(operands[own])
-    if name.startswith(("Var", "Std")) and operands.get("correction") is None:
-        operands["correction"] = 1
-    if name.startswith("Cumsum"):
-        operands["reverse"] = False
     for start, add in _ADDERS.items():
         if name.startswith(start):
             add(operands, node)
     pytorch_operations.add_to(operands, name)
     _add_sections(operands)
-    if name.startswith("Index") and isinstance(operands.get("indices"), (tuple, list)):
-        operands.pop("index")  # in formulas, the function of this name
-        operands["key"] = tuple(slice(None) if part is None else values.host(part) for part in operands["indices"])
-    if name.startswith("NativeBatchNorm") and operands.get("training") is False:  # the means are not of this batch
-        operands["result1"] = operands["running_mean"]
-        operands["result2"] = (operands["running_var"] + operands["eps"]) ** -0.5
     norm = next((norm for start, norm in _NORMS.items() if name.startswith(start)), None)
     if norm is not None and getattr(operands.get("input"), "shape", None) is not None:
         _add_rows(operands, *norm(operands, tuple(operands["input"].shape)))
@@ -117,6 +107,27 @@ def _add_windows(operands: dict[str, Any], node: Any) -> None:
     stride = operands["stride"] or operands["kernel_size"]
     sides = (tuple(side) * (dims // len(side)) for side in (operands["kernel_size"], stride, operands["padding"]))
     operands["options"] = *sides, operands["count_include_pad"], operands["divisor_override"]
+
+
+def _add_correction(operands: dict[str, Any], node: Any) -> None:
+    if operands.get("correction") is None:
+        operands["correction"] = 1
+
+
+def _add_direction(operands: dict[str, Any], node: Any) -> None:
+    operands["reverse"] = False
+
+
+def _add_key(operands: dict[str, Any], node: Any) -> None:
+    if isinstance(operands.get("indices"), (tuple, list)):
+        operands.pop("index")  # in formulas, the function of this name
+        operands["key"] = tuple(slice(None) if part is None else values.host(part) for part in operands["indices"])
+
+
+def _add_running(operands: dict[str, Any], node: Any) -> None:
+    if operands.get("training") is False:  # the means are not of this batch
+        operands["result1"] = operands["running_mean"]
+        operands["result2"] = (operands["running_var"] + operands["eps"]) ** -0.5
 
 
 _Array = np.ndarray[Any, Any]
@@ -277,6 +288,11 @@ _ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "AvgPool2D": _add_windows,
     "AvgPool3D": _add_windows,
     "Cat": _add_joined,
+    "Cumsum": _add_direction,
+    "Index": _add_key,
+    "NativeBatchNorm": _add_running,
+    "Std": _add_correction,
+    "Var": _add_correction,
     "ConstantPadNd": _add_pads("pad"),
     "ReflectionPad": _add_pads("padding", mode="reflect"),
     "ReplicationPad": _add_pads("padding", mode="replicate"),

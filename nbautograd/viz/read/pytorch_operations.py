@@ -28,9 +28,7 @@ def _declaration(symbol: str, **formulas: str) -> Callable[[], type]:
 
 DECLARED: dict[str, Callable[[], type]] = {
     "CdistBackward0": _declaration(
-        "‖x−y‖",
-        x1="sum_over(unsqueeze(g, -1) * direction, -2)",
-        x2="-sum_over(unsqueeze(g, -1) * direction, -3)",
+        "‖x−y‖", x1="sum_over(unsqueeze(g, -1) * direction, -2)", x2="-sum_over(unsqueeze(g, -1) * direction, -3)"
     ),
     "PdistBackward0": _declaration("‖x−y‖", input="sum_over(unsqueeze(pairs * g, -1) * direction, -2)"),
     "TrilinearBackward0": _declaration(

@@ -76,26 +76,26 @@ class _LineReader:
 
     def read(self, filename: str, begin: int, end: int, tainted: set[str]) -> None:
         """Read some lines of a file; ``tainted`` grows by the variables that are computed from those in it."""
-        here = {
-            id(one): n for n, many in assignments(filename).items() for one in many if begin <= one.position[0] <= end
-        }
-        known = [one for many in assignments(filename).values() for one in many if id(one) in here]
-        for one in sorted(known, key=lambda one: one.position):
-            if _uses(one.value, tainted):
-                stop = _stop(one.value, one.mode, tainted)
-                if stop is not None:
-                    self.found.append(Stop(*stop, filename, one.position[0]))
-                else:
-                    self.enter(one.value, tainted)
-                    tainted.add(here[id(one)])
+        known = [(one, name) for name, many in assignments(filename).items() for one in many]
+        for one, name in sorted(known, key=lambda pair: pair[0].position):
+            line = one.position[0]
+            if begin <= line <= end and self.passes(one.value, one.mode, (filename, line), tainted):
+                tainted.add(name)
         for line, tree in _other_lines(filename):
-            if begin <= line <= end and _uses(tree, tainted):
-                stop = _stop(tree, "", tainted)
-                if stop is not None:
-                    self.found.append(Stop(*stop, filename, line))
-                else:
-                    self.enter(tree, tainted)
+            if begin <= line <= end:
+                self.passes(tree, "", (filename, line), tainted)
         self.found += [stop for stop in _branches(filename, tainted, self.ran) if begin <= stop.line <= end]
+
+    def passes(self, value: ast.expr, mode: str, place: tuple[str, int], tainted: set[str]) -> bool:
+        """Read what an expression does with some of the variables; return whether its result depends on them."""
+        if not _uses(value, tainted):
+            return False
+        stop = _stop(value, mode, tainted)
+        if stop is not None:
+            self.found.append(Stop(*stop, *place))
+            return False
+        self.enter(value, tainted)
+        return True
 
     def enter(self, value: ast.expr, tainted: set[str]) -> None:
         """Read the functions that an expression calls with some of the variables."""
@@ -126,21 +126,23 @@ def _uses(tree: ast.AST, names: set[str]) -> list[ast.expr]:
 def _stop(value: ast.expr, mode: str, names: set[str]) -> tuple[str, str] | None:
     """Return the call that cuts the only ways from some variables through an expression."""
     cut: set[int] = set()
-    what = ("", "")
-    for base, call, _ in cutting_calls(value, mode):
-        inside = _uses(base, names)
+    what = None
+    for part, told in _cuts(value, mode):
+        inside = _uses(part, names)
         if inside:
-            what = what if what[0] else ("call", call)
+            what = what or told
             cut |= {id(node) for node in inside}
+    return what if {id(node) for node in _uses(value, names)} <= cut else None
+
+
+def _cuts(value: ast.expr, mode: str) -> Iterator[tuple[ast.AST, tuple[str, str]]]:
+    for base, call, _ in cutting_calls(value, mode):
+        yield base, ("call", call)
     for node in ast.walk(value):
-        is_call = isinstance(node, ast.Call) and called(node) in WHOLE - METHODS
-        if is_call or isinstance(node, ast.Compare):
-            inside = _uses(node, names)
-            if inside:
-                told = f"{called(node)}()" if isinstance(node, ast.Call) else ast.unparse(node)
-                what = what if what[0] else ("integers", told)
-                cut |= {id(part) for part in inside}
-    return what if what[0] and {id(node) for node in _uses(value, names)} <= cut else None
+        if isinstance(node, ast.Call) and called(node) in WHOLE - METHODS:
+            yield node, ("integers", f"{called(node)}()")
+        elif isinstance(node, ast.Compare):
+            yield node, ("integers", ast.unparse(node))
 
 
 def _other_lines(filename: str) -> Iterator[tuple[int, ast.expr]]:

@@ -11,10 +11,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Exercise {number}: not tried yet. Put your answer in place of the dots and run both cells again.",
         "练习 {number}：还没有做。把省略号换成你的答案，再运行这两个单元格。",
     ),
-    "exercise_dots": (
-        "Answers that are still dots: {open} of {of}.",
-        "{of} 个答案中还有 {open} 个是省略号。",
-    ),
+    "exercise_dots": ("Answers that are still dots: {open} of {of}.", "{of} 个答案中还有 {open} 个是省略号。"),
     "exercise_untouched": (
         "Exercise {number}: not tried yet. Write your lines in the cell above and run both cells again.",
         "练习 {number}：还没有做。请在上面的单元格中写下你的代码，再重新运行两个单元格。",
@@ -27,10 +24,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The answer should be a tensor, but it is {value}, of type {kind}.",
         "答案应当是张量，现在是 {value}，类型为 {kind}。",
     ),
-    "exercise_unusable": (
-        "The check cannot use this answer. {kind}: {text}",
-        "无法检查这个答案。{kind}：{text}",
-    ),
+    "exercise_unusable": ("The check cannot use this answer. {kind}: {text}", "无法检查这个答案。{kind}：{text}"),
     "exercise_raised": ("{kind}: {text} (in: {line})", "{kind}：{text}（出错的一行：{line}）"),
     "exercise_score": ("{solved} of {n} exercises solved.", "{n} 道练习中完成了 {solved} 道。"),
     "exercise_score_1": ("{solved} of {n} exercise solved.", "{n} 道练习中完成了 {solved} 道。"),

@@ -20,10 +20,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "keeps_saved": ("the pass keeps saved values", "这次反向传播保留保存的值"),
     "records_itself": ("the pass records itself", "这次反向传播会记录自身"),
     "the_start": ("the start", "起点"),
-    "first_bad": (
-        "the first NaN or Inf of this pass arises here",
-        "本次的第一个 NaN 或 Inf 出现在这里",
-    ),
+    "first_bad": ("the first NaN or Inf of this pass arises here", "本次的第一个 NaN 或 Inf 出现在这里"),
     "bad_because": ("{numbers} give {result}", "{numbers}得到 {result}"),
     "bad_because_at": ("at {index}, {numbers} give {result}", "在 {index} 处，{numbers}得到 {result}"),
     "bad_gradient": ("a gradient of {value}", "梯度 {value} "),
@@ -154,10 +151,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "create_graph=True：反向传播记录了自身。这个图产生了 {names}，可以再次求导。",
     ),
     "inputs_only": ("inputs=: only {names} get a gradient", "inputs=：只有 {names} 得到梯度"),
-    "vjp_note": (
-        "{root} has {n} elements: the pass computes vᵀJ",
-        "{root} 有 {n} 个元素：反向传播计算 vᵀJ",
-    ),
+    "vjp_note": ("{root} has {n} elements: the pass computes vᵀJ", "{root} 有 {n} 个元素：反向传播计算 vᵀJ"),
     "vjp_seed": (", with v = {name}", "，其中 v = {name}"),
     "vjp_title": ("vᵀJ for {name}, J = ∂{root}/∂{name}", "{name} 的 vᵀJ，J = ∂{root}/∂{name}"),
     "nothing_recorded": (
@@ -202,10 +196,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "in_groups": ("{n} groups", "{n} 个组"),
     "in_groups_1": ("one group", "一个组"),
     "turn_n": ("turn {n}", "第 {n} 轮"),
-    "nearest": (
-        "only what is at most {n} operations from the result is drawn",
-        "只画出离结果 {n} 个运算以内的部分",
-    ),
+    "nearest": ("only what is at most {n} operations from the result is drawn", "只画出离结果 {n} 个运算以内的部分"),
     "nearest_1": ("only what is one operation from the result is drawn", "只画出离结果一个运算以内的部分"),
     "cut": (
         "of a larger graph, the {count:,} nodes nearest to the result were read",

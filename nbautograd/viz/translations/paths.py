@@ -67,10 +67,7 @@ PLAYER: dict[str, tuple[str, str]] = {
     ),
     "does_along": ("against the arrows, along the arrows", "逆着箭头、沿着箭头走"),
     "does_list": ("previous node, next node", "上一个节点、下一个节点"),
-    "does_edges": (
-        "next, previous edge or operation here: what its number means",
-        "下一个、上一个边或运算的含义",
-    ),
+    "does_edges": ("next, previous edge or operation here: what its number means", "下一个、上一个边或运算的含义"),
     "does_nudge": ("nudge a leaf: what would change?", "微调一个叶子节点：会有什么变化？"),
     "does_ask": ("predict, then see", "先预测，再看结果"),
     "does_passes": ("previous pass, next pass", "上一次、下一次反向传播"),

@@ -81,10 +81,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "n_products": ("a sum of {count} products", "{count} 个乘积之和"),
     "terms_left": ("{count} more", "另 {count} 项"),
-    "summed_dims": (
-        "summed over dim {dims}: {name} was broadcast",
-        "沿 dim {dims} 求和：{name} 被广播过",
-    ),
+    "summed_dims": ("summed over dim {dims}: {name} was broadcast", "沿 dim {dims} 求和：{name} 被广播过"),
     "group_sums": (
         "The gradients that reached {name}, and those that its operations together sent on.",
         "到达 {name} 的梯度，以及其中所有运算一共传出的梯度。",
@@ -94,10 +91,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "一部分被覆盖：原来的值得到 0，写入的值得到相应位置的上游。",
     ),
     "own_backward": ("{name} computes this by code of its own.", "{name} 用自己的代码计算。"),
-    "numbers_large": (
-        "Too many elements to write one out here.",
-        "元素太多，这里不写出单个元素。",
-    ),
+    "numbers_large": ("Too many elements to write one out here.", "元素太多，这里不写出单个元素。"),
     "numbers_unsaved": (
         "No element is written out here: {name} does not keep all the numbers for it.",
         "这里不写出单个元素：{name} 没有保留所需的全部数值。",

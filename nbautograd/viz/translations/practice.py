@@ -39,10 +39,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "an answer is missing, for example %practice 6, or .answer('w, a')",
         "缺少答案，例如 %practice 6 或 .answer('w, a')",
     ),
-    "practice_no_series": (
-        "there is no question yet; %practice draws one",
-        "还没有题目；先运行 %practice 出一道题",
-    ),
+    "practice_no_series": ("there is no question yet; %practice draws one", "还没有题目；先运行 %practice 出一道题"),
     "practice_unread": (
         "{given!r} is no number, no list of numbers and not None.",
         "{given!r} 不是数、数的列表或 None。",

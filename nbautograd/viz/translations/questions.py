@@ -81,14 +81,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "若分成等长的 {count} 段并使用 checkpoint：约 {size}，而不是 {total}，代价是多算一次前向",
     ),
     "memory_runs": ("this graph spans {n:,} runs of one line: {line}", "这个计算图跨越了同一行的 {n:,} 次运行：{line}"),
-    "memory_runs_freed": (
-        "; a backward pass has already used {n:,} of them",
-        "；其中 {n:,} 次已被反向传播用过",
-    ),
-    "memory_fix_item": (
-        "if only the number of {name} is needed: `{line}`",
-        "如果只需要 {name} 的数值：`{line}`",
-    ),
+    "memory_runs_freed": ("; a backward pass has already used {n:,} of them", "；其中 {n:,} 次已被反向传播用过"),
+    "memory_fix_item": ("if only the number of {name} is needed: `{line}`", "如果只需要 {name} 的数值：`{line}`"),
     "memory_fix_detach": (
         "if no gradient is to go back to the earlier runs: `{name} = {name}.detach()` before each of them",
         "如果梯度不需要传回之前的运行：每次运行之前写 `{name} = {name}.detach()`",

@@ -5,10 +5,7 @@ from __future__ import annotations
 __all__ = ["PLAYER"]
 
 PLAYER: dict[str, tuple[str, str]] = {
-    "story_sum": (
-        "A sum passes the same number on to every element.",
-        "求和把同一个数传给每个元素。",
-    ),
+    "story_sum": ("A sum passes the same number on to every element.", "求和把同一个数传给每个元素。"),
     "story_mean": (
         "A mean passes the same number on to every element: 1/n of the upstream.",
         "求平均把同一个数传给每个元素：上游的 1/n。",
@@ -29,10 +26,7 @@ PLAYER: dict[str, tuple[str, str]] = {
         "Only the element of each row's label is read: it gets −1 times the upstream, −1/n for a mean. Others get 0.",
         "每行只读取标签对应的元素：它得到上游的 −1 倍，取平均时为 −1/n；其余得到 0。",
     ),
-    "story_winner": (
-        "Only the winner gets the gradient; the others get 0.",
-        "只有胜出的元素得到梯度，其余得到 0。",
-    ),
+    "story_winner": ("Only the winner gets the gradient; the others get 0.", "只有胜出的元素得到梯度，其余得到 0。"),
     "story_winner_so_far": (
         "Each result is the best so far: that element gets its gradient, summed over all places where it led.",
         "每个结果是到此为止最好的元素：它得到这些位置的梯度之和。",
@@ -81,10 +75,7 @@ PLAYER: dict[str, tuple[str, str]] = {
         "Each gradient goes back to the place from which its element was sorted.",
         "每个梯度回到元素排序之前的位置。",
     ),
-    "story_masked": (
-        "0 where the value was replaced; elsewhere the upstream.",
-        "被替换的位置为 0，其余为上游的值。",
-    ),
+    "story_masked": ("0 where the value was replaced; elsewhere the upstream.", "被替换的位置为 0，其余为上游的值。"),
     "story_positive": (
         "Where the input is above 0, the upstream; elsewhere 0.",
         "输入大于 0 的位置传出上游的值，其余为 0。",
@@ -105,34 +96,19 @@ PLAYER: dict[str, tuple[str, str]] = {
         "Each element goes to the side from which it was taken; the other side gets 0.",
         "每个元素回到它被取自的一侧，另一侧得到 0。",
     ),
-    "story_clamped": (
-        "0 where the value was held at a limit.",
-        "数值被限制在边界的位置为 0。",
-    ),
-    "story_piece": (
-        "{name} gets back its own piece.",
-        "{name} 取回属于自己的那一块。",
-    ),
+    "story_clamped": ("0 where the value was held at a limit.", "数值被限制在边界的位置为 0。"),
+    "story_piece": ("{name} gets back its own piece.", "{name} 取回属于自己的那一块。"),
     "story_overwritten": (
         "0 where {name} was overwritten; elsewhere the upstream.",
         "{name} 被覆盖的位置为 0，其余为上游的值。",
     ),
-    "story_written": (
-        "{name} gets the upstream of the places it was written to.",
-        "{name} 得到它被写入的位置的上游。",
-    ),
-    "story_added_at": (
-        "{name} gets the upstream of the places it was added to.",
-        "{name} 得到它被加到的位置的上游。",
-    ),
+    "story_written": ("{name} gets the upstream of the places it was written to.", "{name} 得到它被写入的位置的上游。"),
+    "story_added_at": ("{name} gets the upstream of the places it was added to.", "{name} 得到它被加到的位置的上游。"),
     "story_repeated": (
         "{name} was repeated: the sum of the upstream of all its copies.",
         "{name} 被重复：所有副本的上游之和。",
     ),
-    "story_padded": (
-        "The upstream of the padding is left out.",
-        "填充部分的上游被去掉。",
-    ),
+    "story_padded": ("The upstream of the padding is left out.", "填充部分的上游被去掉。"),
     "story_padded_copies": (
         "The padding holds copies: an element gets the sum of the upstream of its place and of its copies.",
         "填充的是副本：元素得到自身与副本的上游之和。",
@@ -153,14 +129,8 @@ PLAYER: dict[str, tuple[str, str]] = {
         "For this place and all later ones: upstream × the element's share of the sum.",
         "对这一个及之后所有位置：上游 × 元素在和中所占的份额。",
     ),
-    "story_product": (
-        "Upstream × the product of all other elements.",
-        "上游 × 其余所有元素的积。",
-    ),
-    "story_share": (
-        "Upstream × the element's share, its softmax.",
-        "上游 × 元素所占的份额，即 softmax。",
-    ),
+    "story_product": ("Upstream × the product of all other elements.", "上游 × 其余所有元素的积。"),
+    "story_share": ("Upstream × the element's share, its softmax.", "上游 × 元素所占的份额，即 softmax。"),
     "story_length": (
         "Upstream × the element divided by the length, for the 2-norm: along {name}.",
         "对 2-范数：上游 × 元素 ÷ 长度，即沿 {name} 的方向。",
@@ -177,10 +147,7 @@ PLAYER: dict[str, tuple[str, str]] = {
         "Each result is a weighted mean of its neighbors: upstream × the weight, summed over the results.",
         "每个结果是相邻元素的加权平均：上游 × 权重，对各结果求和。",
     ),
-    "story_grid": (
-        "How much each result changes when {name} moves, × upstream.",
-        "{name} 移动时各结果的变化 × 上游。",
-    ),
+    "story_grid": ("How much each result changes when {name} moves, × upstream.", "{name} 移动时各结果的变化 × 上游。"),
     "story_distance": (
         "How each distance grows with this coordinate (if p = 2: difference ÷ distance) × upstream, summed over pairs.",
         "每个距离随该坐标的变化率（p = 2 时：差 ÷ 距离）× 上游，对各对求和。",
@@ -201,10 +168,7 @@ PLAYER: dict[str, tuple[str, str]] = {
         "Element j: column j of the matrix with upstream, Σ matrix[i, j] × upstream[i].",
         "第 j 个元素：矩阵第 j 列与上游之积的和，Σ 矩阵[i, j] × 上游[i]。",
     ),
-    "story_places": (
-        "Elements only change their place: each derivative is 1.",
-        "元素只是换了位置：每个导数都是 1。",
-    ),
+    "story_places": ("Elements only change their place: each derivative is 1.", "元素只是换了位置：每个导数都是 1。"),
     "story_places_some": (
         "Elements go to places of the result as they are: the derivative is 1 where one went, and 0 everywhere else.",
         "元素原样放到结果的某些位置：放到的地方导数为 1，其余为 0。",
@@ -213,10 +177,7 @@ PLAYER: dict[str, tuple[str, str]] = {
         "Each element is a sum of products: a row of one matrix times a column of the other.",
         "每个元素是一些乘积之和：一个矩阵的一行乘另一个矩阵的一列。",
     ),
-    "story_elementwise": (
-        "Each element is multiplied by its own local derivative.",
-        "每个元素乘以自己的局部导数。",
-    ),
+    "story_elementwise": ("Each element is multiplied by its own local derivative.", "每个元素乘以自己的局部导数。"),
     "story_all": (
         "The sum of upstream × local derivative, over all elements that depend on this one.",
         "对所有依赖于这个元素的结果求和：上游 × 局部导数。",

@@ -125,6 +125,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     for i, (x, theirs) in enumerate(parts[1:], 1):
         needed = set(output).union(*(later for _, later in parts[i + 1 :]))
         result, letters = _contract(result, letters, x, theirs, needed, output)
+    return _arranged(result, letters, output, sizes)
+
+
+def _arranged(result: Tensor, letters: str, output: str, sizes: dict[str, int]) -> Tensor:
     gone = [i for i, letter in enumerate(letters) if letter not in output]
     if gone:
         result = result.sum(gone)
@@ -188,6 +192,16 @@ def _parse(equation: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], str
     return _subscripts(equation, *[x._a.ndim for x in operands])
 
 
+def _check_output(output: str, inputs: str) -> None:
+    for letter in output:
+        if output.count(letter) > 1:
+            raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
+        if letter not in inputs:
+            raise RuntimeError(
+                f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
+            )
+
+
 @functools.lru_cache(maxsize=256)
 def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
     """Return the subscripts of each operand and of the result, given the operands' numbers of dimensions."""
@@ -201,22 +215,15 @@ def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
         )
     widths = [_width(equation, i, term, ndim) for i, (term, ndim) in enumerate(zip(terms, ndims, strict=True))]
     most = max(widths)
-    used = {c for c in text if c.isalpha()}
     spare = [chr(c) for c in range(0x3B1, 0x3B1 + 64)]
     dots = "".join(spare[:most])
     inputs = [term.replace("...", dots[most - width :]) for term, width in zip(terms, widths, strict=True)]
     if arrow:
         output = right.replace("...", dots)
-        for letter in output:
-            if output.count(letter) > 1:
-                raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
-            if letter not in "".join(inputs):
-                raise RuntimeError(
-                    f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
-                )
+        _check_output(output, "".join(inputs))
     else:
         joined = left.replace("...", "").replace(",", "")
-        output = dots + "".join(sorted(letter for letter in used if joined.count(letter) == 1))
+        output = dots + "".join(sorted(c for c in joined if c.isalpha() and joined.count(c) == 1))
     return tuple(inputs), output
 
 

@@ -96,12 +96,10 @@ def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
         result = A.clone()
         result[...] = eye_of(A)
         return result
-    if n < 0:
-        A, n = linalg_inv(A), -n
-        if n == 1:
-            return A
     if n == 1:
         return A.clone()
+    if n < 0:
+        A, n = linalg_inv(A), -n
     power, output = A, None
     while n:
         n, bit = divmod(n, 2)
@@ -137,6 +135,33 @@ def best_splits(sizes: list[int]) -> list[list[int]]:
     return split
 
 
+def _check_dimensions(items: list[Any]) -> None:
+    last = len(items) - 1
+    for i, x in enumerate(items):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"multi_dot(): argument 'tensors' must be tuple of Tensors, not {kind_of(x)} at {i}")
+        if i in (0, last) and x._a.ndim not in (1, 2):
+            place = "the first" if i == 0 else "the last"
+            raise ShapeError(f"multi_dot(): {place} tensor must be 1D or 2D but got {x._a.ndim}D")
+        if 0 < i < last and x._a.ndim != 2:
+            raise ShapeError(f"multi_dot(): tensor {i} must be 2D but got {x._a.ndim}D")
+
+
+def _check_chain(items: list[Tensor]) -> None:
+    for i in range(len(items) - 1):
+        a, b = items[i]._a, items[i + 1]._a
+        if a.dtype != b.dtype:
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensors {i} and {i + 1} are of "
+                f"{items[i].dtype} and {items[i + 1].dtype}"
+            )
+        if a.shape[-1] != b.shape[0]:
+            raise ShapeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be "
+                "multiplied"
+            )
+
+
 @composite(method=False, out=True)
 def linalg_multi_dot(tensors: Any) -> Tensor:
     """Multiply two or more matrices, in the order with the fewest multiplications.
@@ -152,31 +177,13 @@ def linalg_multi_dot(tensors: Any) -> Tensor:
     if len(items) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(items)}")
     last = len(items) - 1
-    for i, x in enumerate(items):
-        if not isinstance(x, Tensor):
-            raise TypeError(f"multi_dot(): argument 'tensors' must be tuple of Tensors, not {kind_of(x)} at {i}")
-        if i in (0, last) and x._a.ndim not in (1, 2):
-            place = "the first" if i == 0 else "the last"
-            raise ShapeError(f"multi_dot(): {place} tensor must be 1D or 2D but got {x._a.ndim}D")
-        if 0 < i < last and x._a.ndim != 2:
-            raise ShapeError(f"multi_dot(): tensor {i} must be 2D but got {x._a.ndim}D")
+    _check_dimensions(items)
     row, column = items[0]._a.ndim == 1, items[last]._a.ndim == 1
     if row:
         items[0] = items[0].unsqueeze(0)
     if column:
         items[last] = items[last].unsqueeze(-1)
-    for i in range(last):
-        a, b = items[i]._a, items[i + 1]._a
-        if a.dtype != b.dtype:
-            raise RuntimeError(
-                f"multi_dot(): all tensors must have be the same dtype but tensors {i} and {i + 1} are of "
-                f"{items[i].dtype} and {items[i + 1].dtype}"
-            )
-        if a.shape[-1] != b.shape[0]:
-            raise ShapeError(
-                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be "
-                "multiplied"
-            )
+    _check_chain(items)
     split = best_splits([items[0]._a.shape[0], *(x._a.shape[1] for x in items)])
 
     def product(i: int, j: int) -> Tensor:

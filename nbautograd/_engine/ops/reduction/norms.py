@@ -118,23 +118,17 @@ def linalg_matrix_norm(
     check_float(name, A, low=ord not in ("nuc", 2, -2))
     A = _in_dtype(name, A, dtype)
     if ord == "fro":
-        result: Tensor = vector_norm(A, 2.0, (rows, columns), keepdim)
-        return result
+        return vector_norm(A, 2.0, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2) and not isinstance(ord, bool):
         s = linalg_svdvals(A.movedim((rows, columns), (-2, -1)))
         result = s.sum(-1) if ord == "nuc" else largest(s, -1, False) if ord == 2 else s.amin(-1)
-        if keepdim:
-            others = [d for d in range(A._a.ndim) if d not in (rows, columns)]
-            order = [*others, rows, columns]
-            result = result[..., None, None].permute([order.index(d) for d in range(A._a.ndim)])
-        return result
+        return result[..., None, None].movedim((-2, -1), (rows, columns)) if keepdim else result
     if isinstance(ord, (str, complex)) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(A, 1.0, summed, keepdim)
-    left = kept if keepdim or kept < summed else kept - 1
-    result = largest(sums, left, keepdim) if ord > 0 else sums.amin(left, keepdim)
-    return result
+    left = kept - (kept > summed and not keepdim)
+    return largest(sums, left, keepdim) if ord > 0 else sums.amin(left, keepdim)
 
 
 def largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:

@@ -255,15 +255,16 @@ def diff(
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"diff expects order n to be non-negative but got {n}")
-    d = dimension(dim, input._a.ndim) if n or prepend is not None or append is not None else 0
-    for x in (prepend, append):
-        if x is not None and x._a.ndim != input._a.ndim:
+    whole = [x for x in (prepend, input, append) if x is not None]
+    d = dimension(dim, input._a.ndim) if n or len(whole) > 1 else 0
+    shape = input._a.shape
+    for x in whole if len(whole) > 1 else ():
+        if x._a.ndim != len(shape):
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-        if x is not None and any(a != b for i, (a, b) in enumerate(zip(x.shape, input.shape, strict=True)) if i != d):
+        if (x._a.shape[:d], x._a.shape[d + 1 :]) != (shape[:d], shape[d + 1 :]):
             raise RuntimeError("diff expects the shape of prepend or append to match that of input")
     if n == 0:
         return input.clone()
-    whole = [x for x in (prepend, input, append) if x is not None]
     x = cat(whole, d) if len(whole) > 1 else input
     for _ in range(min(n, x._a.shape[d])):
         before, after = part(x, d, 0, -1), part(x, d, 1, x._a.shape[d])
@@ -297,26 +298,21 @@ def gradient(
     ndim = input._a.ndim
     if edge_order not in (1, 2):
         raise _spacing_error(f"edge_order to be 1 or 2, but got {edge_order}")
-    if dim is None:
-        dims = list(range(ndim))
-    else:
-        dims = [dimension(d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else [dim])]
+    along = range(ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else [dim]
+    dims = [dimension(d, ndim) for d in along]
     if len(set(dims)) < len(dims):
         raise RuntimeError(f"torch.gradient: a dim appears multiple times in the list of dims {dims}")
-    if isinstance(spacing, (tuple, list)):
-        if len(spacing) != len(dims) and dim is not None or dim is None and len(spacing) != ndim:
-            raise _spacing_error(
-                f"spacing to be unspecified, a scalar, or of the length of its 'dim' argument, {len(dims)}, but got a "
-                f"list of length {len(spacing)}"
-            )
-        steps = list(spacing)
-    else:
-        steps = [1 if spacing is None else spacing] * len(dims)
-    if input._a.dtype == "uint8":
-        raise RuntimeError("gradient(): torch.gradient does not support uint8 input.")
-    if input._a.dtype.kind == "b" and ndim:
-        raise RuntimeError("gradient(): Subtraction, the `-` operator, with two bool tensors is not supported.")
+    steps = list(spacing) if isinstance(spacing, (tuple, list)) else [1 if spacing is None else spacing] * len(dims)
+    if len(steps) != len(dims):
+        raise _spacing_error(
+            f"spacing to be unspecified, a scalar, or of the length of its 'dim' argument, {len(dims)}, but got a list "
+            f"of length {len(steps)}"
+        )
     if input._a.dtype.kind in "biu":
+        if input._a.dtype == "uint8":
+            raise RuntimeError("gradient(): torch.gradient does not support uint8 input.")
+        if input._a.dtype.kind == "b" and ndim:
+            raise RuntimeError("gradient(): Subtraction, the `-` operator, with two bool tensors is not supported.")
         input = input.to(dtypes.get_default_dtype())
     for d in dims:
         if ndim and input._a.shape[d] < edge_order + 1:
@@ -353,13 +349,19 @@ def _slope(x: Tensor, d: int, spacing: Any, edge_order: int) -> Tensor:
         three = [part(x, d, k, k + n - 2) for k in range(3)]
         middle = -b / (a * (a + b)) * three[0] + (b - a) / (a * b) * three[1] + a / (b * (a + b)) * three[2]
         if edge_order == 2:
-            a, b = h[:1], h[1:2]
-            three = [part(x, d, k, k + 1) for k in range(3)]
-            left = -(2 * a + b) / (a * (a + b)) * three[0] + (a + b) / (a * b) * three[1] - a / (b * (a + b)) * three[2]
-            a, b = h[-2:-1], h[-1:]
-            three = [part(x, d, k, k + 1) for k in range(n - 3, n)]
-            right = b / (a * (a + b)) * three[0] - (a + b) / (a * b) * three[1] + (a + 2 * b) / (b * (a + b)) * three[2]
+            left, right = _curved_edges(x, d, n, h)
     return cat([left, middle, right], d)
+
+
+def _curved_edges(x: Tensor, d: int, n: int, h: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the derivatives at both ends of the parabolas through three neighbors at distances ``h``."""
+    a, b = h[:1], h[1:2]
+    three = [part(x, d, k, k + 1) for k in range(3)]
+    left = -(2 * a + b) / (a * (a + b)) * three[0] + (a + b) / (a * b) * three[1] - a / (b * (a + b)) * three[2]
+    a, b = h[-2:-1], h[-1:]
+    three = [part(x, d, k, k + 1) for k in range(n - 3, n)]
+    right = b / (a * (a + b)) * three[0] - (a + b) / (a * b) * three[1] + (a + 2 * b) / (b * (a + b)) * three[2]
+    return left, right
 
 
 def _check_step(dx: Any, name: str) -> None:

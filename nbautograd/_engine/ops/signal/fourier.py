@@ -121,32 +121,33 @@ def _points(name: str, n: int) -> int:
     return n
 
 
+def _given_dims(name: str, x: Tensor, dim: Any) -> tuple[int, ...]:
+    if dim != () and dim != [] and not x.ndim:
+        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
+    dims = tuple(dimension(d, x.ndim) for d in ([dim] if isinstance(dim, int) else dim))
+    if len(set(dims)) < len(dims):
+        raise RuntimeError(f"{name}(): FFT dims must be unique, but got {list(dims)}")
+    return dims
+
+
 def _several(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None], tuple[int, ...]]:
     """Check ``s`` (None for all points) and ``dim`` of an n-d transform, and return them."""
     if isinstance(s, bool):
         raise TypeError(f"{name}(): argument 's' (position 2) must be tuple of ints, not bool")
     points = None if s is None else [s] if isinstance(s, int) else list(s)
-    if dim is not None:
-        if dim != () and dim != [] and not x.ndim:
-            raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
-        dims = tuple(dimension(d, x.ndim) for d in ([dim] if isinstance(dim, int) else dim))
-        if len(set(dims)) < len(dims):
-            raise RuntimeError(f"{name}(): FFT dims must be unique, but got {list(dims)}")
-        if points is not None and len(points) != len(dims):
-            raise RuntimeError(
-                f"{name}(): When given, dim and shape arguments must have the same length, but got s={points} and "
-                f"dim={list(dims)}"
-            )
-    elif points is not None:
-        if len(points) > x.ndim:
-            raise RuntimeError(
-                f"{name}(): Got shape with {len(points)} values but input tensor only has {x.ndim} dimensions."
-            )
-        dims = tuple(range(x.ndim - len(points), x.ndim))
-    else:
-        dims = tuple(range(x.ndim))
+    dims = _given_dims(name, x, dim) if dim is not None else tuple(range(x.ndim))
     if points is None:
         return [None] * len(dims), dims
+    if dim is not None and len(points) != len(dims):
+        raise RuntimeError(
+            f"{name}(): When given, dim and shape arguments must have the same length, but got s={points} and "
+            f"dim={list(dims)}"
+        )
+    if len(points) > x.ndim:
+        raise RuntimeError(
+            f"{name}(): Got shape with {len(points)} values but input tensor only has {x.ndim} dimensions."
+        )
+    dims = dims[len(dims) - len(points) :]
     wanted = [as_int(n, f"{name}(): argument 's'") for n in points]
     return [None if n == -1 else _points(name, n) for n in wanted], dims
 

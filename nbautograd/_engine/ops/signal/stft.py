@@ -15,6 +15,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import ones
 from nbautograd._engine.ops.elementwise.complex import view_as_real
 from nbautograd._engine.ops.indexing.gather import crop_like, pad_like
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.padding import constant_pad, pad
 from nbautograd._engine.ops.shape.shape import reshape, squeezed
@@ -198,8 +199,7 @@ def stft(
     >>> torch.stft(torch.ones(2, 32), 8, window=torch.hann_window(8), return_complex=True).shape
     torch.Size([2, 5, 17])
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(f"stft(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    check_tensors("stft", input=input)
     n, hop, size = _lengths("stft", n_fft, hop_length, win_length)
     if input.dtype.rank < 2:
         raise DtypeError(f"stft(): expected a tensor of floating point or complex values, but got {input.dtype!r}")
@@ -208,11 +208,10 @@ def stft(
     if center and align_to_window is not None:
         _refuse("stft", f"align_to_window should only be set when center = false, but it is {align_to_window}")
     x = _signal(continued(input, n // 2, pad_mode) if center else input, n, hop, size, align_to_window)
-    is_complex = input.dtype.is_complex or (isinstance(window, Tensor) and window.dtype.is_complex)
+    is_complex = any(isinstance(each, Tensor) and each.dtype.is_complex for each in (input, window))
     if return_complex is None and not is_complex:
         _refuse("stft", "requires the return_complex parameter be given for real inputs: True, for a complex result")
-    if onesided is None:
-        onesided = not is_complex
+    onesided = not is_complex if onesided is None else onesided
     if onesided and is_complex:
         _refuse("stft", "Cannot have onesided output if window or input is complex")
     pieces = frames(x, n, hop) * _window("stft", window, size, n, input)
@@ -278,8 +277,7 @@ def istft(
     >>> torch.allclose(x, y, atol=1e-5)
     True
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(f"istft(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    check_tensors("istft", input=input)
     for name, flag in (("center", center), ("normalized", normalized), ("return_complex", return_complex)):
         check_option("istft", name, flag, "bool")
     n, hop, size = _lengths("istft", n_fft, hop_length, win_length)
