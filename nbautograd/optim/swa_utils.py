@@ -129,8 +129,6 @@ class AveragedModel(Module):
         if self.use_buffers:
             ours += self.module.buffers()
             theirs += model.buffers()
-        else:
-            _copy(self.module.buffers(), model.buffers())
         ours = [p.detach() for p in ours]
         theirs = [p.detach().to(mine.device) for p, mine in zip(theirs, ours, strict=True)]
         if int(self.n_averaged) == 0:
@@ -142,6 +140,8 @@ class AveragedModel(Module):
             for mine, other in zip(ours, theirs, strict=True):
                 is_averaged = self.avg_fn or mine.is_floating_point()
                 mine.copy_(average(mine, other, self.n_averaged) if is_averaged else other)
+        if not self.use_buffers:
+            _copy(self.module.buffers(), model.buffers())
         self.n_averaged += 1
 
 
