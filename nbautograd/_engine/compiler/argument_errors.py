@@ -41,7 +41,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-LONG = 2**63  # has more than 64 bits
+LONG = 2**63
 
 
 def with_argument_errors(function: F) -> F:
@@ -146,7 +146,7 @@ def options_of(function: Callable[..., Any]) -> Options:
         if kind in kinds and name not in _READ_BY_PYTHON.get(kind, ()):
             at_sight = AT_SIGHT.get(kind, ()) + (type(None),) * (kind != hint)
             if kind in ("int", "Int") and name[:3] not in ("dim", "axi"):
-                at_sight = at_sight[1:]  # ``dimension`` looks at the others
+                at_sight = at_sight[1:]
             options.append((name, i if i < code.co_argcount else sys.maxsize, hint, at_sight))
     return options
 
@@ -185,8 +185,10 @@ def check_options(
 
 
 def check_option(*about: Any) -> Any:
-    """Check one argument: see ``checked_option``."""
-    from nbautograd._engine.compiler.argument_kinds import checked_option  # for unusual ones only
+    """Call ``checked_option``, loaded late."""
+    if about[2].__class__ in AT_SIGHT.get(about[3], ()) and about[3][0] not in "iI":
+        return about[2]
+    from nbautograd._engine.compiler.argument_kinds import checked_option
 
     return checked_option(*about)
 

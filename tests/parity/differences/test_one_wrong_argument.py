@@ -111,7 +111,7 @@ KINDS = """
     x.movedim(np.int64(1), 0); x.movedim(T.tensor(1), 0); x.movedim(0, T.tensor(-1)); x.movedim(True, 0);
     x.movedim(1.5, 0); x.movedim(0, (1,)); x.movedim(T.tensor([0, 1]), (1, 0)); x.movedim([0], [1]); x.roll(1, [[1]]);
     x.roll([[1]], 0); x.roll(T.tensor([0, 1]), 0); x.roll(T.tensor(1), 0); T.where(1); T.where([1]); c.kthvalue(1);
-    x.sort(stable=None)[0]; x.hsplit(T.tensor([0, 1])); x.hsplit(False)
+    x.sort(stable=None)[0]; x.hsplit(T.tensor([1])); x.hsplit(T.tensor(3)); x.hsplit(False)
 """
 
 
