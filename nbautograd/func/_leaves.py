@@ -25,7 +25,7 @@ def places_of(args: tuple[Any, ...], argnums: Places) -> list[int]:
 
     :raises RuntimeError: a position is out of range, repeated, or not an int.
     """
-    places = [argnums] if isinstance(argnums, int) else list(argnums)
+    places = list(argnums) if isinstance(argnums, tuple) else [argnums]
     if not places:
         raise AutogradError("argnums must be non-empty")
     for place in places:

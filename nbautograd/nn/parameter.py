@@ -53,6 +53,8 @@ class Parameter(Tensor, metaclass=_Flagged):
             data = empty(0)
         if not isinstance(data, Tensor):
             raise AttributeError(f"Parameter(): 'data' must be a Tensor or None, and {kind_of(data)} is not")
+        if requires_grad.__class__ is not bool:
+            raise TypeError(f"Parameter(): 'requires_grad' must be bool, not {kind_of(requires_grad)}")
         if requires_grad and data._a.dtype.kind not in dtypes.INEXACT:
             raise RuntimeError(
                 f"Only Tensors of floating point and complex dtype can require gradients, and data is {data.dtype!r}: "

@@ -110,8 +110,10 @@ def sizes(arguments: Iterable[Any], what: str = "size", needed_by: Any = None) -
     return items
 
 
-def by_name(given: Any, what: str) -> tuple[Any]:
-    """Return what is given by name, as arguments; it must not be one integer."""
+def by_name(given: Any, what: str, others: tuple[Any, ...] = ()) -> tuple[Any]:
+    """Return what is given by name alone, as arguments; it must not be one integer."""
+    if others:
+        raise TypeError(f"got multiple values for argument '{what}'")
     if not isinstance(given, (tuple, list)):
         raise TypeError(f"argument '{what}' must be tuple of ints, not {kind_of(given)}")
     return (given,)

@@ -20,10 +20,11 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.schema import OpSchema
 from nbautograd._engine.core.overrides import UNHANDLED, offer, overloaded, subclasses
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd.errors import is_pytorchs, kind_of
+from nbautograd.errors import is_pytorchs
 
 __all__ = [
     "CALL_ERRORS",
+    "LONG",
     "USUAL",
     "answer_error",
     "check_option",
@@ -40,20 +41,11 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-INTS = (int, np.integer, Tensor)
-NUMBERS = (int, float, complex, np.number, np.bool_, Tensor)
+LONG = 2**63
 
 
 def with_argument_errors(function: F) -> F:
-    """Return a function with clear errors: a TypeError names the argument of the wrong type, others the function.
-
-    >>> @with_argument_errors
-    ... def twice(input: Tensor) -> Tensor:
-    ...     return input.add(input)
-    >>> twice("a")
-    Traceback (most recent call last):
-    TypeError: twice(): argument 'input' (position 1) must be Tensor, not str
-    """
+    """Return a function with clear errors: a TypeError names the argument of the wrong type, others the function."""
     function.__qualname__ = function.__qualname__.lstrip("_")  # which Python names in errors of arguments
 
     options = options_of(function)
@@ -104,39 +96,6 @@ def answer_error(error: Exception, public: Any, function: Callable[..., Any], ar
     return UNHANDLED
 
 
-def _is_int(value: Any) -> bool:
-    if isinstance(value, Tensor):
-        return not value._a.ndim and value._a.dtype.kind in "iu"
-    return isinstance(value, INTS) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, NUMBERS) and not getattr(value, "ndim", 0)
-
-
-def _are_ints(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return not any(isinstance(n, (bool, float, str)) for n in value)
-    return isinstance(value, INTS) and not isinstance(value, bool)
-
-
-_SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "bool": ("bool", lambda value: isinstance(value, (bool, np.bool_))),
-    "str": ("str", lambda value: isinstance(value, str)),
-    "int": ("int", _is_int),
-    "Int": ("int", _is_int),
-    "Int | Tensor": ("int or Tensor", lambda value: isinstance(value, INTS)),
-    "float": ("float", lambda value: _is_number(value) and not isinstance(value, complex)),
-    "Number": ("Number", _is_number),
-    "Number | Tensor": ("Number or Tensor", lambda value: isinstance(value, NUMBERS)),
-    "Ints": ("tuple of ints", _are_ints),
-    "Sequence[int]": ("tuple of ints", lambda value: isinstance(value, (tuple, list)) and _are_ints(value)),
-    "Dims": ("tuple of ints", lambda value: value is None or _are_ints(value)),
-    "dtypes.dtype": ("torch.dtype", lambda value: isinstance(value, (dtypes.dtype, type, np.dtype))),
-}
-"""For an annotation: its name in messages, and a test of a value, as strict as PyTorch's; "| None" permits None."""
-
-
 AT_SIGHT: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "str": (str,),
@@ -147,6 +106,10 @@ AT_SIGHT: dict[str, tuple[type, ...]] = {
     "Number | Tensor": (float, int, Tensor),
     "Ints": (int,),
     "Dims": (int, type(None)),
+    "Dims | bool": (int, type(None)),
+    "Int | Tensor": (),
+    "Sequence[int]": (),
+    "dtypes.dtype": (),
 }
 """For an annotation: the classes of which a value needs no further look."""
 
@@ -175,13 +138,15 @@ def options_of(function: Callable[..., Any]) -> Options:
     code, hints = function.__code__, function.__annotations__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     own = (function.__module__ or "").startswith("nbautograd.")  # a function without a module is a reader's
-    kinds = [hint for hint in _SIMPLE if own or hint == "bool"]
+    kinds = [hint for hint in AT_SIGHT if own or hint == "bool"]
     options: Options = []
     for i, name in enumerate(names):
         hint = str(hints.get(name))
         kind = hint.removesuffix(" | None")
         if kind in kinds and name not in _READ_BY_PYTHON.get(kind, ()):
             at_sight = AT_SIGHT.get(kind, ()) + (type(None),) * (kind != hint)
+            if kind in ("int", "Int") and name[:3] not in ("dim", "axi"):
+                at_sight = at_sight[1:]
             options.append((name, i if i < code.co_argcount else sys.maxsize, hint, at_sight))
     return options
 
@@ -204,43 +169,28 @@ def check_options(
     count = len(args)
     for name, position, hint, at_sight in options:
         if position < count:
-            if args[position].__class__ not in at_sight:
-                value = check_option(function.__name__.lstrip("_"), name, args[position], hint, position)
-                args = (*args[:position], value, *args[position + 1 :])
-        elif name in kwargs and kwargs[name].__class__ not in at_sight:
-            kwargs[name] = check_option(function.__name__.lstrip("_"), name, kwargs[name], hint)
+            value = args[position]
+        elif name in kwargs:
+            value = kwargs[name]
+        else:
+            continue
+        if value.__class__ in at_sight or value.__class__ is int and hint[0] in "iI" and -LONG <= value < LONG:
+            continue
+        public = function.__name__.lstrip("_")
+        if position < count:
+            args = (*args[:position], check_option(public, name, value, hint, position), *args[position + 1 :])
+        else:
+            kwargs[name] = check_option(public, name, value, hint)
     return args
 
 
-def check_option(
-    function: str, name: str, value: Any, hint: str, position: int | None = None, operands: tuple[Any, ...] = ()
-) -> Any:
-    """Check one argument by its annotation.
+def check_option(*about: Any) -> Any:
+    """Call ``checked_option``, loaded late."""
+    if about[2].__class__ in AT_SIGHT.get(about[3], ()) and about[3][0] not in "iI":
+        return about[2]
+    from nbautograd._engine.compiler.argument_kinds import checked_option
 
-    :param operands: those that a factor multiplies: a bool multiplies only bools.
-    :returns: the value; the number of a tensor in place of one; Python's number for NumPy's.
-    :raises TypeError: it is of another type.
-    :raises RuntimeError: it is True or False, and an operand is not of dtype bool.
-    """
-    if value.__class__ is bool and any(not isinstance(each, Tensor) or each._a.dtype.kind != "b" for each in operands):
-        raise errors.DtypeError(f"{function}(): Boolean {name} only supported for Boolean results")
-    if value is None and (hint.endswith("None") or name == "requires_grad"):
-        return value
-    kind = hint.removesuffix(" | None")
-    expected, matches = _SIMPLE[kind]
-    number = value
-    if matches(value):
-        if not isinstance(value, Tensor) or "Tensor" in kind:
-            return value.item() if isinstance(value, np.number) else value  # which would promote arrays to its dtype
-        if not value.requires_grad and (kind in ("float", "Number") or value._a.dtype.kind in "iu"):
-            number = value if value.ndim else value.item()
-            if kind != "float" or not isinstance(number, complex):
-                return number
-    from nbautograd._engine.compiler.argument_kinds import check_real  # after an error only
-
-    check_real(function, value, number)
-    place = "" if position is None else f" (position {position + 1})"
-    raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
+    return checked_option(*about)
 
 
 # -- of operations ---------------------------------------------------------------------------------------------------

@@ -10,11 +10,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.schema import POINTWISE, OpSchema
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import kind_of
+from nbautograd.errors import DtypeError, kind_of
 
-__all__ = ["check_arguments", "check_real", "raise_bad_argument"]
+__all__ = ["check_arguments", "checked_option", "raise_bad_argument"]
 
 INTS = (int, np.integer, Tensor)
 NUMBERS = (int, float, complex, np.number, np.bool_, Tensor)
@@ -37,10 +38,7 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
 
 
 def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise a TypeError for the first argument that does not match its annotation, if any.
-
-    :raises TypeError: an argument does not match.
-    """
+    """Raise a TypeError for the first argument that does not match its annotation, if any."""
     signature = inspect.signature(function)
     try:
         arguments = signature.bind(*args, **kwargs).arguments
@@ -80,11 +78,77 @@ def _fits(value: Any, annotation: str) -> bool:
     return not (isinstance(value, (tuple, list)) and "Ints" in annotation) or all(isinstance(n, INTS) for n in value)
 
 
-def check_real(function: str, value: Any, number: Any) -> None:
-    """Raise for a complex number in place of a real one, where PyTorch reads it first.
+def _is_int(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return not value._a.ndim and value._a.dtype.kind in "iu"
+    return isinstance(value, INTS) and not isinstance(value, bool)
 
-    :raises RuntimeError: it is complex.
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, NUMBERS) and not getattr(value, "ndim", 0)
+
+
+def _are_ints(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return not any(isinstance(n, (bool, float, str)) for n in value)
+    return isinstance(value, INTS) and not isinstance(value, bool)
+
+
+_SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "bool": ("bool", lambda value: isinstance(value, bool)),
+    "str": ("str", lambda value: isinstance(value, str)),
+    "int": ("int", _is_int),
+    "Int": ("int", _is_int),
+    "Int | Tensor": ("int or Tensor", lambda value: isinstance(value, INTS)),
+    "float": ("float", lambda value: _is_number(value) and not isinstance(value, complex)),
+    "Number": ("Number", _is_number),
+    "Number | Tensor": ("Number or Tensor", lambda value: isinstance(value, NUMBERS)),
+    "Ints": ("tuple of ints", _are_ints),
+    "Sequence[int]": ("tuple of ints", lambda value: isinstance(value, (tuple, list)) and _are_ints(value)),
+    "Dims": ("tuple of ints", lambda value: value is None or _are_ints(value)),
+    "dtypes.dtype": ("torch.dtype", lambda value: isinstance(value, (dtypes.dtype, type, np.dtype))),
+}
+"""For an annotation: its name in messages, and a test of a value, as strict as PyTorch's."""
+
+
+def checked_option(
+    function: str, name: str, value: Any, hint: str, position: int | None = None, operands: tuple[Any, ...] = ()
+) -> Any:
+    """Check one argument by its annotation.
+
+    :param operands: those that a factor multiplies: a bool multiplies only bools.
+    :returns: the value; the number of a tensor in place of one; Python's number for NumPy's.
     """
+    if value.__class__ is bool:
+        _check_factor(function, name, operands)
+    if value is None and (hint.endswith("None") or name == "requires_grad"):
+        return value
+    kind = hint.removesuffix(" | None").removesuffix(" | bool")
+    if value.__class__ is bool and kind == "Dims" != hint and position is not None:
+        return value  # var(input, unbiased): by position alone
+    if value.__class__ is int and hint[0] in "iI":
+        return as_int(value, f"{function}(): argument '{name}'")
+    expected, matches = _SIMPLE[kind]
+    number = value
+    if matches(value):
+        if not isinstance(value, Tensor) or "Tensor" in kind:
+            return value.item() if isinstance(value, np.number) else value  # which would promote arrays to its dtype
+        if not value.requires_grad and (kind in ("float", "Number") or value._a.dtype.kind in "iu"):
+            number = value if value.ndim else value.item()
+            if kind != "float" or not isinstance(number, complex):
+                return number
+    check_real(function, value, number)
+    place = "" if position is None else f" (position {position + 1})"
+    raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
+
+
+def _check_factor(function: str, name: str, operands: tuple[Any, ...]) -> None:
+    if any(not isinstance(each, Tensor) or each._a.dtype.kind != "b" for each in operands):
+        raise DtypeError(f"{function}(): Boolean {name} only supported for Boolean results")
+
+
+def check_real(function: str, value: Any, number: Any) -> None:
+    """Raise for a complex number in place of a real one, where PyTorch reads it first."""
     if isinstance(number, complex) and (number is not value or function.rstrip("_") in OF_SCALARS):
         raise RuntimeError(f"{function}(): value cannot be converted to type double without overflow: {number}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 
-from nbautograd._engine.compiler.argument_errors import USUAL, options_of, public_name
+from nbautograd._engine.compiler.argument_errors import LONG, USUAL, options_of, public_name
 from nbautograd._engine.compiler.elementwise import constant, constants_as_arrays, single_call
 from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.lowering import lower_to_ufuncs
@@ -44,7 +44,7 @@ class ForwardWriter:
         self.traced = traced
         self.rest = [f"*{op.rest}"] if op.rest else []
         # Formulas give no sizes to tensors of no dimension; Tensor.view() checks itself.
-        self.needed = "" if op.name in ("flip", "view") else f", input.dim() and {op.name!r}"
+        self.needed = "" if op.name == "view" else f", input.dim() and {op.name!r}"
         self.half = half
         self.function_variant = function_variant
         is_operator = function_variant == OPERATOR  # it takes only operands, so that its options are known
@@ -59,25 +59,25 @@ class ForwardWriter:
     def lines(self) -> list[str]:
         """Return the whole function."""
         op = self.op
-        body = [f"if {NUMPY_NAMES[name]} is not None: {name} = {NUMPY_NAMES[name]}" for name in op.numpy_names]
+        names = [(name, NUMPY_NAMES[name]) for name in op.numpy_names]
+        body = [f"if {axis} is not None: {dim} = one_of({dim}, {axis}, OP, {dim!r})" for dim, axis in names]
         if "dim" in op.numpy_names and op.required_dim:
             body.append(f"if dim is None: raise TypeError(\"{public_name(op)}() missing 1 required argument: 'dim'\")")
         if self.fixed is not None:
             body = [f"{name} = {value!r}" for name, value in self.fixed.items()]
         elif op.former:
-            out = ", out" if op.has_out else ""
             arguments = ", ".join((*op.positional, *FORMER[: len(op.former)]))
-            body.append(f"if {FORMER[0]} is not ...: return call_former(OP, ({arguments}){out})")
-        if self.fixed is None:
-            for name, _, hint, _ in options_of(op.body):
-                if (usual := USUAL.get(hint.removesuffix(" | None"))) is not None:
-                    unlike = usual.replace("?", name) + (f" and {name} is not None" if "None" in hint else "")
-                    is_factor = name == "alpha" and hint == "Number" and op.kind == POINTWISE
-                    operands = f", None, ({', '.join(op.tensors)},)" * is_factor
-                    check = f"check_option({public_name(op)!r}, {name!r}, {name}, {hint!r}{operands})"
-                    body.append(f"if {unlike}: {name} = {check}")
+            body.append(f"if {FORMER[0]} is not ...: return call_former(OP, ({arguments}){', out' * op.has_out})")
+        for name, _, hint, at_sight in options_of(op.body) if self.fixed is None else ():
+            if (usual := USUAL.get(hint.removesuffix(" | None"))) is not None:
+                usual += f" or not {-LONG} <= ? < {LONG}" * (hint[:3] == "int") * (int not in at_sight)
+                unlike = f"({usual})".replace("?", name) + (f" and {name} is not None" if "None" in hint else "")
+                is_factor = name == "alpha" and hint == "Number" and op.kind == POINTWISE
+                operands = f", None, ({', '.join(op.tensors)},)" * is_factor
+                check = f"check_option({public_name(op)!r}, {name!r}, {name}, {hint!r}{operands})"
+                body.append(f"if {unlike}: {name} = {check}")
         if op.rest:
-            given = f"_rest if {op.rest} is None else by_name({op.rest}, {op.rest!r})"
+            given = f"_rest if {op.rest} is None else by_name({op.rest}, {op.rest!r}, _rest)"
             body.append(f"{op.rest} = sizes({given}, {op.rest!r}{self.needed})")
         if op.has_out and self.fixed is None:
             body.append(f"if out is not None: return write_into_out(OP, out, {self.call()})")
@@ -138,8 +138,7 @@ class ForwardWriter:
 
     def load_or(self, name: str, otherwise: str) -> list[str]:
         """Write these lines for a parameter that need not be a tensor."""
-        edge = self.edges.get(name)
-        none = f"{edge} = None; " if edge else ""
+        none = f"{self.edges[name]} = None; " if name in self.edges else ""
         return [
             f"if isinstance({name}, Tensor):",
             *_indented(self.load(name)),

@@ -130,7 +130,13 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
             "if alike:",
             *(f"    {line}" for line in body),
         ]
-    no_tensors = "".join(f" and not isinstance({option}, Tensor)" for option in options)
+    hints = op.body.__annotations__
+    no_tensors = "".join(
+        f" and ({option}.__class__ is int or {option}.__class__ is float)"
+        if hints.get(option) in ("Number", "float")
+        else f" and not isinstance({option}, Tensor)"
+        for option in options
+    )
     is_array = f"{first}_class is not float32 and {first}_class is not float64"
     return [
         f"def {name}({', '.join(parts)}):",

@@ -318,17 +318,24 @@ no_method = functools.partial(op, method=False, inplace_method=False)
 
 
 def composite(
-    *, operators: str = "", method: bool = True, inplace_method: bool = False, out: bool = False, names: str = ""
+    *,
+    operators: str = "",
+    method: bool = True,
+    inplace_method: bool = False,
+    out: bool = False,
+    names: str = "",
+    keeps: bool = False,
 ) -> Callable[[F], F]:
     """Declare a function written in terms of other operations; it needs no formulas of its own.
 
     :param out: give it the keyword ``out=``: a tensor, or several for several results.
     :param names: further names of its parameters, such as ``"input2=L"``.
+    :param keeps: ``keepdim`` needs ``dim``.
     """
 
     def declare(function: F) -> F:
         name = function.__name__
-        public = _with_keywords(function, out, names)
+        public = _with_keywords(function, out, names, keeps)
         COMPOSITES[name] = public
         if method:
             setattr(Tensor, name, public)
@@ -346,7 +353,9 @@ def with_numpy_names(function: F) -> F:
     return _with_keywords(function, out=False)  # type: ignore[return-value]
 
 
-def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -> Callable[..., Any]:
+def _with_keywords(
+    function: Callable[..., Any], out: bool, further: str = "", keeps: bool = False
+) -> Callable[..., Any]:
     """Return a composite that accepts ``out=``, NumPy's names and further ones, unless it does so itself."""
     docstrings.describe(function, further=("out",) if out else ())
     code = function.__code__
@@ -367,12 +376,12 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
             return answer
         try:
             if kwargs:
+                if not others.keys().isdisjoint(kwargs):
+                    _rename(kwargs, others)
+                if keeps and "keepdim" in kwargs and len(args) < 2:
+                    _need_dim(function, kwargs)
                 if options:
                     args = check_options(function, options, args, kwargs)
-                if not others.keys().isdisjoint(kwargs):
-                    for numpy, name in others.items():
-                        if numpy in kwargs and name not in kwargs:
-                            kwargs[name] = kwargs.pop(numpy)
                 if takes_dtype and "dtype" in kwargs:
                     kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
                 if out and (target := kwargs.pop("out", None)) is not None:
@@ -391,6 +400,17 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
             raise
 
     return public
+
+
+def _rename(kwargs: dict[str, Any], others: dict[str, str]) -> None:
+    for numpy, name in others.items():
+        if numpy in kwargs and name not in kwargs:
+            kwargs[name] = kwargs.pop(numpy)
+
+
+def _need_dim(function: Callable[..., Any], kwargs: dict[str, Any]) -> None:
+    if "dim" not in kwargs:
+        raise TypeError(f"{function.__name__}() missing 1 required argument: 'dim'")
 
 
 def alias(**names: Callable[..., Any]) -> None:

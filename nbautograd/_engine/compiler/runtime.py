@@ -14,6 +14,7 @@ from nbautograd._engine.compiler.argument_errors import (
     check_option,
     name_operation,
     not_implemented_or_raise,
+    public_name,
     refuse_dtype,
     refuse_or_offer,
 )
@@ -54,6 +55,12 @@ def _call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: A
     from nbautograd._engine.compiler.former_signatures import call_former
 
     return call_former(op, args, out, method)
+
+
+def _one_of(dim: Any, axis: Any, op: OpSchema, name: str) -> Any:
+    if dim is op.defaults.get(name):
+        return axis
+    raise TypeError(f"{public_name(op)}() got multiple values for argument {name!r}")
 
 
 def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
@@ -108,6 +115,7 @@ FORWARD: dict[str, Any] = {
     "OutputEdge": OutputEdge,
     "ViewOfOutput": views.ViewOfOutput,
     "call_former": _call_former,
+    "one_of": _one_of,
     "check_devices": check_devices,
     "check_option": check_option,
     "compute_tiled": _compute_tiled,

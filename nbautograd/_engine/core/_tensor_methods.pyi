@@ -1105,7 +1105,7 @@ class TensorMethods:
         """Compute softmax over ``dim``: ``exp(input) / sum(exp(input))``, without overflow."""
     @overload
     def softmax(self, *, axis: _int, dtype: dtype | None = None) -> Tensor: ...
-    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, axis: _int = -1) -> return_types.sort:
+    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool | None = False, *, axis: _int = -1) -> return_types.sort:
         """Return the elements sorted along ``dim``, and their indices; nan sorts as the largest."""
     def sparse_mask(self, mask: Tensor) -> Tensor:
         """Return the elements at the coordinates of a sparse tensor, as a sparse tensor."""
@@ -1127,7 +1127,7 @@ class TensorMethods:
         """In-place version of ``squeeze``: this tensor becomes the view."""
     def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
         """Compute ``beta * input + alpha * (mat1 @ mat2)`` of two sparse matrices and a dense one, as a sparse tensor."""
-    def std(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Any = None, keepdims: _bool = False) -> Tensor:
+    def std(self, dim: Dims | _bool = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | _bool = None, keepdims: _bool = False) -> Tensor:
         """Return the standard deviation of all elements or over ``dim``: the square root of :func:`var`."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: Any = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """Compute the short-time Fourier transform (STFT): the transforms of overlapping windowed frames of a signal."""
@@ -1287,7 +1287,7 @@ class TensorMethods:
     def unsqueeze_(self, *, axis: _int) -> Tensor: ...
     def untyped_storage(self) -> UntypedStorage:
         """Return the tensor's storage, as bytes."""
-    def var(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Any = None, keepdims: _bool = False) -> Tensor:
+    def var(self, dim: Dims | _bool = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Dims | _bool = None, keepdims: _bool = False) -> Tensor:
         """Return the variance of all elements or over ``dim``."""
     def vdot(self, other: Tensor) -> Tensor:
         """Compute the dot product of two vectors, the first of which is conjugated."""

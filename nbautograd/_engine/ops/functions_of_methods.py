@@ -31,7 +31,7 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     >>> torch.flip(torch.arange(3), (0,))
     tensor([2, 1, 0])
     """
-    return input.flip(*dims)
+    return input.flip(tuple(dims))
 
 
 @described

@@ -71,7 +71,7 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = Fa
     if kind.rank == 2 and value.__class__ in (int, float) and -65504 <= value <= 65504:
         return value
     prefix = f"{function}(): " if function else ""
-    if isinstance(value, str | bytes | tuple | list | None):
+    if not isinstance(value, (int, float, complex, np.number, np.bool_)):
         raise TypeError(f"{prefix}argument 'fill_value' must be Number, not {kind_of(value)}")
     if value.__class__ is int and not -(2**63) <= value < 2**64:
         raise OverflowError(f"{prefix}int too big to convert: {value}")

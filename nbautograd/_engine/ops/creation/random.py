@@ -129,7 +129,7 @@ def rand(
     tensor([0.8823, 0.9150, 0.3829])
     """
     dtype = check_options("rand", dtype, layout, pin_memory)
-    shape = new_shape(arguments if size is None else by_name(size, "size"), "rand")
+    shape = new_shape(arguments if size is None else by_name(size, "size", arguments), "rand")
     return _new("rand", shape, dtype, uniform_numbers("rand", generator), device, requires_grad, out)
 
 
@@ -156,7 +156,7 @@ def randn(
     tensor([0.3367, 0.1288, 0.2345])
     """
     dtype = check_options("randn", dtype, layout, pin_memory)
-    shape = new_shape(arguments if size is None else by_name(size, "size"), "randn")
+    shape = new_shape(arguments if size is None else by_name(size, "size", arguments), "randn")
     return _new("randn", shape, dtype, normal_numbers("randn", generator), device, requires_grad, out)
 
 

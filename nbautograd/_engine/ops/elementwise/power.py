@@ -81,7 +81,7 @@ def pow_base(exponent: Tensor, base: Number) -> Tensor:
     """Compute ``base ** exponent`` for a number ``base``."""
     if exponent.dtype.kind in "fc":
         return row_major(precise.power(exponent.dtype.type(base), exponent))
-    return _integer_power(exponent * 0 + np.int64(base).astype(exponent.dtype), exponent)
+    return _integer_power(exponent * 0 + np.asarray(base).astype(exponent.dtype), exponent)
 
 
 @composite(inplace_method=True)
@@ -98,9 +98,11 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
         if isinstance(input, Tensor):
             return pow_tensor(input, exponent, out=out)
         base = input.item() if isinstance(input, np.generic) else input
+        number_in(base, dtypes.complex128)
         return pow_base(as_category(exponent, base), base, out=out)
     check_tensors("pow", input=input)
-    if exponent.__class__ is not float and exponent.__class__ is not int or input._a.dtype.kind not in dtypes.INEXACT:
+    is_usual = exponent.__class__ is float or exponent.__class__ is int and exponent.bit_length() < 64
+    if not is_usual or input._a.dtype.kind not in dtypes.INEXACT:
         if isinstance(exponent, np.generic):
             exponent = exponent.item()
         if not isinstance(exponent, Number):

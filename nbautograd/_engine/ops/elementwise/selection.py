@@ -15,7 +15,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import under_node
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
-from nbautograd._engine.ops.queries import Number, check_tensors
+from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
 from nbautograd._names.docstrings import described
 from nbautograd.errors import DtypeError
 
@@ -53,6 +53,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     if subclasses and (answer := offer(where, (condition, input, other), {})) is not UNHANDLED:
         return answer
     if input is None and other is None:
+        check_tensors("where", condition=condition)
         return condition.nonzero(as_tuple=True)
     try:
         if isinstance(condition, Tensor) and condition._a.dtype.char not in "?B":
@@ -60,9 +61,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
                 f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                 f"{dtypes.scalar_type(condition.dtype)}"
             )
-        for number, tensor in ((input, other), (other, input)):
-            if number.__class__ is int and isinstance(tensor, Tensor) and tensor._a.dtype.kind in "iu":
-                number_in(number, tensor.dtype, "where")
+        for number, value in ((input, other), (other, input)):
+            if (number.__class__ is int or number.__class__ is float) and not -128 <= number < 128:
+                number_in(number, result_dtype(number, value), "where", one=True)
         return _where(condition, input, other, out=out)
     except (AttributeError, TypeError):
         if (answer := offer(where, (condition, input, other), {})) is not UNHANDLED:

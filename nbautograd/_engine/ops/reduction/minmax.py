@@ -107,7 +107,7 @@ def min_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
     return _over(input, "min", dim, keepdim)
 
 
-@composite(out=True)
+@composite(out=True, keeps=True)
 def max(input: Tensor, dim: Int | Tensor = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
     """Return the maximum of all elements, the maxima along ``dim`` with their indices, or the elementwise maximum.
 
@@ -121,7 +121,7 @@ def max(input: Tensor, dim: Int | Tensor = None, keepdim: bool = False, *, other
     return max_all(input) if dim is None else return_type("max")(max_over(input, dim, keepdim))
 
 
-@composite(out=True)
+@composite(out=True, keeps=True)
 def min(input: Tensor, dim: Int | Tensor = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
     """Return the minimum of all elements, the minima along ``dim`` with their indices, or the elementwise minimum.
 

@@ -102,7 +102,7 @@ def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
     return a.astype(accumulated(input.dtype))
 
 
-@composite(out=True)
+@composite(out=True, keeps=True)
 def prod(input: Tensor, dim: Int = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the product of all elements or over one dimension; int64 for integers and bools.
 

@@ -50,6 +50,8 @@ def kth_over(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
     if not input.ndim:
         return input.copy(), np.zeros_like(input, np.int64)
     check("kthvalue", input)
+    if input.dtype.kind == "b":
+        raise NotImplementedError("kthvalue(): not implemented for 'Bool'")
     index = order(input, d)
     return _one(input, d, index[(slice(None),) * d + (slice(k - 1, k),)], keepdim)
 
@@ -123,7 +125,7 @@ def nanmedian_over(input: Tensor, dim: int, keepdim: bool) -> Any:
     return _median_over(input, dim, keepdim, True)
 
 
-@composite(out=True)
+@composite(out=True, keeps=True)
 def median(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
     """Return the median of all elements, the lower of two; with ``dim``, the median along it and its index.
 
@@ -136,7 +138,7 @@ def median(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
     return return_type("median")(median_over(input, dim, keepdim))
 
 
-@composite(out=True)
+@composite(out=True, keeps=True)
 def nanmedian(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
     """Return the median, ignoring nan; see :func:`median`.
 

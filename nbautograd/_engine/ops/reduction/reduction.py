@@ -56,7 +56,7 @@ def sum_over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     return pairwise_sum(input, axes(dim, input.ndim), keepdim)
 
 
-@composite(out=True)
+@composite(out=True, keeps=True)
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the sum of all elements or over ``dim``; int64 for integers and bools.
 
@@ -118,7 +118,7 @@ def sum_to_size(input: Tensor, *_size: Any, size: Any = None) -> Tensor:
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
-    shape = sizes(_size if size is None else by_name(size, "size"))
+    shape = sizes(_size if size is None else by_name(size, "size", _size))
     if not shape and input._a.ndim == 0 or shape != input._a.shape:
         return sum_to(input.to(dtypes.int64) if input._a.dtype.kind in "biu" else input, shape)
     return input
@@ -144,7 +144,7 @@ def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     return pairwise_mean(input, axes(dim, input.ndim), keepdim)
 
 
-@composite(out=True)
+@composite(out=True, keeps=True)
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the mean of all elements or over ``dim``.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.indices import as_int64
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor, wrap
 
@@ -43,6 +44,7 @@ def _searched(name: str, sequence: Tensor, values: Any, out_int32: bool, right: 
                 f"{name}(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
                 f"boundaries tensor dim({sequence._a.ndim})"
             )
+        values = check_option(name, "input", values, "Number")
         values = wrap(backend.module(sequence.device).asarray(values))
     a, b = sequence._a, values._a
     if not a.ndim:

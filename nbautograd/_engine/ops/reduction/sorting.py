@@ -43,7 +43,7 @@ def sort_over(input: Tensor, dim: int, descending: bool) -> Any:
 
 
 @composite(out=True)
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
     """Return the elements sorted along ``dim``, and their indices; nan sorts as the largest.
 
     :param stable: has no effect: the sort is always stable.

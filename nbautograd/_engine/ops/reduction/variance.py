@@ -108,9 +108,10 @@ def _spread(
     function: Any, name: str, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: float | None
 ) -> Any:
     """Check the arguments that ``var``, ``std``, ``var_mean`` and ``std_mean`` share, and call."""
-    if isinstance(dim, bool) and unbiased is None:  # called as var(input, unbiased)
+    if isinstance(dim, bool) and unbiased is None and not keepdim:  # called as var(input, unbiased)
         dim, unbiased = None, dim
-    check_option(name, "dim", dim, "Dims", 1)
+    if dim is not None and dim.__class__ is not int:
+        check_option(name, "dim", dim, "Dims", 1)
     if unbiased is not None and correction is not None:
         raise TypeError(f"{name}(): received an invalid combination of arguments: both unbiased= and correction=")
     if correction is None:
@@ -128,7 +129,7 @@ def _spread(
 @composite(out=True)
 def var(
     input: Tensor,
-    dim: Any = None,
+    dim: Dims | bool = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
@@ -150,7 +151,7 @@ def var(
 @composite(out=True)
 def std(
     input: Tensor,
-    dim: Any = None,
+    dim: Dims | bool = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
@@ -168,7 +169,7 @@ def std(
 @composite(method=False)
 def var_mean(
     input: Tensor,
-    dim: Any = None,
+    dim: Dims | bool = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
@@ -186,7 +187,7 @@ def var_mean(
 @composite(method=False)
 def std_mean(
     input: Tensor,
-    dim: Any = None,
+    dim: Dims | bool = None,
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,

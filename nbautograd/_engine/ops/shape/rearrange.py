@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-@op(symbol="flip", half=NATIVE, input="flip(g, *dims)")
+@op(symbol="flip", half=NATIVE, input="g if dims == () else flip(g, *dims)")
 def flip(input: Tensor, *dims: int) -> Tensor:
     """Return the tensor reversed along ``dims``, copied.
 
@@ -112,13 +112,13 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
-    by: Any = tuple(shifts) if isinstance(shifts, (tuple, list)) else (int(shifts),)
+    by: Any = tuple(shifts) if isinstance(shifts, (tuple, list)) else (as_int(shifts, "shifts"),)
     if not by:
         raise RuntimeError("`shifts` required")
     if dims is None or isinstance(dims, (tuple, list)) and not dims:
         if len(by) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:0")
-        return np.roll(input.reshape((-1,)), int(by[0])).reshape(input.shape)
+        return np.roll(input.reshape((-1,)), as_int(by[0], "shifts")).reshape(input.shape)
     along = tuple(dims) if isinstance(dims, (tuple, list)) else (as_int(dims, "dims"),)
     if len(along) != len(by):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}")
@@ -127,7 +127,7 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     if not input.ndim:
         raise IndexError(f"roll(): Dimension specified as {along[0]} but tensor has no dimensions")
     output = tuple(dimension(d, input.ndim) for d in along)
-    return np.roll(in_format(input), tuple(int(n) for n in by), output)
+    return np.roll(in_format(input), tuple(as_int(n, "shifts") for n in by), output)
 
 
 def negated(shifts: Any) -> Any:
@@ -205,7 +205,7 @@ def tile(input: Tensor, *_dims: Any, dims: Ints = None) -> Tensor:
     tensor([[1, 2, 1, 2]])
     """
     check_tensors("tile", input=input)
-    times = sizes(_dims if dims is None else by_name(dims, "dims"), "dims", "tile")
+    times = sizes(_dims if dims is None else by_name(dims, "dims", _dims), "dims", "tile")
     return repeat(input, *((1,) * (input._a.ndim - len(times)) + times))
 
 

@@ -143,7 +143,7 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
         if not isinstance(dtype, dtypes.dtype):
             raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
         return view_dtype(self, dtype.numpy)
-    return view(self, *(shape if size is None else by_name(size, "size")))
+    return view(self, *(shape if size is None else by_name(size, "size", shape)))
 
 
 _view.__name__ = _view.__qualname__ = "view"
@@ -174,7 +174,9 @@ def reshape(input: Tensor, *_shape: Any, shape: Ints = None) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    size = inferred(sizes(_shape if shape is None else by_name(shape, "shape"), "shape", "reshape"), input.numel())
+    size = inferred(
+        sizes(_shape if shape is None else by_name(shape, "shape", _shape), "shape", "reshape"), input.numel()
+    )
     try:
         result = view(input, size)
     except ShapeError:

@@ -280,7 +280,8 @@ def _splitter(name: str, least: int, dim_of: Any, doc: str) -> Any:
                 f"with {n} dimensions!"
             )
         d = dim_of(n)
-        if isinstance(indices_or_sections, int):
+        if not isinstance(indices_or_sections, (tuple, list)) and not getattr(indices_or_sections, "ndim", 0):
+            indices_or_sections = as_int(indices_or_sections, f"{name}(): argument 'sections'")
             if indices_or_sections <= 0:
                 raise RuntimeError(f"number of sections must be larger than 0, got {indices_or_sections}")
             if input._a.shape[d] % indices_or_sections:

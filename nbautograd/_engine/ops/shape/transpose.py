@@ -197,9 +197,10 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     torch.Size([3, 4, 2])
     """
     n = input._a.ndim
-    sources = [source] if isinstance(source, int) else list(source)
-    destinations = [destination] if isinstance(destination, int) else list(destination)
-    if isinstance(source, int) != isinstance(destination, int):
+    several = isinstance(source, (tuple, list))
+    sources = list(source) if several else [dimension(source, n)]
+    destinations = list(destination) if isinstance(destination, (tuple, list)) else [dimension(destination, n)]
+    if several != isinstance(destination, (tuple, list)):
         raise TypeError("movedim(): 'source' and 'destination' must both be ints, or both tuples of ints")
     if len(sources) != len(destinations):
         raise RuntimeError(
