@@ -31,7 +31,7 @@ class Training:
         return found
 
     def parts(self) -> list[Any]:
-        """What has a state that is saved."""
+        """Return the parts whose states are saved."""
         return [part for part in (self.model, self.optimizer, self.scheduler) if part is not None]
 
 
