@@ -401,5 +401,7 @@ def _signed(dim: Any) -> Any:
 def _copied(value: Any) -> Any:
     if not hasattr(value, "shape") or not hasattr(value, "dtype") or isinstance(value, (int, float, complex)):
         return value
+    if type(value) is np.ndarray and value.size <= MAX_ELEMENTS:
+        return value.copy("K")
     array = None if isinstance(value, Digest) else values.near(value, MAX_ELEMENTS)
     return TooLarge(values.shape(value)) if array is None else np.array(array, order="K")
