@@ -34,7 +34,7 @@ def plain(value: Any) -> Any:
     """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
     if not is_dataclass(value):
         return value
-    kind = type(value)
+    kind: Any = type(value)
     made: dict[str, Any] = {}
     for name, part in zip(_names(kind), _values(kind)(value), strict=True):
         own = type(part)

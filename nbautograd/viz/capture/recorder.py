@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics
 from nbautograd.viz.capture.chain_rule import Arrival, chain_steps, kept_before
-from nbautograd.viz.capture.cotangents import called, gradient_name, sum_of
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
 from nbautograd.viz.capture.player_data import saved_text
 from nbautograd.viz.capture.readings import Reading
 from nbautograd.viz.capture.sums import TERMS, Joints, LeafAccount
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
-from nbautograd.viz.capture.words import equations, op_words
+from nbautograd.viz.capture.words import called, equations, gradient_name, op_words, sum_of
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values

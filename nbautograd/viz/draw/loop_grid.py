@@ -323,7 +323,7 @@ class _Grid:
         """Everything at its place."""
         self.heights = {key: MARGIN + HEAD + RAIL * (i + 0.5) for i, key in enumerate(self.rails)}
         crossing = {edge.id for edge in self.crossing}
-        room = max((high for key, (_, high) in self.labels.items() if key in crossing), default=0.0)
+        room = max([high for key, (_, high) in self.labels.items() if key in crossing], default=0.0)
         self.set_rows(MARGIN + HEAD + RAIL * len(self.rails) + max(30.0, min(room, 80.0) + 14))
         self.make_room()
         self.plan()
