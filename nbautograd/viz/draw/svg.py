@@ -350,6 +350,7 @@ class _Picture:
         came, held = self.tiles.in_rows(node, state)
         y, x, at = top + 15, box.x + PAD, box.x + PAD + LEAD
         if waits or not self.tiles.painted:
+            self.out.append(f'<g class="nb-arrives"{HIDDEN * (not waits)}>')
             self.arriving(node, state, came, (x, y, right - PAD, at, top, high))
         if waits and self.tiles.painted:
             return
@@ -363,7 +364,6 @@ class _Picture:
     def arriving(self, node: Node, state: LeafState, came: Tile | None, places: tuple[float, ...]) -> None:
         """Draw the gradient that has arrived and is not in ``.grad`` yet; in a player, also if it may arrive later."""
         x, y, right, at, top, high = places
-        self.out.append(f'<g class="nb-arrives"{HIDDEN * (not state.waits)}>')
         sign = self.bead(node, x - PAD, y, state) + ("" if came and len(came.cells) > 1 else f" {state.arriving}")
         self.put(x, y, sign, "nb-in", LIGHT["grad"], 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
         self.put(right, y, state.count, "nb-in", LIGHT["grad"], SMALLEST, anchor="end", slot=f"{node.id}:count")

@@ -107,7 +107,9 @@ def local_derivative(
     kind = entry_of(source) if len(came) == 1 else OTHER
     nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
     try:
-        read = [array for value in (*came.values(), sent) if (array := values.near(value, MAX_ELEMENTS)) is not None]
+        every = [value if type(value) is np.ndarray and value.size <= MAX_ELEMENTS else values.near(value, MAX_ELEMENTS)
+                 for value in (*came.values(), sent)]  # fmt: skip
+        read = [array for array in every if array is not None]
         if known is None or len(read) <= len(came):
             return replace(nothing, unknown="large")
         arrays, wanted = dict(zip(came, read, strict=False)), read[-1]
