@@ -6,6 +6,8 @@ node is ready when its in-degree is 0, and the newest ready node runs first, lea
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -45,8 +47,10 @@ class FullRun:
     ) -> None:
         self.roots, self.targets, self.accumulate = roots, targets, accumulate
         self.retain_graph, self.create_graph = retain_graph, create_graph
-        self.observers = protocol.observers.get()
-        self.in_degree, order = reachable(target for target, _ in roots)
+        self.all_observers = protocol.observers.get()
+        self.observers = [each for each in self.all_observers if not hasattr(each, "of_sums_alone")]
+        self.tell = self.observers[0] if len(self.observers) == 1 else partial(_tell, self.observers)
+        self.in_degree, order = reachable([target for target, _ in roots])
         self.wanted: dict[Any, list[int]] = {}  # by node, the outputs whose gradients are requested
         for node, index in targets or ():
             self.wanted.setdefault(node, []).append(index)
@@ -72,19 +76,14 @@ class FullRun:
             self.tell(protocol.PassFinished(error))
         return self.captured
 
-    def tell(self, event: protocol.Event) -> None:
-        """Send an event to the observers."""
-        for observer in self.observers:
-            observer(event)
-
     def start(self) -> None:
         """Store the gradients of the roots, and enqueue the roots whose in-degree is 0."""
-        nodes = tuple(public_edge(target) for target, _ in self.roots)
-        gradients = tuple(g for _, g in self.roots)
+        nodes = tuple([public_edge(target) for target, _ in self.roots])
+        gradients = tuple([g for _, g in self.roots])
         self.tell(protocol.PassStarted(nodes, gradients, self.retain_graph, self.create_graph))
         for target, g in self.roots:
             self.arrive(target, g)
-        for target in dict.fromkeys(target for target, _ in self.roots):
+        for target in dict.fromkeys([target for target, _ in self.roots]):
             if not self.in_degree.get(target):
                 self.enqueue(target)
 
@@ -172,9 +171,10 @@ class FullRun:
         """Run a leaf's AccumulateGrad, or capture its gradient."""
         node = accumulator(leaf)
         self.tell(protocol.NodeStarted(node, (g,)))
-        g = tensor_hooks(node, g)
+        hooks = node.hooks
+        g = g if hooks is None else tensor_hooks(node, g)
         if self.accumulate:
-            self.accumulate_at(leaf, node, pre_hooks(node, g))
+            self.accumulate_at(leaf, node, g if hooks is None else pre_hooks(node, g))
         else:
             self.captured[leaf, 0] = g
             self.tell(protocol.Captured(node, 0, g))
@@ -182,7 +182,7 @@ class FullRun:
 
     def accumulate_at(self, leaf: Tensor, node: Node, g: Any) -> None:
         """Add to ``leaf.grad``: now if the leaf has post-accumulation hooks, otherwise at the end of the pass."""
-        before = None if leaf._grad is None or not self.observers else stored(leaf._grad).copy()
+        before = None if leaf._grad is None or not self.all_observers else stored(leaf._grad).copy()
         hooks = leaf._hooks
         if hooks is not None and (hooks.accumulated or hooks.post):
             accumulation.visit(leaf, g, self.create_graph)
@@ -190,5 +190,13 @@ class FullRun:
         else:
             self.arrived[leaf] = g
             after = g if before is None else before + stored(g)
-        if after is not None and self.observers:
-            self.tell(protocol.Accumulated(node, before, g, stored(after)))
+        if after is not None and self.all_observers:
+            event = protocol.Accumulated(node, before, g, stored(after))
+            for observer in self.all_observers:
+                observer(event)
+
+
+def _tell(observers: Iterable[Callable[[protocol.Event], object]], event: protocol.Event) -> None:
+    """Send an event to several observers, or to none."""
+    for observer in observers:
+        observer(event)

@@ -36,18 +36,13 @@ def clean(text: object, limit: int = LIMIT) -> str:
     return string if len(string) <= limit else string[: max(limit - 1, 0)] + "…"
 
 
-def one_line(text: object, limit: int = LIMIT) -> str:
-    r"""Return the text on one line.
+@lru_cache(maxsize=2048)  # a name is in many places
+def one_line(text: str, limit: int = LIMIT) -> str:
+    r"""Return the text on one line. Texts that may be long are cut by :func:`clean` before.
 
     >>> one_line("a\n  b")
     'a b'
     """
-    is_short = type(text) is str and len(text) <= LIMIT
-    return _short_line(text, limit) if is_short else " ".join(clean(text, limit).split())
-
-
-@lru_cache(maxsize=2048)
-def _short_line(text: str, limit: int) -> str:
     return " ".join(clean(text, limit).split())
 
 
@@ -75,7 +70,7 @@ def width(text: str, size: float, *, mono: bool = False) -> float:
 
     East Asian wide characters count as a full em, combining marks as nothing.
     """
-    return max((_line(line, mono) for line in text.split("\n")), default=0.0) * size
+    return max([_line(line, mono) for line in text.split("\n")]) * size
 
 
 def _line(text: str, mono: bool) -> float:

@@ -7,6 +7,7 @@ language as data. Numbers, names and PyTorch's own words (``.grad``, ``Accumulat
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from string import Formatter
 from typing import Any, TypeVar
 
@@ -75,6 +76,7 @@ def use(name: str) -> str:
     """
     global _current
     before, _current = _current, language_of(name)
+    say.cache_clear()
     return before
 
 
@@ -83,8 +85,9 @@ def texts() -> dict[str, str]:
     return LANGUAGES[_current]
 
 
-def say(key: str, /, **parts: Any) -> str:
-    """A text in the current language, with ``parts`` put in for its placeholders.
+@lru_cache(maxsize=1024, typed=True)  # most texts of a pass are in the next one, too
+def say(key: str, /, **parts: str | float) -> str:
+    """A text in the current language, with ``parts`` put in for its placeholders: texts and numbers.
 
     For a count of one (``n=1``), the text of ``key_1`` is used if it exists.
 

@@ -9,19 +9,20 @@ sum over those elements that came which depend on it. A sentence says what the o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from nbautograd.viz.capture.readings import Reading, Readings
-from nbautograd.viz.read import jacobians, stories, values
+from nbautograd.viz.read import jacobians, values
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, OUTER
 from nbautograd.viz.read.local_derivative import LocalDerivative, Operands, kept_operands, local_derivative
 from nbautograd.viz.read.model import Edge, Formula, GraphModel, Handles
 from nbautograd.viz.read.notes import can_be_noted
+from nbautograd.viz.read.numbers import printed
 from nbautograd.viz.read.operations import broadcast_dims
 from nbautograd.viz.read.terms import SHOWN, Terms
 from nbautograd.viz.read.tiles import MOST
@@ -128,7 +129,7 @@ def kept_before(model: GraphModel) -> dict[Any, Operands]:
     kept: dict[Any, Operands] = {}
     size = 0
     for node, key in model.handles.ops.items():
-        if can_be_noted(node) and model.by_id[key].formulas and size < KEPT:
+        if model.by_id[key].formulas and can_be_noted(node) and size < KEPT:
             kept[node] = _kept(node, model.handles)
             size += sum(np.size(value) for value in kept[node].values() if isinstance(value, np.ndarray))
     return kept
@@ -149,33 +150,29 @@ def chain_steps(
     :param live: the node at which it ends.
     :param names: of the gradient that came, and of the one that was sent.
     """
-    node, pair = model.by_id[edge.dst], stories.pair_of(model, edge.dst)
-    formulas = [formula for formula in node.formulas if formula.slot == edge.slot and came.gradients]
-    return [_step(live, node.name, formula, edge.id, names, came, sent, pool, pair) for formula in formulas]
+    every = model.by_id[edge.dst].formulas if came.gradients else ()
+    return [
+        _step(model, edge, live, formula, names, came, sent, pool) for formula in every if formula.slot == edge.slot
+    ]
 
 
 def _step(
-    node: Any,
-    name: str,
+    model: GraphModel,
+    edge: Edge,
+    live: Any,
     formula: Formula,
-    edge: str,
     names: tuple[str, str],
     came: Arrival,
     sent: Reading,
     pool: Readings,
-    pair: str,
 ) -> ChainStep:
-    """The step along one edge by one formula.
+    """The step along one edge by one formula."""
+    from nbautograd.viz.read import stories  # loaded with the first step
 
-    :param node: the live node.
-    :param name: of the node.
-    :param names: of the gradient that came, and of the one that was sent.
-    :param pair: the operation that sent the gradient, if there is only one.
-    """
     arrived = {index: gradient.value for index, gradient in came.gradients.items()}
     gradients = list(arrived.values())
     derivative = local_derivative(
-        node,
+        live,
         formula.input,
         formula.source,
         arrived,
@@ -191,13 +188,14 @@ def _step(
     if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):
         wide = derivative.product.shape if derivative.product is not None else shape
         summed = tuple([(dim, wide[dim]) for dim in broadcast_dims(wide, went)]) if wide != went else ()
-    element = _element(derivative, gradients, sent.value, summed, pool.read)
+    element = _element(derivative, gradients, sent.value, summed)
     story = ""
     if derivative.unknown != "differs":  # else the sentence is about another computation
+        name, pair = model.by_id[edge.dst].name, stories.pair_of(model, edge.dst)
         story = stories.story_of(name, formula.input, derivative.kind, derivative.permutes, pair, element is not None)
     upstream, *more = [gradient.tile for gradient in came.gradients.values()]
     return ChainStep(
-        edge,
+        edge.id,
         derivative.kind,
         *names,
         formula.local,
@@ -237,22 +235,17 @@ def _places(derivative: LocalDerivative, came: tuple[int, ...]) -> tuple[int, ..
 
 
 def _element(
-    derivative: LocalDerivative,
-    gradients: Sequence[Any],
-    sent: Any,
-    summed: tuple[tuple[int, int], ...],
-    read: Callable[[Any], Reading],
+    derivative: LocalDerivative, gradients: Sequence[Any], sent: Any, summed: tuple[tuple[int, int], ...]
 ) -> Element | None:
     """The largest element that was sent, written out; None where the local derivative is not known."""
     if derivative.factor is None and derivative.terms is None:
         return None
-    wanted = values.host(sent)
+    wanted = sent if type(sent) is np.ndarray else values.host(sent)
     if wanted.dtype.kind not in "biuf" or not wanted.size:
         return None
     flat = np.abs(wanted.astype(np.float64)).reshape(-1)
     largest = int(np.argmax(np.where(np.isnan(flat), np.inf, flat)))
-    index = np.unravel_index(largest, wanted.shape)
-    place = tuple([int(i) for i in index])
+    place = tuple([int(i) for i in np.unravel_index(largest, wanted.shape)])
     known = derivative.terms
     if known is not None:
         all_ups = np.concatenate([values.host(gradient).reshape(-1) for gradient in gradients])
@@ -264,8 +257,14 @@ def _element(
     else:
         ups, factors = _terms_at(derivative, values.host(gradients[0]), place, summed)
         count = len(ups)
-    terms = tuple([(read(u).line, read(f).line) for u, f in zip(ups[:SHOWN], factors[:SHOWN], strict=True)])
-    return Element(place, terms, count, read(wanted[index]).line)
+    terms = tuple(zip(_written(ups[:SHOWN]), _written(factors[:SHOWN]), strict=True))
+    return Element(place, terms, count, *_written(wanted.reshape(-1)[largest : largest + 1]))
+
+
+def _written(numbers: np.ndarray[Any, Any]) -> list[str]:
+    """Return each number as a text."""
+    is_plain = numbers.dtype.kind == "f"
+    return list(map(printed, numbers.tolist()) if is_plain else map(values.inline, numbers))
 
 
 def _terms_at(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -33,23 +32,20 @@ def _values(kind: type) -> attrgetter[Any]:
 
 def plain(value: Any) -> Any:
     """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
-    kind: type = type(value)
-    parts: Iterable[tuple[Any, Any]]
-    if kind is dict:
-        parts = value.items()
-    elif kind is tuple:
-        parts = enumerate(value)
-    elif is_dataclass(value):
-        parts = zip(_names(kind), _values(kind)(value), strict=True)
-    else:
+    if not is_dataclass(value):
         return value
-    made: dict[Any, Any] = {}
-    for name, part in parts:
+    kind: Any = type(value)
+    made: dict[str, Any] = {}
+    for name, part in zip(_names(kind), _values(kind)(value), strict=True):
         own = type(part)
         inside = part if own is tuple else part.values() if own is dict else ()
-        is_plain = own in ATOMS or not part or (inside and INNER.issuperset(map(type, inside)))
-        made[name] = part if is_plain else plain(part)
-    return tuple(made.values()) if kind is tuple else made
+        if own in ATOMS or not part or (inside and INNER.issuperset(map(type, inside))):
+            made[name] = part
+        elif own is dict:
+            made[name] = dict(zip(part, map(plain, inside), strict=True))
+        else:
+            made[name] = tuple(map(plain, part)) if own is tuple else plain(part)
+    return made
 
 
 def tile_json(tile: Tile) -> dict[str, Any]:

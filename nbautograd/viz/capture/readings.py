@@ -39,7 +39,7 @@ class Reading:
     @cached_property
     def text(self) -> str:
         """As in a box, perhaps on several lines."""
-        return values.text(self.value)
+        return values.told(self.value)[0]
 
     @cached_property
     def line(self) -> str:
@@ -53,6 +53,11 @@ class Reading:
         if len(written) > NARROW and len(getattr(self.value, "shape", ())) == 1:
             written = written.replace(", ", ",\n ")  # a column: a short edge has room beside it
         return written if whole else f"{values.shape_text(self.value)}\n{written}"
+
+    @cached_property
+    def shown(self) -> tuple[str, str, int]:
+        """On one line, as in the box, and the number of its tile."""
+        return self.line, self.text, self.tile
 
     @cached_property
     def is_finite(self) -> bool:

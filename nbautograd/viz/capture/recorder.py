@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics
 from nbautograd.viz.capture.chain_rule import Arrival, chain_steps, kept_before
-from nbautograd.viz.capture.cotangents import called, gradient_name, sum_of
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
 from nbautograd.viz.capture.player_data import saved_text
 from nbautograd.viz.capture.readings import Reading
 from nbautograd.viz.capture.sums import TERMS, Joints, LeafAccount
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
-from nbautograd.viz.capture.words import equations, op_words
-from nbautograd.viz.escape import one_line
+from nbautograd.viz.capture.words import called, equations, gradient_name, op_words, sum_of
+from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
 from nbautograd.viz.read.formulas import Mark
@@ -127,14 +126,14 @@ class Recorder:
         products, self.products = self.products, ()
         frame = self._frame("start", say("pass", n=self.passes), caption=say("starts", which=which))
         if seeds:
-            roots, gradients = ", ".join(name for name, _ in given), ", ".join(shown for _, shown in seeds)
+            roots, gradients = ", ".join([name for name, _ in given]), ", ".join([shown for _, shown in seeds])
             starts = say("starts_at", which=which, roots=roots, gradient=gradients)
             drawn = self.log.told.by_id
             met = {key: leaf for key, leaf in self.leaves.items() if key in drawn}
             frame = frame.but(
                 subtitle=f"{roots}.backward({self.seed})",
                 words=several,
-                caption=". ".join(filter(None, [starts, several, *resets, *(product.text for product in products)])),
+                caption=". ".join(filter(None, [starts, several, *resets, *[product.text for product in products]])),
                 node=self.log.model.roots[0] if self.log.model.roots else "",
                 active=tuple(self.log.model.roots),
                 leaves={key: leaf.state() for key, leaf in met.items()} | self.joints.states(drawn),
@@ -311,7 +310,7 @@ class Recorder:
         if self.open is None:
             return
         known = event.kind in ("tensor", "pre", "post", "accumulate")
-        what = say(f"hook_{event.kind}") if known else one_line(event.kind, 20)
+        what = say(f"hook_{event.kind}") if known else one_line(clean(event.kind, 20), 20)
         before, after = values.inline(event.before), values.inline(event.after)
         changed = "" if event.before is None or event.after is None or before == after else f": {before} → {after}"
         acted = (self.open.node, changed.removeprefix(": ") or what)
@@ -348,7 +347,8 @@ class Recorder:
         numbers = f"{before} + {incoming} = {after}" if event.before is not None else f"None → {after}"
         added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", self._root, name]
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
-        terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
+        count = len(leaf.terms)
+        terms = " + ".join([g for g, _ in leaf.terms]) if count <= TERMS else say("n_terms", n=count)
         opened = self.open if self.open is not None and self.open.node == key else None
         blamed = self.bad_from if self.bad_from and not came.is_finite else ""
         alarms = (say("bad_came_from", what=blamed),) if blamed else ()

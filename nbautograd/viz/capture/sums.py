@@ -30,31 +30,27 @@ class LeafAccount:
         self.tiles, self.total_tile, self.after_tile = list[int](), -1, -1
         self.terms: list[tuple[str, str]] = []
         self.total = self.after = self.sum_text = ""  # the last as shown in the box, perhaps on several lines
-        self.before, self.grad_text, self.before_tile = self.shown(pool.read(grad))
+        self.before, self.grad_text, self.before_tile = pool.read(grad).shown
         self.grad_tile = self.before_tile
         self.reset, self.asked = "", True
 
-    def shown(self, value: Reading) -> tuple[str, str, int]:
-        """Return a gradient on one line, as in the box, and the number of its tile."""
-        return value.line, value.text, value.tile
-
     def arrive(self, gradient: Reading, via: str, total: Reading) -> None:
         """Add a term that has arrived."""
-        term = self.shown(gradient)
+        term = gradient.shown
         self.terms.append((term[0], via))
         self.tiles.append(term[2])
-        self.total, self.sum_text, self.total_tile = term if total is gradient else self.shown(total)
+        self.total, self.sum_text, self.total_tile = total.shown
 
     def accumulate(self, before: Reading, incoming: Reading, after: Reading) -> None:
         """Note ``.grad`` before and after the sum was added."""
-        self.before, _, self.before_tile = self.shown(before)
-        came = self.total, self.sum_text, self.total_tile = self.shown(incoming)
-        self.after, self.grad_text, self.after_tile = came if after is incoming else self.shown(after)
+        self.before, _, self.before_tile = before.shown
+        self.total, self.sum_text, self.total_tile = incoming.shown
+        self.after, self.grad_text, self.after_tile = after.shown
         self.grad_tile = self.after_tile
 
     def look(self) -> None:
         """Read ``.grad`` again: a pass that failed may not have accumulated."""
-        after, self.grad_text, self.grad_tile = self.shown(self.pool.read(getattr(self.tensor, "grad", None)))
+        after, self.grad_text, self.grad_tile = self.pool.read(getattr(self.tensor, "grad", None)).shown
         self.after = self.after and after
 
     def state(self) -> LeafState:

@@ -18,7 +18,7 @@ from nbautograd.viz.capture.player_data import OPTIONAL, plain, shorten, tile_js
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.tiles import Tile, is_tiled
+from nbautograd.viz.read.tiles import Tile
 
 __all__ = [
     "Equation",
@@ -84,7 +84,7 @@ class FrameState:
         """Return the frame in a folded view of the graph: a group for events inside, the latest text of a line."""
         if not model.stands:
             return self
-        ids = [frozenset(model.stands.get(key, key) for key in keys) for keys in
+        ids = [frozenset([model.stands.get(key, key) for key in keys]) for keys in
                (self.active, self.done, self.bad, self.freed)]  # fmt: skip
         groups = {node.id for node in model.nodes if node.kind == "group"}
         labels, edge_tiles, tiles, sums = sums_in_view(model, self.labels, self.edge_tiles, self.tiles)
@@ -359,7 +359,7 @@ class Timeline:
     @cached_property
     def tiled(self) -> set[int]:
         """The numbers of the tiles that are drawn as such."""
-        return {number for number, tile in enumerate(self.tiles) if is_tiled(tile)}
+        return {number for number, tile in enumerate(self.tiles) if len(tile.cells) > 1}
 
     @cached_property
     def scale(self) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -76,7 +75,7 @@ def grids_of(
             numbers = dict.fromkeys([number for state in every for number in (state.arriving_tile, state.grad_tile)])
             rows = grid_of([node.grad_tile, *map(known.get, numbers)], ARRIVING, written)
             grids[f"{node.id}:arriving"] = grids[f"{node.id}:grad"] = rows
-    room = replace(EDGE, down=down)
+    room = EDGE if down else EDGE._replace(down=False)
     for edge, numbers_of_edge in (on_edges or {}).items():
         grids[edge] = grid_of(map(known.get, numbers_of_edge), room)
     return {key: grid for key, grid in grids.items() if grid is not None}
@@ -107,11 +106,12 @@ def _size(node: Node, texts: BoxTexts, states: Sequence[LeafState], grids: Mappi
         written = 0.0 if grid is not None else width(cut(node.value, 24), 11, mono=True)
         wide = max(width(node.symbol, 16), written, tile_wide + 6)
         return _even(max(wide + 16, 44)), 32.0 + (tile_high + 6 if grid is not None else 15 * bool(node.value))
-    head = _head_width(node, texts, grid)
-    value = 0.0 if is_beside(node, grid) else max(width(cut_lines(value_text(node, grid)), 12, mono=True), tile_wide)
+    beside = is_beside(node, grid)
+    head, text = _head_width(node, texts, grid, beside), "" if beside else value_text(node, grid)
+    value = 0.0 if beside else max(width(cut_lines(text), 12, mono=True), tile_wide)
     if node.retains:
         value = max([value, *[width(cut_lines(f".grad {state.grad}"), 12, mono=True) for state in states], 0.0])
-    rows, height = 0.0, head_height(node, grid)
+    rows, height = 0.0, head_height(grid, beside, text)
     if node.kind == "leaf":
         every = (LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states)
         rows = max([_rows_width(state, rows_grid) for state in every])
@@ -170,21 +170,20 @@ def name_width(name: str) -> float:
     return BOLD * width(name, 14)
 
 
-def _head_width(node: Node, texts: BoxTexts, grid: Grid | None) -> float:
+def _head_width(node: Node, texts: BoxTexts, grid: Grid | None, beside: bool) -> float:
     """The width of a box's name with the texts beside it."""
     name, about = name_width(texts.name), width(texts.about, SMALLEST)
-    if not is_beside(node, grid):
+    if not beside:
         return name + about + 14
     if grid is not None:
         return max(name, about) + 10 + grid.size[0]
     return name + 8 + width(node.value, 12, mono=True) + about + 14 * bool(about)
 
 
-def head_height(node: Node, grid: Grid | None = None) -> float:
-    """The height of a box's name and value, which is a tile if there is a grid for it."""
-    if is_beside(node, grid):
+def head_height(grid: Grid | None, beside: bool, text: str) -> float:
+    """The height of a box's name and value, which is a tile if there is a grid for it, perhaps beside the name."""
+    if beside:
         return 30.0 if grid is None else max(44.0, grid.size[1] + 14)
-    text = value_text(node, grid)
     lines = cut_lines(text).count("\n") + 1 if text else 0
     tile = grid.size[1] + 7 if grid is not None else 0.0
     return 30 + tile + LINE * lines + (6 if lines else 0)
@@ -221,7 +220,7 @@ def _group_size(node: Node, lines: Sequence[tuple[str, float, str, bool]]) -> tu
 def _rows_width(state: LeafState, grid: Grid | None = None) -> float:
     """Return the width of a leaf's row in a state: a tile, or else a text."""
     tiled = LEAD + grid.size[0] if grid is not None else 0.0
-    arriving, grad = [width(cut_lines(text), 11.5, mono=True) for text in (state.arriving, state.held)]
+    arriving, grad = width(cut_lines(state.arriving), 11.5, mono=True), width(cut_lines(state.held), 11.5, mono=True)
     came = tiled if grid is not None and state.arriving_tile >= 0 else arriving + 2 * 7.1
     held = tiled if grid is not None and state.grad != "None" else grad + LEAD
     return max(came + width(state.count, SMALLEST) + 14, held)
@@ -251,7 +250,7 @@ def cut(text: str, limit: int) -> str:
 @lru_cache(maxsize=2048)
 def cut_lines(text: str) -> str:
     """The first lines of a text, each cut where it is long."""
-    return "\n".join(cut(line, 46) for line in text.split("\n")[:4])
+    return "\n".join([cut(line, 46) for line in text.split("\n")[:4]])
 
 
 def about_text(node: Node) -> str:

@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import starmap
+from typing import NamedTuple
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
 from nbautograd.viz.draw.lines import number as _n, text_element
@@ -20,7 +22,7 @@ from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS, number_text
-from nbautograd.viz.read.tiles import Tile, coarser, is_tiled
+from nbautograd.viz.read.tiles import Tile, coarser
 
 __all__ = [
     "ARRIVING", "BOX", "DASH", "EDGE", "Grid", "PictureTiles", "Room", "cell_number", "grid_of", "largest_of", "paint",
@@ -36,8 +38,7 @@ DASH = 0.9  # height of the minus sign
 GAP, TIGHT = 1.0, 5.0  # gap between two cells, and the side of cells without a gap
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(NamedTuple):
     """The room for a tile."""
 
     side: float
@@ -82,9 +83,9 @@ class Grid:
         object.__setattr__(self, "size", (self.columns * self.wide, self.rows * self.high))
 
 
-def _written_grid(tiled: list[Tile], room: Room, columns: int, rows: int, most: float) -> Grid | None:
+@lru_cache(maxsize=256)
+def _written_grid(longest: float, room: Room, columns: int, rows: int, most: float) -> Grid | None:
     """Return the grid of cells with written numbers, if there is room; a vector may be a column."""
-    longest = max([_longest(tile.cells, tile.form) for tile in tiled])
     wide = float(max(math.ceil(longest + AROUND), LEAST))
     if rows <= room.rows and columns * wide <= most:
         return Grid(columns, rows, wide, room.line, True)
@@ -100,7 +101,7 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
     tiled, columns, rows, forms, whole = [], 0, 0, set(), True
     for tile in tiles:
         if tile is not None and len(tile.cells) > 1:
-            tiled.append(tile)
+            tiled.append((tile.cells, tile.form))
             columns, rows = max(columns, tile.columns), max(rows, len(tile.cells) // tile.columns)
             forms.add(tile.form)
             whole = whole and tile.block == (1, 1)
@@ -108,7 +109,7 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
         return None
     if columns * rows <= MOST_WRITTEN and whole and BOOLS not in forms:
         most = room.wide if written or INTEGERS in forms else SHORT if rows == 1 else 0.0
-        grid = _written_grid(tiled, room, columns, rows, most)
+        grid = _written_grid(max(starmap(_longest, tiled)), room, columns, rows, most)
         if grid is not None:
             return grid
     if INTEGERS in forms:
@@ -121,7 +122,7 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
 @lru_cache(maxsize=1024)
 def _longest(cells: tuple[float | str, ...], form: str) -> float:
     """Return the width of the longest number of a tile."""
-    return max([width(cell_number(cell, form), TEXT, mono=True) for cell in cells])
+    return max([width(_cell_number(str(cell), form), TEXT, mono=True) for cell in cells])
 
 
 def coarsened(grid: Grid, tile: Tile, most: int) -> tuple[Grid, Tile]:
@@ -161,7 +162,8 @@ def scale_key(x: float, y: float, largest: float) -> str:
         parts.append(text_element(x, y, text, LIGHT["muted"], TEXT))
         x += width(text, TEXT) + 7
     for color in KEY_COLORS:
-        parts.append(f'<rect x="{_n(x)}" y="{_n(y - 8)}" width="{KEY_STEP:g}" height="8" fill="{color}"/>')
+        left = f"{x:.1f}".removesuffix(".0")  # without _n: these places are seldom the same
+        parts.append(f'<rect x="{left}" y="{_n(y - 8)}" width="{KEY_STEP:g}" height="8" fill="{color}"/>')
         x += KEY_STEP
     parts.append(text_element(x + 6, y, cell_number(largest), LIGHT["muted"], TEXT))
     return f'<g class="nb-key">{"".join(parts)}</g>'
@@ -192,7 +194,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
                 below.append(f"M{_n(left + wide / 4)} {_n(top + high / 2)}h{_n(wide / 2)}")
         if grid.written:
             at = _n(left + wide / 2), _n(top + (grid.high / 2) + 3.5)
-            texts.append(f'<text x="{at[0]}" y="{at[1]}">{cell_number(value, tile.form)}</text>')
+            texts.append(f'<text x="{at[0]}" y="{at[1]}">{_cell_number(str(value), tile.form)}</text>')
     out = [f'<g transform="translate({_n(x)} {_n(y)})" stroke-width="{along}">']
     if backed:
         whole = columns * grid.wide + 3, math.ceil(len(tile.cells) / columns) * grid.high + 3
@@ -224,25 +226,21 @@ class PictureTiles:
         self.colored = False
         """True if a gradient with colors was drawn, which a key explains."""
         on_edges = [(key, state.tiles[number]) for key, number in state.edge_tiles.items() if number >= 0]
-        self.of_edge = {key: tile for key, tile in on_edges if is_tiled(tile)}
+        self.of_edge = {key: tile for key, tile in on_edges if len(tile.cells) > 1}
         """The tiles of the current gradients on edges."""
         if painted:
-            self.values = Scale(VALUES, largest_of(filter(is_tiled, [node.tile for node in model.nodes if node.tile])))
-            held = [leaf.grad_tile for leaf in model.leaves if leaf.grad_tile]
-            self.gradients = Scale(GRADIENTS, state.scale or largest_of(filter(is_tiled, held)))
+            known = [tile for node in model.nodes if (tile := node.tile) and len(tile.cells) > 1]
+            self.values = Scale(VALUES, largest_of(known))
+            held = [tile for leaf in model.leaves if (tile := leaf.grad_tile) and len(tile.cells) > 1]
+            self.gradients = Scale(GRADIENTS, state.scale or largest_of(held))
             cells = sum([grid.columns * grid.rows for grid in grids.values()])
             self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
 
-    def numbered(self, number: int) -> Tile | None:
-        """Return a tile by its number, if it exists."""
-        return self.state.tiles[number] if 0 <= number < len(self.state.tiles) else None
-
     def in_rows(self, node: Node, state: LeafState) -> tuple[Tile | None, Tile | None]:
         """Return the tiles of a leaf: what has arrived, and its ``.grad``."""
-        held = self.numbered(state.grad_tile)
-        if held is None and state.grad == node.grad:
-            held = node.grad_tile
-        return self.numbered(state.arriving_tile), held
+        came, held = [self.state.tiles[number] if 0 <= number < len(self.state.tiles) else None
+                      for number in (state.arriving_tile, state.grad_tile)]  # fmt: skip
+        return came, node.grad_tile if held is None and state.grad == node.grad else held
 
     def drawn(self, key: str, tile: Tile | None, x: float, y: float, tip: str | None = None) -> list[str]:
         """The group for the cells of a tile, with the cells in it in a still picture."""

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from functools import cache
 from itertools import count
+from operator import itemgetter
 
 from nbautograd.viz.draw.cells import KEY_COLORS, KEY_STEP
 from nbautograd.viz.draw.theme import DARK_OF, MONO_MARKUP, PAINT, SANS_MARKUP
@@ -100,7 +101,9 @@ def _blended(key: re.Match[str]) -> str:
 
 def _once(svg: str) -> str:
     """Return a drawing that has equal tiles once, and further ones by reference."""
-    tiles = Counter([tile for _, tile in _TILE.findall(svg)])
+    tiles = Counter(map(itemgetter(1), _TILE.findall(svg)))
+    if max(tiles.values(), default=1) == 1:
+        return svg
     ids = {tile: f"t{number}" for number, (tile, times) in enumerate(tiles.items()) if times > 1}
     drawn: set[str] = set()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from nbautograd.viz.capture.player_data import bytes_text
 from nbautograd.viz.escape import columns, one_line, ordered
@@ -32,7 +33,7 @@ def _told(model: GraphModel) -> str:
     inputs: dict[str, list[str]] = {}
     makers = {edge.dst: edge.src for edge in model.edges if edge.kind == "result"}
     boxes = {edge.src: model.by_id[edge.dst] for edge in reversed(model.edges) if edge.kind == "result"}
-    for edge in sorted(model.edges, key=lambda edge: edge.slot):
+    for edge in sorted(model.edges, key=attrgetter("slot")):
         if edge.kind != "result":
             inputs.setdefault(edge.dst, []).append(makers.get(edge.src, edge.src))
     rows: list[tuple[str, list[str]]] = []

@@ -172,12 +172,12 @@ class Arranged:
 def labelled(places: Layout, labels: Mapping[str, Size], margin: float = MARGIN) -> Layout:
     """The layout with a spot for each text, and as large as these need."""
     spots = label_spots(places.routes, labels, places.boxes, places.direction == "LR")
-    left = min((x - labels[key][0] / 2 for key, (x, _) in spots.items()), default=0.0)
-    top = min((y - labels[key][1] / 2 for key, (_, y) in spots.items()), default=0.0)
+    left = min([x - labels[key][0] / 2 for key, (x, _) in spots.items()], default=0.0)
+    top = min([y - labels[key][1] / 2 for key, (_, y) in spots.items()], default=0.0)
     if left < 0 or top < 0:
         places, spots = _moved(places, spots, max(-left, 0.0), max(-top, 0.0))
-    right = max((x + labels[key][0] / 2 for key, (x, _) in spots.items()), default=0.0)
-    low = max((y + labels[key][1] / 2 for key, (_, y) in spots.items()), default=0.0)
+    right = max([x + labels[key][0] / 2 for key, (x, _) in spots.items()], default=0.0)
+    low = max([y + labels[key][1] / 2 for key, (_, y) in spots.items()], default=0.0)
     width, height = max(places.width, right + margin), max(places.height, low + margin)
     return replace(places, width=round(width, 1), height=round(height, 1), labels=spots)
 

@@ -70,7 +70,7 @@ def aside(line: Sequence[Point], direction: str, *, upright: bool = False) -> li
 
     :param upright: a line that runs straight down and across only goes beside itself on both.
     """
-    if upright and all(x0 == x1 or y0 == y1 for (x0, y0), (x1, y1) in pairwise(line)):
+    if upright and False not in [x0 == x1 or y0 == y1 for (x0, y0), (x1, y1) in pairwise(line)]:
         return [(x + BESIDE * (i in range(1, len(line) - 1) or _falls(line, i)),
                  y + BESIDE * (i in range(1, len(line) - 1) or not _falls(line, i)))
                 for i, (x, y) in enumerate(line)]  # fmt: skip
@@ -102,7 +102,10 @@ def _others(line: Sequence[Point]) -> list[Point | None]:
 def _falls(line: Sequence[Point], end: int) -> bool:
     """Return whether a line runs straight down at its beginning (0) or its end."""
     points = line if end == 0 else line[::-1]
-    return next((point[0] == points[0][0] for point in points if point != points[0]), True)
+    for x, y in points:
+        if (x, y) != points[0]:
+            return x == points[0][0]
+    return True
 
 
 @lru_cache(maxsize=4096)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from nbautograd.viz.draw.labels import Box, Point, Size
 from nbautograd.viz.draw.layout import MARGIN, Arranged, Layout, outline_of
@@ -39,7 +40,7 @@ class _Block:
 
     @property
     def width(self) -> float:
-        return max((box.x + box.width for box in self.boxes.values()), default=0.0)
+        return max([box.x + box.width for box in self.boxes.values()], default=0.0)
 
 
 def grid(model: GraphModel, loop: Loop, sizes: Mapping[str, Size], labels: Mapping[str, Size]) -> Layout:
@@ -88,7 +89,7 @@ class _Grid:
     def mirror(self) -> None:
         """Mirror columns if the values for the next step would otherwise leave on the far side."""
         sides = [0, 0]
-        for edge in self.crossing():
+        for edge in self.crossing:
             if 0 < self.loop.place[edge.dst] < self.loop.steps and edge.src not in self.loop.shared:
                 block = self.blocks[self.loop.place[edge.dst] + 1]
                 for right in (False, True):
@@ -152,8 +153,8 @@ class _Grid:
                  if other.dst == edge.dst and other.id in block.places.routes]  # fmt: skip
         taken += [x for other, x in self.drops.items() if self.ends[other].dst == edge.dst]
         for x in (own.x + PORT, own.x + own.width - PORT, own.x + own.width / 2):
-            over = any(box.y < own.y and box.x - 8 < x < box.x + box.width + 8 for box in block.boxes.values())
-            if not over and all(abs(x - other) >= APART for other in taken):
+            over = [box.y < own.y and box.x - 8 < x < box.x + box.width + 8 for box in block.boxes.values()]
+            if True not in over and min([abs(x - other) for other in taken], default=APART) >= APART:
                 return x
         return None
 
@@ -188,7 +189,7 @@ class _Grid:
     def plan(self) -> None:
         """Decide for each line between blocks on which sides it leaves and enters, and in which gutters it runs."""
         self.ends = {edge.id: edge for edge in self.model.edges}
-        for edge in self.crossing():
+        for edge in self.crossing:
             to = self.loop.place[edge.dst] + 1
             block = self.blocks[to]
             if edge.src in self.rails:
@@ -217,8 +218,9 @@ class _Grid:
         side = side if self.clear(block, edge.dst, side == "right") else "top"
         self.ports.setdefault((edge.dst, side), []).append(edge.id)
 
+    @cached_property
     def crossing(self) -> list[Edge]:
-        """Draw the edges from one block to another."""
+        """The edges from one block to another."""
         return [edge for edge in self.model.edges if not inside(edge, self.loop)]
 
     def spread(self) -> None:
@@ -285,7 +287,7 @@ class _Grid:
     def route(self) -> None:
         """The lines between blocks."""
         deep = {key: self.bottom + BELOW * (i + 1) for i, key in enumerate(self.below)}
-        for edge in self.crossing():
+        for edge in self.crossing:
             if edge.src in self.rails:
                 self.branch(edge)
             elif edge.id in deep:
@@ -320,8 +322,8 @@ class _Grid:
     def layout(self) -> Layout:
         """Everything at its place."""
         self.heights = {key: MARGIN + HEAD + RAIL * (i + 0.5) for i, key in enumerate(self.rails)}
-        crossing = {edge.id for edge in self.crossing()}
-        room = max((high for key, (_, high) in self.labels.items() if key in crossing), default=0.0)
+        crossing = {edge.id for edge in self.crossing}
+        room = max([high for key, (_, high) in self.labels.items() if key in crossing], default=0.0)
         self.set_rows(MARGIN + HEAD + RAIL * len(self.rails) + max(30.0, min(room, 80.0) + 14))
         self.make_room()
         self.plan()
@@ -379,4 +381,4 @@ def _extents(block: _Block) -> tuple[list[float], list[float]]:
 
 
 def _line(points: Sequence[Point]) -> tuple[Point, ...]:
-    return tuple((round(x, 1), round(y, 1)) for x, y in points)
+    return tuple([(round(x, 1), round(y, 1)) for x, y in points])

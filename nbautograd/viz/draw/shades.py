@@ -9,9 +9,9 @@ root, so that small numbers differ from zero.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS
 
@@ -42,8 +42,7 @@ def level(value: float, largest: float) -> int:
     return int(math.copysign(max(math.floor(share * LEVELS + 0.5), 1), value))
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
     """The colors that all tensors of one kind have in a picture."""
 
     kind: str
@@ -52,6 +51,7 @@ class Scale:
     """The end of the scale, on both sides of zero."""
 
 
+@lru_cache(maxsize=2048)  # a tile is in several drawings
 def shade_name(value: float, form: str, scale: Scale) -> str:
     """Return the theme's name for the color of a cell; only this and ``static/cells.js`` decide it.
 

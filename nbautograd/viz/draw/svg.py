@@ -41,7 +41,7 @@ from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP, SANS_MARKUP, SMALLEST
 from nbautograd.viz.escape import escape, escape_long, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
-from nbautograd.viz.read.tiles import Tile, is_tiled
+from nbautograd.viz.read.tiles import Tile
 
 __all__ = ["draw"]
 
@@ -330,14 +330,13 @@ class _Picture:
             self.put(box.x + PAD, at, line, "nb-value", ink, 12, mono=True, slot=slot, indent=6 * bool(slot))
             at += LINE
         if node.kind == "leaf":
-            self.leaf_row(node, box)
+            self.leaf_row(node, box, box.height - head_height(grid, beside, text))
         elif state is not None and state.of:
             self.joint_row(node, box, state)
 
-    def leaf_row(self, node: Node, box: Box) -> None:
+    def leaf_row(self, node: Node, box: Box, high: float) -> None:
         """Draw the arriving gradient of this pass, then ``.grad``: both in one place, of which one is visible."""
         state = self.state.leaves.get(node.id, LeafState(count=say("count_of", n=0, of=node.arrivals), grad=node.grad))
-        high = box.height - head_height(node, self.tiles.grids.get(f"{node.id}:value"))
         top, left, right = box.y + box.height - high, box.x + 0.75, box.x + box.width
         fill = LIGHT["grad-bg" if (waits := state.waits) else "leaf-bg"]
         self.out.append(
@@ -351,12 +350,13 @@ class _Picture:
         came, held = self.tiles.in_rows(node, state)
         y, x, at = top + 15, box.x + PAD, box.x + PAD + LEAD
         if waits or not self.tiles.painted:
+            self.out.append(f'<g class="nb-arrives"{HIDDEN * (not waits)}>')
             self.arriving(node, state, came, (x, y, right - PAD, at, top, high))
         if waits and self.tiles.painted:
             return
         self.out.append(f'<g class="nb-holds"{HIDDEN * waits}>')
         color = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
-        grad = ".grad" if is_tiled(held) else f".grad {state.held}"
+        grad = ".grad" if held and len(held.cells) > 1 else f".grad {state.held}"
         self.put(x, y, grad, "nb-grad", color, 11.5, mono=True, slot=f"{node.id}:grad", indent=6)
         self.row_tile(f"{node.id}:grad", held, at, top, high)
         self.out.append("</g>")
@@ -364,8 +364,7 @@ class _Picture:
     def arriving(self, node: Node, state: LeafState, came: Tile | None, places: tuple[float, ...]) -> None:
         """Draw the gradient that has arrived and is not in ``.grad`` yet; in a player, also if it may arrive later."""
         x, y, right, at, top, high = places
-        self.out.append(f'<g class="nb-arrives"{HIDDEN * (not state.waits)}>')
-        sign = self.bead(node, x - PAD, y, state) + ("" if is_tiled(came) else f" {state.arriving}")
+        sign = self.bead(node, x - PAD, y, state) + ("" if came and len(came.cells) > 1 else f" {state.arriving}")
         self.put(x, y, sign, "nb-in", LIGHT["grad"], 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
         self.put(right, y, state.count, "nb-in", LIGHT["grad"], SMALLEST, anchor="end", slot=f"{node.id}:count")
         self.row_tile(f"{node.id}:arriving", came, at, top, high)

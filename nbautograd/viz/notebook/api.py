@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.viz.capture import cotangents, diagnostics, torch_events
+from nbautograd.viz.capture import diagnostics, torch_events, words
 from nbautograd.viz.capture.recorder import STEP_BY_STEP, Recorder
 from nbautograd.viz.capture.torch_watch import TorchWatch, settle
 from nbautograd.viz.escape import one_line
@@ -137,7 +137,7 @@ def animate(
     model.entire.handles.names = None
     seed = _called(gradient, namespace)
     if seed:
-        model = cotangents.with_seed(model, seed)
+        model = words.with_seed(model, seed)
     recorder = Recorder(model, namespace=namespace, resolve=resolve, inputs=chosen, seed=seed, products=products)
 
     def run() -> None:

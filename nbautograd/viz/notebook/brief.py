@@ -42,7 +42,7 @@ def brief(text: str) -> str:
 def _ends(lines: Sequence[str], room: int) -> str:
     """Return the first and the last lines that fit, with a line between them that counts the omitted ones."""
     lines = [line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines]
-    if sum(len(line) + 1 for line in lines) <= room:
+    if sum(map(len, lines)) + len(lines) <= room:
         return "\n".join(lines)
     first, last = _fitting(lines, room // 3), _fitting(lines[::-1], room - room // 3 - 40)
     away = say("more_lines", n=len(lines) - first - last)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
+from itertools import count
 
 from nbautograd.viz.capture.timeline import Frame, LedgerRow, Timeline
 from nbautograd.viz.draw.graph_text import MAX_LINES, table
@@ -94,5 +94,5 @@ def _step_text(number: int, frame: Frame) -> str:
 
 def timeline_text(timeline: Timeline) -> str:
     """The steps, a line each, and the ledger."""
-    steps: Iterable[str] = (_step_text(i, frame) for i, frame in enumerate(timeline.frames[:MAX_LINES], 1))
+    steps = map(_step_text, count(1), timeline.frames[:MAX_LINES])
     return "\n".join([*steps, *(["", ledger_text(timeline)] if has_gradients(timeline) else ())])

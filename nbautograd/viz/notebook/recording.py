@@ -139,7 +139,7 @@ class Recording(Figure):
         if key not in self._styles:
             made = self._laid_out(scene, model)
             is_small = len(model.nodes) <= FEW
-            numbered = is_small and any(grid.written for at, grid in made[0].items() if ":" in at)
+            numbered = is_small and True in [grid.written for at, grid in made[0].items() if ":" in at]
             written = not numbered or _is_whole(made[1], window)
             if not written:
                 made = self._laid_out(scene, model, written)

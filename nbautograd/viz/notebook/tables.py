@@ -95,6 +95,8 @@ class Watch:
     It is a callback for ``protocol.observe``, and costs a pass next to nothing: it only counts.
     """
 
+    of_sums_alone = True  # the engine tells it of nothing else
+
     def __init__(self) -> None:
         self._seen: dict[int, _Seen] = {}
         self.counts = False  # True if it observes every pass

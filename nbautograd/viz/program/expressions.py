@@ -140,6 +140,8 @@ class Expressions:
 
 MAX_SHARED = 2000  # expressions
 _shared: dict[Any, ast.expr] = {}
+_put_in: dict[Any, tuple[Any, Any]] = {}
+"""Expressions with the variables of a program, each with the one without them; neither is changed after that."""
 
 
 def _key(about: tuple[Any, ...], operands: Mapping[str, Operand]) -> Any:
@@ -354,6 +356,10 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
     """Return a copy of a formula with the variables of the program, in which is decided what constants decide."""
     readable = style in (READABLE, OTHERWISE)
     trees = {name: o.short if readable and o.short is not None else o.tree for name, o in operands.items()}
+    key = id(tree), *[(name, part.__class__, part.id if isinstance(part, ast.Name) else repr(part.value))
+                      for name, part in trees.items() if isinstance(part, (ast.Name, ast.Constant))]  # fmt: skip
+    if key in _put_in and len(key) > len(trees) and _put_in[key][0] is tree:
+        return _put_in[key][1]
 
     def written(part: Any) -> Any:
         kind = part.__class__
@@ -369,7 +375,12 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
         }
         return decided(kind(**parts), _is_gradient)
 
-    return written(tree)
+    made = written(tree)
+    if len(key) > len(trees):
+        if len(_put_in) >= MAX_SHARED:
+            _put_in.clear()
+        _put_in[key] = tree, made
+    return made
 
 
 def _folded(tree: Any) -> Any:

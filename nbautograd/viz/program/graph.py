@@ -15,10 +15,10 @@ from nbautograd._engine.arrays.version_counter import changed_since
 from nbautograd._engine.compiler.schema import OpSchema
 from nbautograd._engine.core.node import FREED, AccumulateGrad, Node, saved_slots
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.views import AsStridedBackward0, CopySlices
 from nbautograd.errors import ProgramError
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.program.literals import same_elements
-from nbautograd.viz.program.writes import as_operation, is_view_of_written, is_write
 
 __all__ = ["Call", "Graph", "Tape", "Value", "apart", "drawn", "is_freed", "is_random", "place_of", "read", "refuse"]
 
@@ -26,6 +26,8 @@ RANDOM = "generator"
 """The parameter of operations that draw random numbers."""
 Tape = Mapping[Any, tuple[tuple[Any, int], ...]]
 """For each node the node and the output to which each of its edges leads."""
+WRITTEN = CopySlices, AsStridedBackward0
+"""The node of the base after a write to a view of it, and that of the view after a write to its base."""
 MAX_COPIED = 1_000_000
 """Elements of an array of which another one shows a part."""
 
@@ -124,7 +126,9 @@ def apart(graph: Graph) -> None:
         for slot in saved_slots(type(node)):
             if hasattr(node, slot):
                 setattr(node, slot, copied(getattr(node, slot)))
-        call.arguments = {name: copied(value) for name, value in call.arguments.items()}
+        kinds = np.ndarray, list, tuple
+        arrays = {name: copied(value) for name, value in call.arguments.items() if isinstance(value, kinds)}
+        call.arguments = call.arguments | arrays
 
 
 class _Copies:
@@ -179,11 +183,11 @@ class _Reader:
 
     def check(self, node: Any, trace: Any) -> None:
         """Raise if a part of a node is not in its declaration, or has changed."""
-        if not hasattr(type(node), "operation") and not is_write(node) and not is_view_of_written(node):
+        if not hasattr(type(node), "operation") and type(node) not in WRITTEN:
             raise refuse(
                 node, "it is a function of your own, or of a library: its backward is Python code, and no formula"
             )
-        if trace is None and not is_view_of_written(node):
+        if trace is None and type(node) is not AsStridedBackward0:
             raise refuse(
                 node,
                 "tracing was off when it ran, so that its arguments were not noted: compute the result again "
@@ -199,7 +203,7 @@ class _Reader:
 
     def call(self, node: Any, trace: Any, edges: tuple[tuple[Any, int], ...]) -> Call:
         targets = [None if to is None else self.target(to, index) for to, index in edges]
-        if is_write(node) or is_view_of_written(node):
+        if type(node) in WRITTEN:
             return self.call_of_write(node, trace, targets)
         op = _declaration(node)
         arguments: dict[str, Any] = {}
@@ -226,6 +230,8 @@ class _Reader:
 
     def call_of_write(self, node: Any, trace: Any, targets: list[Value | None]) -> Call:
         """A view that was written to, or a view of such a view, as another operation."""
+        from nbautograd.viz.program.writes import as_operation  # few programs have them
+
         operands: list[Any] = [] if trace is None else [*trace.operands]
         op, arguments = as_operation(node, operands[0].shape if operands else node.shape)
         for i, name in enumerate(op.tensors):
@@ -306,7 +312,7 @@ def drawn(call: Call) -> Any:
 
 def is_freed(node: Any) -> bool:
     """Return whether a pass has freed the saved tensors of a node."""
-    return any(getattr(node, slot) is FREED for slot in node.saved)
+    return True in [getattr(node, slot) is FREED for slot in node.saved]
 
 
 def _any_hook(hooks: Any) -> bool:

@@ -6,6 +6,7 @@ import ast
 import enum
 import math
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def array_text(a: Any, load: Callable[[Any], str] | None = None) -> str:
     if isinstance(a, np.generic):
         return _scalar_text(a)
     whole = a.shape
-    if any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):  # repeated, not stored
+    if True in [s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)]:  # repeated, not stored
         a = a[tuple(slice(0, 1 if s == 0 else None) for s in a.strides)]
     text = _in_order(a, load)
     return text if a.shape == whole else f"np.broadcast_to({text}, {whole})"
@@ -92,6 +93,16 @@ def _loaded(a: np.ndarray[Any, Any], load: Callable[[Any], str] | None) -> str:
 
 
 def _written(a: np.ndarray[Any, Any]) -> str:
+    is_small = 0 < a.size <= MAX_INLINE_ELEMENTS and not a.dtype.hasobject
+    return _small_written(a.tobytes(), a.dtype, a.shape) if is_small else _newly_written(a)
+
+
+@lru_cache(maxsize=1024)
+def _small_written(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> str:
+    return _newly_written(np.frombuffer(data, dtype).reshape(shape))
+
+
+def _newly_written(a: np.ndarray[Any, Any]) -> str:
     if a.dtype in (np.float16, np.float32) and a.size and np.isfinite(a).all():  # the shortest numbers that round to it
         short = f"np.array({_nested(_shortest(a))}, dtype={dtype_text(a.dtype)})"
         if same(_evaluated(short), a):

@@ -60,7 +60,7 @@ class NumpyWriter(Variables):
     def write(self) -> None:
         """All lines."""
         graph = self.graph
-        everything = [*graph.leaves, *graph.constants, *(v for call in graph.calls for v in call.outputs.values())]
+        everything = [*graph.leaves, *graph.constants, *[v for call in graph.calls for v in call.outputs.values()]]
         for value in everything:
             self.variable[value] = self.names.new(value.wanted)
         with backend.quiet():
@@ -109,7 +109,7 @@ class NumpyWriter(Variables):
 
     def result(self, call: Call, operands: dict[str, Operand], style: str) -> ast.expr:
         """The expression of an operation's result."""
-        dtype = next((o.value.dtype for o in operands.values() if hasattr(o.value, "dtype")), None)
+        dtype = next(iter([o.value.dtype for o in operands.values() if hasattr(o.value, "dtype")]), None)
         tree = self.expressions.body_call(call.op, operands, style, dtype)
         rounded = self.rounded.get(call)
         if rounded is None:
@@ -415,7 +415,7 @@ def _dtype_of(operands: Mapping[str, Operand], gs: list[Operand], results: list[
     """Return the dtype in which a formula is computed: the first complex one of its numbers, else the first."""
     values = [o.value for o in (*operands.values(), *gs, *results)]
     kinds = [value.dtype for value in values if getattr(getattr(value, "dtype", None), "kind", "-") in "fc"]
-    return next((kind for kind in kinds if kind.kind == "c"), kinds[0] if kinds else None)
+    return next(iter([kind for kind in kinds if kind.kind == "c"] or kinds), None)
 
 
 def _narrow(a: Any, dtype: Any) -> Any:

@@ -204,11 +204,8 @@ class Variables:
     def promoted(self, call: Call, operands: dict[str, Operand]) -> None:
         """Convert the operands to one dtype explicitly."""
         op = call.op
-        given = tuple(
-            wrap(operands[name].value) if isinstance(operands[name].value, (np.ndarray, np.generic))
-            else operands[name].value
-            for name in op.tensors
-        )  # fmt: skip
+        values = [operands[name].value for name in op.tensors]
+        given = tuple([wrap(value) if isinstance(value, (np.ndarray, np.generic)) else value for value in values])
         try:
             *cast, _, _ = promote(op, given)
         except HalfPrecision:

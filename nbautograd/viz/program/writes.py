@@ -13,22 +13,12 @@ import numpy as np
 from nbautograd._engine.arrays import strides
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.compiler.schema import OpSchema
-from nbautograd._engine.core.views import AsStridedBackward0, CopySlices, replay_view
+from nbautograd._engine.core.views import CopySlices, replay_view
 
-__all__ = ["as_operation", "is_view_of_written", "is_write"]
+__all__ = ["as_operation"]
 
 SCATTERING = {"select": "select_scatter", "slice_": "slice_scatter", "diagonal": "diagonal_scatter"}
 """By the operation that creates a view, the one that replaces it in a copy of the whole."""
-
-
-def is_write(node: Any) -> bool:
-    """Return whether a node is the base after a write to a view of it."""
-    return type(node) is CopySlices
-
-
-def is_view_of_written(node: Any) -> bool:
-    """Return whether a node is the view after a write to its base."""
-    return type(node) is AsStridedBackward0
 
 
 def as_operation(node: Any, shape: tuple[int, ...]) -> tuple[OpSchema, dict[str, Any]]:
@@ -41,7 +31,7 @@ def as_operation(node: Any, shape: tuple[int, ...]) -> tuple[OpSchema, dict[str,
     if len(node.steps) == 1:
         _, function, values = node.steps[0]
         op = getattr(function, "__globals__", {}).get("OP")
-        if is_write(node):
+        if type(node) is CopySlices:
             op = OPS.get(SCATTERING.get(getattr(op, "name", ""), ""))
         if isinstance(op, OpSchema) and not op.rest and not op.many:
             options = [name for name in op.positional if name not in op.tensors]
@@ -52,7 +42,7 @@ def as_operation(node: Any, shape: tuple[int, ...]) -> tuple[OpSchema, dict[str,
             }
             return op, defaults | dict(zip(options, values, strict=False))
     home, view = _geometry(node, shape)
-    if is_write(node):
+    if type(node) is CopySlices:
         return OPS["strided_scatter"], {"view": view, "home": home, "length": home.end()}
     return OPS["as_strided_in"], {
         "size": view.shape,

@@ -13,7 +13,7 @@ from typing import Any
 
 from nbautograd._engine.base.missing_graph import cut_of
 from nbautograd.protocol import SourceLocator
-from nbautograd.viz.escape import one_line
+from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, levels, values
 from nbautograd.viz.read.introspect import attribute
@@ -122,7 +122,7 @@ class _Builder:
             tuple(dict.fromkeys(roots + ungraphed)),
             self.handles,
             notes=(*([say("cut", count=len(walk.next))] if walk.cut else []), *remarks(walk.ops)),
-            order=tuple(self.handles.ops[node] for node in walk.order),
+            order=tuple([self.handles.ops[node] for node in walk.order]),
             leaf_order=self.leaf_order(),
             tree=tree,
             turns=turns,
@@ -131,7 +131,7 @@ class _Builder:
     def leaf_order(self) -> tuple[str, ...]:
         """The leaves in the order of their variables."""
         leaves = self.handles.leaves
-        return tuple(leaves[key] for key in self.names.variables.by_tensor if key in leaves)
+        return tuple([leaves[key] for key in self.names.variables.by_tensor if key in leaves])
 
     # -- nodes -----------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class _Builder:
         key = self.new_id()
         self.handles.ops[node] = key
         cls = self.walk.declared[node]
-        symbol = one_line(getattr(cls, "symbol", None) or formulas.symbol_of(name), 20)
+        symbol = one_line(clean(getattr(cls, "symbol", None) or formulas.symbol_of(name), 20), 20)
         symbol = "xᵀ" if introspect.transposes(node, name) else symbol
         outputs = self.outputs(node)
         boxes = [output for output in outputs if self.has_box(output)]
@@ -201,7 +201,7 @@ class _Builder:
     def around(self, trace: Any) -> dict[str, Any]:
         """The blocks in which an operation ran, and the module that the innermost of them is."""
         blocks = () if trace is None else trace.scope
-        names = tuple(one_line(block[0] if isinstance(block, tuple) and block else block, 40) for block in blocks)
+        names = tuple([one_line(clean(block[0] if isinstance(block, tuple) else block, 40), 40) for block in blocks])
         for block in reversed(blocks):
             module = block.module() if getattr(block, "module", None) is not None else None
             if module is not None:

@@ -476,9 +476,9 @@ def _group_node(
     shown = _operations([formulas.called(node.name) for node in step])
     module = owner = ""
     if segment.kind == "scope":
-        module = _within(node.module for node in own)
-        owner = module or _owner(name for node in own for name in leaves.get(node.id, ()))
-    places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
+        module = _within([node.module for node in own])
+        owner = module or _owner([name for node in own for name in leaves.get(node.id, ())])
+    places = list(dict.fromkeys([(n.where, n.source, n.cell, n.line) for n in step if n.where]))
     where, source, cell, at = places[-1] if places else ("", "", "", 0)
     many = say("op_count", n=len(own))
     line = segment.kind == "line" and len(places) == 1

@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from nbautograd import protocol
-from nbautograd.viz.escape import one_line
+from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.read import formulas, values
 from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.notes import Digest, trace_of
@@ -135,7 +135,7 @@ def is_brought_back(node: Any, slot: int) -> bool:
 
 def device_of(tensor: Any) -> str:
     """The device, unless it is the CPU."""
-    device = one_line(attribute(tensor, "device", "") or "", 20)
+    device = one_line(clean(attribute(tensor, "device", "") or "", 20), 20)
     return "" if device == "cpu" else device
 
 
@@ -441,6 +441,9 @@ def same_operation(name: str, operation: str) -> bool:
     return own == operation.replace("_", "").lower() or (operation, own) in (("mm", "bmm"), ("mm", "mv"), ("mm", "dot"))
 
 
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
 def subscript(number: int) -> str:
     """A number in subscript digits."""
-    return "".join(chr(0x2080 + int(digit)) for digit in str(number))
+    return str(number).translate(_SUBSCRIPTS)

@@ -107,7 +107,7 @@ def local_derivative(
     kind = entry_of(source) if len(came) == 1 else OTHER
     nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
     try:
-        read = [array for value in (*came.values(), sent) if (array := values.near(value, MAX_ELEMENTS)) is not None]
+        read = _arrays([*came.values(), sent])
         if known is None or len(read) <= len(came):
             return replace(nothing, unknown="large")
         arrays, wanted = dict(zip(came, read, strict=False)), read[-1]
@@ -130,6 +130,13 @@ def local_derivative(
             return _numbers(nothing, formula, wanted, work or Work()) or replace(nothing, unknown="differs")
     except Exception:  # the formula refers to a missing value
         return replace(nothing, unknown=_lack(source, known))
+
+
+def _arrays(given: list[Any]) -> list[np.ndarray[Any, Any]]:
+    """Return those values as arrays that are not too large."""
+    if False not in [type(value) is np.ndarray and value.size <= MAX_ELEMENTS for value in given]:
+        return given
+    return [array for value in given if (array := values.near(value, MAX_ELEMENTS)) is not None]
 
 
 def _lack(source: str, known: Operands) -> str:
@@ -401,5 +408,7 @@ def _signed(dim: Any) -> Any:
 def _copied(value: Any) -> Any:
     if not hasattr(value, "shape") or not hasattr(value, "dtype") or isinstance(value, (int, float, complex)):
         return value
+    if type(value) is np.ndarray and value.size <= MAX_ELEMENTS:
+        return value.copy("K")
     array = None if isinstance(value, Digest) else values.near(value, MAX_ELEMENTS)
     return TooLarge(values.shape(value)) if array is None else np.array(array, order="K")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,15 @@ def tile_of(array: np.ndarray[Any, Any]) -> Tile | None:
     """The tile of an array."""
     if array.dtype.kind not in "biuf" or not array.size:
         return None
+    return _small(array.tobytes(), array.dtype, array.shape) if array.size <= MANY else _tile_of(array)
+
+
+@lru_cache(maxsize=1024)
+def _small(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Tile | None:
+    return _tile_of(np.frombuffer(data, dtype).reshape(shape))
+
+
+def _tile_of(array: np.ndarray[Any, Any]) -> Tile | None:
     if array.dtype.kind in "iu" and ((array > EXACT) | (array < -EXACT)).any():
         return None
     if array.size == 1 and array.dtype.kind == "f":

@@ -102,9 +102,14 @@ def shape_text(value: Any) -> str:
     """``(2, 3)``, or nothing for a Python number."""
     try:
         shape = getattr(value, "shape", None)
-        return "" if shape is None else clean(tuple(map(int, shape)))
+        return "" if shape is None else _written_shape(*map(int, shape))
     except Exception:
         return ""
+
+
+@lru_cache(maxsize=128)
+def _written_shape(*shape: int) -> str:
+    return clean(shape)
 
 
 def shape(value: Any) -> tuple[int, ...]:
@@ -118,7 +123,7 @@ def dtype_text(dtype: Any) -> str:
     >>> dtype_text("float32"), dtype_text("torch.int64"), dtype_text(np.dtype(bool))
     ('f32', 'i64', 'bool')
     """
-    return _short_dtype(clean(dtype, 60) if type(dtype) is not str else dtype)
+    return _short_dtype(str(dtype))
 
 
 @lru_cache(maxsize=128)
@@ -341,7 +346,7 @@ def _written(flat: np.ndarray[Any, Any]) -> list[str]:
     numbers: list[float] = flat.tolist()
     if len(numbers) == 1:
         return [printed(numbers[0])]
-    decimals = not all(v == math.ceil(v) for v in numbers if math.isfinite(v))
+    decimals = False in [v == math.ceil(v) for v in numbers if math.isfinite(v)]
     shown = [printed(v, decimals) for v in numbers]
     longest = max([len(s) for s, v in zip(shown, numbers, strict=True) if math.isfinite(v) and v != 0], default=1)
     return [s.rjust(longest) for s in shown]
