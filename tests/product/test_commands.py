@@ -125,7 +125,7 @@ def test_lab_says_that_a_folder_is_read_only(run: Any, tmp_path: Path) -> None:
 def test_lab_without_jupyterlab_says_how_to_get_it(run: Any, tmp_path: Path) -> None:
     (tmp_path / "fake/jupyterlab/labapp.py").unlink()
     done = run("lab")
-    assert done.returncode == 1 and re.search(r"pip install -e \S*\[lab\]'", done.stderr)
+    assert done.returncode == 1 and re.search(r"pip install -e .*\[lab\]'", done.stderr)
     assert notebooks(tmp_path / "here" / "nbautograd-course")
 
 

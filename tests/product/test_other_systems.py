@@ -45,8 +45,8 @@ def test_lines_are_named_by_the_file_without_its_folder(monkeypatch: pytest.Monk
     assert protocol._file_place(path, 1)[0] == display.Locator(shell)(path, 1)[0] == "train.py"
 
 
-@pytest.mark.parametrize("folder", ["/tmp/", "/var/folders/z_/T/", "C:\\Users\\me\\Temp\\", "/tmp/me/x-1/"])
-@pytest.mark.parametrize("line", ["%s:6: UserWarning: more", 'File "%s", line 6', "x\n%s\n"])
+@pytest.mark.parametrize("folder", ["/tmp/", "/var/folders/z_/T/", "C:\\Users\\A B\\Temp\\", "/tmp/my own/"])
+@pytest.mark.parametrize("line", ["%s:6: UserWarning: a/b", 'File "%s", line 6', "x\n%s\n", "in %s:6, in f"])
 def test_cells_of_notebooks_have_one_name_in_every_temporary_folder(folder: str, line: str) -> None:
     """Saved warnings name the file of their cell, which the kernel keeps in the system's folder for such files."""
     sanitize = configparser.RawConfigParser()

@@ -105,7 +105,8 @@ def test_mypy_accepts_right_calls_and_names_wrong_ones(tmp_path: Path) -> None:
     needs.package("mypy")
     file = tmp_path / "user_code.py"
     file.write_text(USER_CODE, encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", "--no-pretty", str(file)]  # strict, and with its cache of the package
+    # Strict, and with its cache of the package.
+    command = [sys.executable, "-m", "mypy", "--no-pretty", "--no-color-output", str(file)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
     pattern = re.compile(r"user_code\.py:(\d+): error: (.*)")
     said = {int(line): text for line, text in pattern.findall(done.stdout)}

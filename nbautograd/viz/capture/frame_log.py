@@ -35,7 +35,7 @@ class FrameLog:
         self.pool = Readings()
         self.dropped = 0
         self.several: tuple[GraphModel | None, dict[str, int]] = (None, {})
-        self.mixed: set[str] = set()
+        self.mixed: tuple[str, ...] = ()
         self.sums: dict[str, FoldedSum] = {}
         if model is not None:
             self.run(0)

@@ -262,9 +262,9 @@ class GraphModel:
         return {line: counts[0] for line, counts in self._carried.items() if len(counts) == 1 and counts[0] > 1}
 
     @cached_property
-    def mixed(self) -> set[str]:
+    def mixed(self) -> tuple[str, ...]:
         """The lines that stand for gradients of several values, which have no sum."""
-        return {line for line, counts in self._carried.items() if len(counts) > 1}
+        return tuple(line for line, counts in self._carried.items() if len(counts) > 1)
 
     @cached_property
     def _counted(self) -> tuple[int, int]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -166,6 +169,26 @@ def test_no_grid_where_there_is_no_such_loop() -> None:
 
     assert loop_of(traced(layers).scenes[0]) is None
     assert loop_of(traced(independent).scenes[0]) is None
+
+
+def test_labels_have_the_same_places_in_every_process() -> None:
+    """Python orders sets of texts anew in each process; of these labels some stand for gradients of several values."""
+    code = """
+import nbautograd as nb
+from nbautograd import viz
+nb.manual_seed(0)
+with viz.traced():
+    words, cell = nb.nn.Embedding(10, 3), nb.nn.LSTM(3, 2)
+    z, _ = cell(words(nb.tensor([[1], [2], [3]])))
+    y = nb.nn.functional.cross_entropy(z[:, 0], nb.tensor([0, 1, 0]))
+print(*(drawing[0] for drawing in viz.animate(y, create_graph=True).data()["svgs"]), sep="\\n")
+"""
+    told = [
+        subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed},
+                       capture_output=True, encoding="utf-8", check=True).stdout
+        for seed in ("0", "2")
+    ]  # fmt: skip
+    assert told[0] == told[1] and told[0].count("<svg") > 1
 
 
 def test_a_direction_that_is_asked_for_is_kept() -> None:
