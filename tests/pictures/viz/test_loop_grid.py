@@ -172,7 +172,7 @@ def test_no_grid_where_there_is_no_such_loop() -> None:
 
 
 def test_labels_have_the_same_places_in_every_process() -> None:
-    """Python gives sets of texts another order in each process; of these labels some stand for gradients of several values."""
+    """Python gives sets another order in each process; of these labels some stand for several values' gradients."""
     code = """
 import nbautograd as nb
 from nbautograd import viz
