@@ -133,13 +133,17 @@ def checked_option(
     if matches(value):
         if not isinstance(value, Tensor) or "Tensor" in kind:
             return value.item() if isinstance(value, np.number) else value  # which would promote arrays to its dtype
-        if not value.requires_grad and (kind in ("float", "Number") or value._a.dtype.kind in "iu"):
+        if _is_number_of(kind, value):
             number = value if value.ndim else value.item()
             if kind != "float" or not isinstance(number, complex):
                 return number
     check_real(function, value, number)
     place = "" if position is None else f" (position {position + 1})"
     raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
+
+
+def _is_number_of(kind: str, value: Tensor) -> bool:
+    return not value.requires_grad and (kind in ("float", "Number") or value._a.dtype.kind in "iu")
 
 
 def _check_factor(function: str, name: str, operands: tuple[Any, ...]) -> None:
