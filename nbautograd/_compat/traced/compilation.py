@@ -170,6 +170,7 @@ class Compilation:
         return [line for line in lines if line]
 
     def node_lines(self) -> list[str]:
+        """Return lines that create the node."""
         names = self.code.names
         self.space.globals.update(NodeClass=self.node_class, next_sequence_nr=version_counter.next_sequence_nr)
         edges = [f"e_{names[value]}" for value in self.edges]
@@ -184,6 +185,7 @@ class Compilation:
         ]
 
     def effect_lines(self, tensors: dict[Value, str]) -> list[str]:
+        """Return lines that do the function's writes."""
         self.space.globals.update(record_write=record_unrecorded_write)
         ends = [self.owned(end, True) for _, end in self.graph.effects]
         lines = [f"end{number} = {end}" for number, end in enumerate(ends) if not end.isidentifier()]
@@ -193,7 +195,7 @@ class Compilation:
         return lines
 
     def finish(self, tensors: dict[Value, str]) -> list[str]:
-        """Return lines that create the results and the node, and do the function's writes."""
+        """Return lines that create the results, with the node and the function's writes."""
         space = self.space
         lines, results = [], {}
         if self.differentiable:

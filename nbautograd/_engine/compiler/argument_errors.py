@@ -184,13 +184,13 @@ def check_options(
     return args
 
 
-def check_option(*about: Any) -> Any:
-    """Call ``checked_option``, loaded late."""
-    if about[2].__class__ in AT_SIGHT.get(about[3], ()) and about[3][0] not in "iI":
-        return about[2]
+def check_option(function: str, name: str, value: Any, hint: str, *more: Any) -> Any:
+    """Check one argument by its annotation as ``checked_option`` does, which is loaded late."""
+    if value.__class__ in AT_SIGHT.get(hint, ()) and hint[0] not in "iI":
+        return value
     from nbautograd._engine.compiler.argument_kinds import checked_option
 
-    return checked_option(*about)
+    return checked_option(function, name, value, hint, *more)
 
 
 # -- of operations ---------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from nbautograd.viz.read.module_scopes import module_paths, module_scopes
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
 from nbautograd.viz.read.notes import remarks
 from nbautograd.viz.read.operations import OperationReader
+from nbautograd.viz.read.segments import label_of
 from nbautograd.viz.read.tiles import repeated_number, tile
 from nbautograd.viz.read.turns import Turns, name_of
 from nbautograd.viz.read.walk import GraphWalk
@@ -201,7 +202,7 @@ class _Builder:
     def around(self, trace: Any) -> dict[str, Any]:
         """The blocks in which an operation ran, and the module that the innermost of them is."""
         blocks = () if trace is None else trace.scope
-        names = tuple([one_line(clean(block[0] if isinstance(block, tuple) else block, 40), 40) for block in blocks])
+        names = tuple([label_of(block) for block in blocks])
         for block in reversed(blocks):
             module = block.module() if getattr(block, "module", None) is not None else None
             if module is not None:
