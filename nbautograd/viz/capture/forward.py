@@ -79,7 +79,9 @@ def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
     lines = lines_of(filename)
     near = {n for line in used for n in range(line - NEAR, line + NEAR + 1)}
     chosen = [
-        (n, clean(line.rstrip(), MAX_CHARACTERS)) for n, line in enumerate(lines, 1) if len(lines) <= WHOLE or n in near
+        (n, line.strip() and clean(line.rstrip(), MAX_CHARACTERS))
+        for n, line in enumerate(lines, 1)
+        if len(lines) <= WHOLE or n in near
     ]
     while chosen and not chosen[0][1]:
         del chosen[0]

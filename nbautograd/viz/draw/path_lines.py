@@ -44,7 +44,7 @@ def highlighted(svg: str, model: GraphModel, places: Layout, paths: Sequence[Col
     marks: list[str] = []
     marked: list[str] = []
     for i, path in enumerate(paths):
-        edge = min(path, key=lambda edge: (len(users[edge]), marked.count(edge)), default="")
+        edge = min(path, key=lambda edge: (len(users[edge]), marked.count(edge), edge in places.labels), default="")
         if edge and len(users[edge]) in {*range(len(paths)), 1}:  # not where all of several run
             marks.append(_mark(places, edge, i, marked.count(edge)))
             marked.append(edge)

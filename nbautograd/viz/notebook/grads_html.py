@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from nbautograd.viz.draw.cells import largest_of
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape
-from nbautograd.viz.language import say
-from nbautograd.viz.notebook.output import drawing, gradient_image, image, key_image
+from nbautograd.viz.language import headings
+from nbautograd.viz.notebook.output import drawing, gradient_image, image, key_image, table
 from nbautograd.viz.read.tiles import Tile, is_tiled
 
 __all__ = ["GradientRow", "gradients_html"]
@@ -45,16 +45,16 @@ def gradients_html(title: str, rows: Sequence[GradientRow]) -> str:
     lines = []
     for row, norm in zip(rows, norms, strict=True):
         cells = [
-            escape(row.about),
+            escape(row.name),
+            escape(row.about).replace(" ", "&nbsp;"),
             gradient_image(row.added, row.added_tile, largest),
             gradient_image(row.now, row.now_tile, largest),
             f"{_bar(norm, most)} {escape(row.norm)}",
             *([escape(row.passes)] * counted),
         ]
-        lines.append(f'<tr><th scope="row">{escape(row.name)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>')
-    top = "".join(f'<th scope="col">{escape(say(head))}</th>' for head in heads)
-    caption = f"<caption>{escape(title)}{'<br>' + key_image(largest) if tiles else ''}</caption>"
-    return f"<table>{caption}<thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        lines.append(cells)
+    caption = escape(title) + (f"<br>{key_image(largest)}" if tiles else "")
+    return table(headings(*heads), lines, caption, are_html=True)
 
 
 def _bar(norm: float, most: float) -> str:

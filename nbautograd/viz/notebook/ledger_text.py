@@ -55,12 +55,10 @@ def ledger_html(timeline: Timeline) -> str:
         if len(terms) > 6:
             terms = [*terms[:3], escape(say("more_terms", n=len(terms) - 4)), terms[-1]]
         after = cell(row.after, row.after_tile) if row.after else cell(row.before, row.before_tile)
-        cells = [escape(name), cell(row.before, row.before_tile), " + ".join(terms) or escape(say("nothing")),
+        cells = [str(n), escape(name), cell(row.before, row.before_tile), " + ".join(terms) or escape(say("nothing")),
                  cell(row.total or "–", row.total_tile), after]  # fmt: skip
-        lines.append(f'<tr><th scope="row">{n}</th>{"".join([f"<td>{part}</td>" for part in cells])}</tr>')
-    head = "".join([f'<th scope="col">{escape(text)}</th>' for text in ledger_head()])
-    caption = f"<caption>{output.key_image(timeline.scale)}</caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        lines.append(cells)
+    return output.table(ledger_head(), lines, output.key_image(timeline.scale), are_html=True)
 
 
 def ledger_text(timeline: Timeline) -> str:

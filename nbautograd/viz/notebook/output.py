@@ -118,19 +118,26 @@ def compact_images() -> Iterator[None]:
         _are_compact.reset(token)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "", *, are_html: bool = False) -> str:
     """An HTML table, whose first column names the rows.
 
-    >>> table([], [["<w>", "1"]])
-    '<table><thead><tr></tr></thead><tbody><tr><th scope="row">&lt;w&gt;</th><td>1</td></tr></tbody></table>'
+    :param are_html: the cells of the rows and the caption are HTML; texts, which are escaped, otherwise.
+
+    >>> table([], [["<w>", "1"]]).partition("</thead>")[2]
+    '<tbody><tr><th scope="row">&lt;w&gt;</th><td>1</td></tr></tbody></table>'
     """
-    top = "".join([f'<th scope="col">{escape(cell)}</th>' for cell in head])
+    shown = str if are_html else escape
     lines = [
-        f'<tr><th scope="row">{escape(first)}</th>{"".join([f"<td>{escape(cell)}</td>" for cell in rest])}</tr>'
+        f'<tr><th scope="row">{shown(first)}</th><td>{"</td><td>".join(map(shown, rest))}</td></tr>'
         for first, *rest in rows
     ]
-    about = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f"<table>{about}<thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    top = '</th><th scope="col">'.join(map(escape, head))
+    about = f"<caption>{shown(caption)}</caption>" if caption else ""
+    # In a narrow window a heading in Chinese would have one character on each line.
+    return (
+        f'<table>{about}<thead style="word-break:keep-all"><tr><th scope="col">{top}</th></tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
 
 
 def graph_table(model: GraphModel) -> str:

@@ -149,7 +149,7 @@ def paths(x: Any, y: Any, *, most: int = LISTED, namespace: Mapping[str, Any] | 
     ...     y = (w + 1) * w
     >>> found = viz.paths(w, y, namespace={"w": w, "y": y})
     >>> found.label, [path.product for path in found]
-    ('∂y/∂w = 7.: the sum over 2 paths', [4.0, 3.0])
+    ('∂y/∂w = 7: the sum over 2 paths', [4.0, 3.0])
     """
     for tensor in (x, y):
         if not is_tensor(tensor):
@@ -180,7 +180,7 @@ def _answer(
     if gradient is None:
         label = say("path_lead", **total)
     else:
-        label = say("path_total", value=values.inline(gradient), **total)
+        label = say("path_total", value=values.in_words(gradient), **total)
     lines = [path.text for path in listed]
     if count > len(listed):
         lines.append(say("why_more_paths", n=count - len(listed)))

@@ -77,7 +77,7 @@ def why(tensor: Any, of: Any = None, *, namespace: Mapping[str, Any] | None = No
     ...     y = w * w
     >>> y.backward()
     >>> print(viz.why(w, y, namespace={"w": w, "y": y}).label)
-    w.grad = 6.: the sum over 2 paths from y
+    w.grad = 6: the sum over 2 paths from y
     """
     names = namespace if namespace is not None else callers_names()
     settle(names)
@@ -127,7 +127,7 @@ def _of_paths(tensor: Any, name: str, root: Any, title: str, routes: Routes, nam
     lines += remarks(walk.ops)
     label = _label(tensor, name, grad)
     if both and kind == "number" and not other:
-        label = say("why_number", name=name, value=values.inline(grad), n=routes.count, root=title)
+        label = say("why_number", name=name, value=values.in_words(grad), n=routes.count, root=title)
     return Explanation(label, lines, picture_of(root, names, blame, told[0] if told else ""))
 
 
@@ -139,7 +139,7 @@ def _label(tensor: Any, name: str, grad: Any) -> str:
     if grad is None:
         return say("why_none", name=name)
     kind = _kind(grad)
-    return say(f"why_is_{kind}", name=name, value=values.inline(grad))
+    return say(f"why_is_{kind}", name=name, value=values.in_words(grad))
 
 
 def _kind(gradient: Any) -> str:
@@ -155,7 +155,7 @@ def _why_none(tensor: Any, name: str, root: Any, title: str, walk: GraphWalk, gr
         line = _place(tensor.grad_fn)
         return [say("why_no_leaf", name=name, operation=plain(node_name(tensor.grad_fn)), line=line)]
     ran = any(saved_of(node)[1] for node in walk.order)
-    value = "…" if gradient is None else values.inline(gradient)
+    value = "…" if gradient is None else values.in_words(gradient)
     return [say("why_reset" if ran else "why_no_pass", name=name, root=title, value=value)]
 
 
@@ -177,8 +177,8 @@ def _passes(grad: Any, gradient: Any, name: str, title: str) -> list[str]:
         return []
     times = all_ / one
     if times > 1.5 and math.isclose(times, round(times), rel_tol=1e-3):
-        return [say("why_accumulated", name=name, n=round(times), value=values.inline(gradient))]
-    return [say("why_other_sum", name=name, value=values.inline(gradient), root=title)]
+        return [say("why_accumulated", name=name, n=round(times), value=values.in_words(gradient))]
+    return [say("why_other_sum", name=name, value=values.in_words(gradient), root=title)]
 
 
 def _strongest(paths: Sequence[Route], flow: Flow, kind: str) -> tuple[Any, list[str]]:
@@ -216,12 +216,12 @@ def _reason(node: Any) -> str:
         low, high = SATURATED[name]
         array = values.host(result)
         if ((array < low) | (array > high)).mean() > 0.5:
-            return say("why_saturated", value=values.inline(result))
+            return say("why_saturated", value=values.in_words(result))
         return say("why_quarter") if name == "sigmoid" else ""
     if name in FLAT:
         return say("why_flat")
     if name in ("mul", "mm", "mv", "addmm", "bmm", "dot"):
-        small = [values.inline(v) for k, v in known.items() if k != "result" and hasattr(v, "shape")]
+        small = [values.in_words(v) for k, v in known.items() if k != "result" and hasattr(v, "shape")]
         return say("why_times", value=" · ".join(small[:2])) if small else ""
     if name in ("clamp", "clamp_min", "clamp_max", "hardtanh"):
         return say("why_clamp")

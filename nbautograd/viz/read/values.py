@@ -23,6 +23,7 @@ __all__ = [
     "alone",
     "dtype_text",
     "host",
+    "in_words",
     "inline",
     "is_finite",
     "nbytes",
@@ -87,6 +88,15 @@ def inline(value: Any) -> str:
         value = memory(value)
     known = "None" if value is None else _few(value, MANY, False)
     return known or _safely(lambda: _text(value, MANY, rows=False))
+
+
+def in_words(value: Any) -> str:
+    """The value on one line of a sentence: a single number without the point at its end.
+
+    >>> in_words(np.float32(5)), in_words(np.float32([5, 5]))
+    ('5', '[5., 5.]')
+    """
+    return inline(value).removesuffix(".")
 
 
 def alone(value: Any) -> str:

@@ -36,7 +36,7 @@ def test_steps_lines_and_products(torch: Any, noted: Noted) -> None:
         a, b = w * 2, w + 1
         y = a * b
     found = viz.paths(w, y)
-    assert found.label == "∂y/∂w = 14.: the sum over 2 paths" and found.count == len(found) == 2
+    assert found.label == "∂y/∂w = 14: the sum over 2 paths" and found.count == len(found) == 2
     first, second = found
     assert (first.product, second.product) == (8, 6) and float(first.gradient) == 8
     assert [(step.operation, step.factor, step.is_local) for step in first.steps] == [
@@ -99,7 +99,7 @@ def test_parts_that_cancel(torch: Any, noted: Noted) -> None:
         h = w * 5
         y = h - h
     found = viz.paths(w, y)
-    assert found.label == "∂y/∂w = 0.: the sum over 2 paths" and [path.product for path in found] == [5, -5]
+    assert found.label == "∂y/∂w = 0: the sum over 2 paths" and [path.product for path in found] == [5, -5]
 
 
 def test_a_zero_factor(torch: Any, noted: Noted) -> None:
@@ -119,11 +119,11 @@ def test_of_an_intermediate_result_and_in_either_order(torch: Any, noted: Noted)
         w = leaf(torch, 3.0)
         h = w * 2
         y = h * h + w
-    assert viz.paths(h, y).count == 2 and viz.paths(h, y).label == "∂y/∂h = 12.: the sum over 2 paths"
-    assert viz.paths(w, h).label == viz.paths(h, w).label == "∂h/∂w = 2.: the product along one path"
+    assert viz.paths(h, y).count == 2 and viz.paths(h, y).label == "∂y/∂h = 12: the sum over 2 paths"
+    assert viz.paths(w, h).label == viz.paths(h, w).label == "∂h/∂w = 2: the product along one path"
     for one in (y, w):
         same = viz.paths(one, one, namespace={"one": one})
-        assert same.label == "∂one/∂one = 1.: the product along one path" and same.lines == ("1 = one",)
+        assert same.label == "∂one/∂one = 1: the product along one path" and same.lines == ("1 = one",)
 
 
 def test_of_one_of_several_results(torch: Any, noted: Noted) -> None:
@@ -233,7 +233,7 @@ def test_in_chinese(noted: Noted) -> None:
         y = w * w
     with viz.autograd(language="zh"):
         found = viz.paths(w, y)
-        assert found.label == "∂y/∂w = 6.：2 条路径之和" and "行" in found.lines[0]
+        assert found.label == "∂y/∂w = 6：2 条路径之和" and "行" in found.lines[0]
         assert viz.paths(w, y, most=1).lines[1] == "…… 另有 1 条路径"
 
 
@@ -249,8 +249,8 @@ def test_the_magic(shell: Any) -> None:
     code = "import nbautograd as torch\nw = torch.tensor(2.0, requires_grad=True)\ny = w * w"
     shell.run_cell(code, store_history=True)
     answer = shell.run_cell("%path w y", store_history=True).result
-    assert answer.label == "∂y/∂w = 4.: the sum over 2 paths" and "In [" in answer.text
-    assert shell.run_cell("%path w, (y * 3)").result.label == "∂y/∂w = 12.: the sum over 2 paths"
+    assert answer.label == "∂y/∂w = 4: the sum over 2 paths" and "In [" in answer.text
+    assert shell.run_cell("%path w, (y * 3)").result.label == "∂y/∂w = 12: the sum over 2 paths"
     assert shell.run_cell("%path w y;").result is None
     assert "%path needs two tensors, but got 1: write for example %path a b" in str(
         shell.run_cell("%path w").error_in_exec

@@ -29,9 +29,9 @@ def test_the_paths_and_their_products(torch: Any, ran: bool, noted: Noted) -> No
         y.backward()  # which frees the graph: the numbers come from the notes
     answer = viz.why(w)
     if ran:
-        assert answer.label == "w.grad = 14.: the sum over 2 paths from y"
+        assert answer.label == "w.grad = 14: the sum over 2 paths from y"
     else:
-        assert answer.label == "w.grad is None" and answer.lines[0] == "no pass has run: y.backward() would add 14."
+        assert answer.label == "w.grad is None" and answer.lines[0] == "no pass has run: y.backward() would add 14"
     assert [line.split(" ")[0] for line in answer.lines[-2:]] == ["8", "6"]
     assert "mul ×6 " in answer.text and "add ×1 " in answer.text and "mul ×4 " in answer.text
     assert w.grad is None or float(w.grad) == 14  # nothing was added
@@ -256,12 +256,12 @@ def test_functions_of_the_users(torch: Any, noted: Noted) -> None:
         y = (a * 3 + b).sum()
     assert "two gets a gradient and sends none toward v: its backward() returns None" in viz.why(v, y).text
     answer = viz.why(w, y)
-    assert answer.lines[0] == "no pass has run: y.backward() would add 4."
+    assert answer.lines[0] == "no pass has run: y.backward() would add 4"
     products = [line.split(" ")[0] for line in answer.lines[1:]]
     assert products == (["3", "1"] if torch is nb else ["sum", "sum"])  # PyTorch does not tell of one result alone
     y.backward()
     answer = viz.why(w, y)
-    assert answer.label == "w.grad = 4." and "mul ×3 " in answer.text  # by the noted values
+    assert answer.label == "w.grad = 4" and "mul ×3 " in answer.text  # by the noted values
 
 
 def test_the_magic_across_cells(shell: Any) -> None:
@@ -270,7 +270,7 @@ def test_the_magic_across_cells(shell: Any) -> None:
     shell.run_cell("v = torch.ones(1, requires_grad=True)\ny = h * v\ny.backward()", store_history=True)
     answer = shell.run_cell("%why w --of y", store_history=True).result
     assert "cut off by detach(): In [" in answer.text and "h = w.detach() * 3" in answer.text
-    assert shell.run_cell("%why v").result.label == "v.grad = 6.: the product along one path from y"
+    assert shell.run_cell("%why v").result.label == "v.grad = 6: the product along one path from y"
     assert "<img" in answer._repr_mimebundle_()["text/html"] and "%why needs a tensor" in str(
         shell.run_cell("%why").error_in_exec
     )
