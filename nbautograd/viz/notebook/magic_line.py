@@ -33,7 +33,7 @@ def parsed(magic: Any, line: str) -> tuple[Any, bool]:
     parser, name = magic.parser, magic.__name__
     short = {option for option in parser._option_string_actions if not option.startswith("--")}
     try:
-        words = [_as_expression(word, short) for word in arg_split(bare)]
+        words = [_as_expression(word, short) for word in _split(bare)]
         options, unknown = parser.parse_known_args(words)
     except (UsageError, ValueError) as error:  # ValueError: an unclosed quotation
         raise UsageError(f"%{name}: {error}") from None
@@ -44,6 +44,23 @@ def parsed(magic: Any, line: str) -> tuple[Any, bool]:
         hint = f"did you mean {close}?" if close else f"%{name}? lists its options"
         raise UsageError(f"%{name}: unrecognized arguments: {' '.join(unknown)}; {hint}")
     return options, silent
+
+
+def _split(line: str) -> list[str]:
+    """Split a line at its spaces, but not inside of brackets: in ``-g f(a, b) y`` the option has one value.
+
+    >>> _split("-g torch.ones(2, 3) (x + 1).exp()")
+    ['-g', 'torch.ones(2, 3)', '(x + 1).exp()']
+    """
+    words, depth = list[str](), 0
+    for word in arg_split(line):
+        if depth > 0:
+            words[-1] += f" {word}"
+        else:
+            words.append(word)
+        brackets = re.sub(r"'[^']*'|\"[^\"]*\"", "", word)
+        depth += len(re.findall(r"[(\[{]", brackets)) - len(re.findall(r"[)\]}]", brackets))
+    return words
 
 
 def _as_in_python(parser: Any, name: str, words: Sequence[str]) -> None:

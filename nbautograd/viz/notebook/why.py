@@ -10,7 +10,7 @@ from typing import Any
 from nbautograd._engine.base.bad_numbers import plain
 from nbautograd.viz.capture.flow import Flow, flow_of, size_of
 from nbautograd.viz.capture.torch_watch import settle
-from nbautograd.viz.language import say
+from nbautograd.viz.language import headings, say
 from nbautograd.viz.notebook.answers import Answer, picture_of, place_text
 from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.paths import described, name_of, no_path, stopped, told_of
@@ -267,9 +267,10 @@ def _table(own: str, sizes: dict[str, float | None], squares: float, states: dic
     rows, note = ranked, ""
     if len(ranked) > ROWS:
         rows, note = [*ranked[: ROWS - 4], *ranked[-4:]], say("memory_more", n=len(ranked) - ROWS)
-    cells = tuple((f"{own}.{key}", *_norm_and_share(size, squares), states[key]) for key, size in rows)
-    head = (say("col_leaf"), say("col_norm"), say("memory_share"), say("note"))
-    return Table("", head, cells, note)
+    noted = any(states[key] for key, _ in rows)  # without a note the column is left out
+    cells = tuple((f"{own}.{key}", *_norm_and_share(size, squares), *([states[key]] * noted)) for key, size in rows)
+    head = headings("col_leaf", "col_norm", "memory_share", *["note"] * noted)
+    return Table("", tuple(head), cells, note)
 
 
 def _first_root(parameters: Iterable[Any], names: Mapping[str, Any]) -> Any:

@@ -82,6 +82,20 @@ def test_backward_options(shell):
     assert shell.user_ns["w"].grad.item() == 37
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%backward --gradient torch.tensor([0.1, 1.0]) w * 2",
+        "%backward (w * 2) -g torch.tensor([0.1, 1.0], dtype = w.dtype)",
+        "%backward -g {')': torch.tensor([0.1, 1.0])}[')'] (w * 2)",
+    ],
+)
+def test_spaces_inside_of_brackets_part_nothing(shell, line):
+    run(shell, "w = torch.tensor([1., 2.], requires_grad=True)")
+    run(shell, line)
+    assert shell.user_ns["w"].grad.tolist() == nb.tensor([0.2, 2.0]).tolist()
+
+
 def shown(shell, name):
     formatter = shell.display_formatter
     kept, formatter.active_types = formatter.active_types, ["text/plain", "text/html"]

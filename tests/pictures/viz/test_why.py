@@ -188,6 +188,12 @@ def test_the_layer_where_the_norm_falls(torch: Any, noted: Noted) -> None:
     assert "of the results of sigmoid are saturated" in text
 
 
+def test_a_column_without_notes_is_left_out(torch: Any) -> None:
+    net = torch.nn.Linear(2, 1)
+    answer = viz.why(net, net(torch.ones(1, 2)).sum(), namespace={"net": net})
+    assert (answer.table.head, len(answer.table.rows[0])) == (("leaf", "norm", "share"), 3)
+
+
 def test_many_operations(torch: Any) -> None:
     w = leaf(torch, 1.0, 2.0)
     h = w
