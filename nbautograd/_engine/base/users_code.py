@@ -47,7 +47,8 @@ _MAGIC = re.compile(
     r"(?P<name>'\w+'), (?P<line>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\)"
 )
 """IPython's translation of a magic."""
-_OPTION = re.compile(r"(?:(?:-g|--gradient|--inputs|--in)(?:=|\s*)\S+|--?[a-z][\w-]*)(?:\s+|$)")
+_VALUE = r"(?:[^\s(\[{]|\((?:[^()]|\([^()]*\))*\)|\[[^\]]*\]|\{[^}]*\})+"  # spaces inside of brackets part nothing
+_OPTION = re.compile(rf"(?:(?:-g|--gradient|--inputs|--in)(?:=|\s*){_VALUE}|--?[a-z][\w-]*)(?:\s+|$)")
 """An option of ``%backward`` with its value."""
 
 

@@ -88,7 +88,7 @@ class AutogradMagics(Magics):
         return of_magic(picture, silent)
 
     @magic_arguments()
-    @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
+    @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element")
     @argument("--retain-graph", action="store_true", help="keep the saved tensors, so that backward can run again")
     @argument("--create-graph", action="store_true", help="record the pass itself, for second derivatives")
     @FOLD
@@ -123,7 +123,7 @@ class AutogradMagics(Magics):
         return of_magic(animation, silent)
 
     @magic_arguments()
-    @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
+    @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element")
     @argument(
         "--in", dest="library", choices=["numpy", "torch"], default="numpy", help="write NumPy, or tensors of torch"
     )

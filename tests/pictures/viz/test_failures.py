@@ -272,6 +272,9 @@ def test_the_cure_of_a_magic_is_a_magic(app: Any) -> None:
         app.run_cell("x = torch.tensor(3., requires_grad=True)\nL = x ** 3\n%backward L", store_history=True)
         result = app.run_cell("x.grad.backward()", store_history=True)
         assert "line 3: %backward L). Write `%backward --create-graph L`." in str(result.error_in_exec)
+        spaced = "%backward -g torch.ones(2, dtype = x.dtype) (x * x)"
+        result = app.run_cell(f"x = torch.ones(2, requires_grad=True)\n{spaced}.detach()", store_history=True)
+        assert f"(x * x).detach() was cut off from x by detach(). Write `{spaced}`." in str(result.error_in_exec)
     finally:
         app.run_line_magic("unload_ext", "nbautograd")
 
