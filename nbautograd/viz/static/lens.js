@@ -64,15 +64,16 @@ class LensPlot {
     this.svg.setAttribute("height", PLOT.high);
     this.cursor = s("g", { class: "nb-lens-cursor" });
     const title = s("text", { class: "nb-lens-title", x: PLOT.left, y: 14 }, this.title);
-    if (band) title.append(s("tspan", { class: "nb-lens-healthy", dx: 10 }, `■ ${lens.t("healthy")}`));
-    this.svg.replaceChildren(...(band ? [this.healthy()] : []), ...this.grid(wide - right), title,
+    this.svg.replaceChildren(...(band ? this.healthy() : []), ...this.grid(wide - right), title,
       ...this.lines.flatMap((line) => this.line(line)), this.cursor);
     this.place();
   }
 
   healthy() {
     const { lens } = this, [low, high] = this.band, y = this.axis.y(high), height = this.axis.y(low) - y;
-    return s("rect", { class: "nb-lens-band", x: PLOT.left, y, width: lens.wide - lens.right - PLOT.left, height });
+    const width = lens.wide - lens.right - PLOT.left, words = lens.t("healthy");
+    return [s("rect", { class: "nb-lens-band", x: PLOT.left, y, width, height }),
+      s("text", { class: "nb-lens-healthy", x: PLOT.left + 4, y: y + height - 4 }, words)];
   }
 
   grid(end) {
