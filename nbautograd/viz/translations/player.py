@@ -150,11 +150,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     "needs_kernel": ("This view needs a running kernel.", "显示这一部分需要正在运行的内核。"),
     "no_program": ("No program has these numbers: %code says why.", "没有程序能得到这些数：%code 会说明原因。"),
     "group_both": (
-        "{name} ({what}): operations that run: {n}; leaves that get their .grad: {filled}.",
+        "{name} ({what}): {n} operations run; leaves with a gradient: {filled}.",
+        "{name}（{what}）：运行 {n} 个运算；得到 .grad 的叶子节点：{filled} 个。",
+    ),
+    "group_both_1": (
+        "{name} ({what}): {n} operation runs; leaves with a gradient: {filled}.",
         "{name}（{what}）：运行 {n} 个运算；得到 .grad 的叶子节点：{filled} 个。",
     ),
     "group_filled": (
-        "{name} ({what}): leaves that get their .grad: {filled}.",
+        "{name} ({what}): leaves with a gradient: {filled}.",
         "{name}（{what}）：得到 .grad 的叶子节点：{filled} 个。",
     ),
     "level_at": (
