@@ -249,7 +249,7 @@ def _table(walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str,
     head = tuple(
         say(f"cost_{k}") for k in ("count", "parameters", "flops", "backward_flops", "ms", "backward_ms", "bytes")
     )
-    return Table("", ("", *head), tuple(lines))
+    return Table("", ("", *head), tuple(lines)).without_empty_columns()
 
 
 def _picture(root: Any, names: Mapping[str, Any], steps: dict[Any, OperationCost]) -> Picture | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -62,6 +62,16 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def without_empty_columns(self) -> Table:
+        """Return the table without the columns in which no row has anything.
+
+        >>> Table("", ("leaf", "norm", "note"), (("w", "2", ""), ("b", "–", ""))).without_empty_columns().head
+        ('leaf', 'norm')
+        """
+        kept = [i for i in range(len(self.head)) if any(row[i] not in {"", "–"} for row in self.rows)]
+        head, *rows = [tuple([line[i] for i in kept]) for line in (self.head, *self.rows)]
+        return replace(self, head=head, rows=tuple(rows))
 
 
 class _Seen:

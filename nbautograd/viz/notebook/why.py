@@ -267,10 +267,9 @@ def _table(own: str, sizes: dict[str, float | None], squares: float, states: dic
     rows, note = ranked, ""
     if len(ranked) > ROWS:
         rows, note = [*ranked[: ROWS - 4], *ranked[-4:]], say("memory_more", n=len(ranked) - ROWS)
-    noted = any(states[key] for key, _ in rows)  # without a note the column is left out
-    cells = tuple((f"{own}.{key}", *_norm_and_share(size, squares), *([states[key]] * noted)) for key, size in rows)
-    head = headings("col_leaf", "col_norm", "memory_share", *["note"] * noted)
-    return Table("", tuple(head), cells, note)
+    cells = tuple((f"{own}.{key}", *_norm_and_share(size, squares), states[key]) for key, size in rows)
+    head = headings("col_leaf", "col_norm", "memory_share", "note")
+    return Table("", tuple(head), cells, note).without_empty_columns()
 
 
 def _first_root(parameters: Iterable[Any], names: Mapping[str, Any]) -> Any:
