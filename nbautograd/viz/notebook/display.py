@@ -51,6 +51,7 @@ class Locator:
         self.count = max(1, shell.execution_count - 1)
         self.uncounted: dict[str, int] = {}  # cells without history, by the file name of their code
         self.typed: dict[int, str] = {}  # and their typed text, by number
+        self.read: dict[str, tuple[list[str], str, list[str]]] = {}  # by file name: lines that ran, typed text, result
 
     def before_cell(self, info: Any) -> None:
         """Note that a cell is about to run (IPython's event ``pre_run_cell``)."""
@@ -94,7 +95,12 @@ class Locator:
         ran, number = linecache.getlines(filename), self.number(filename)
         history = getattr(self.shell.history_manager, "input_hist_raw", ())
         typed = self.typed.get(number or 0) or "".join(history[number : number + 1] if number else ())
-        return number, as_typed(ran, typed.splitlines()) if typed else ran
+        if not typed:
+            return number, ran
+        read = self.read.get(filename)
+        if read is None or read[0] is not ran or read[1] != typed:  # a long cell is asked for once per operation
+            read = self.read[filename] = ran, typed, as_typed(ran, typed.splitlines())
+        return number, read[2]
 
     def __call__(self, filename: str, lineno: int) -> tuple[str, str]:
         """Return the name of the cell, and the text of the line."""

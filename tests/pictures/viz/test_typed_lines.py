@@ -64,6 +64,16 @@ def test_the_listing_of_a_player(shell: Any, history: bool) -> None:
     assert listed(shown.result) == ["y = (w * w).sum()", "!true", "%matplotlib?", "%backward y"]
 
 
+def test_a_long_cell_is_read_once(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    monkeypatch.setattr(
+        "nbautograd.viz.notebook.display.as_typed", lambda ran, typed: read.append(len(ran)) or as_typed(ran, typed)
+    )
+    cell = "y = w\n" + "y = y * w\n" * 50 + "found = %why w"
+    shell.run_cell(cell, store_history=True).raise_error()
+    assert read == [len(cell.splitlines())]
+
+
 def test_the_listing_of_the_cell_that_loads_the_extension(app: Any) -> None:
     shown = app.run_cell(f"{START}y = (w * w).sum()\n%backward y", store_history=True)
     try:
