@@ -17,14 +17,14 @@ WHOLE = saved({"a": nb.arange(6.0).reshape(2, 3), "b": [1, 2.5, "text"]})
 
 
 @given(st.integers(0, len(WHOLE) - 1))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 def test_truncated_files(length):
     with pytest.raises((FileFormatError, EOFError)):
         loaded(WHOLE[:length])
 
 
 @given(st.integers(0, len(WHOLE) - 1), st.integers(1, 255))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_damaged_files_are_told_or_harmless(position, change):
     damaged = bytearray(WHOLE)
     damaged[position] ^= change

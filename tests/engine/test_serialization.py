@@ -51,7 +51,7 @@ OBJECTS = st.recursive(
 
 
 @given(OBJECTS)
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 def test_objects_come_back(obj):
     assert equal(loaded(saved(obj)), obj)
 

@@ -37,7 +37,7 @@ def in_blocks(x: Any, w: Any, g: Any) -> tuple[Any, ...]:
     return results
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     batch=st.integers(1, 100),
     inner=st.integers(1, 1200),

@@ -32,7 +32,7 @@ def transforms(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]
     return signal, window, options
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(transforms(), st.sampled_from(["reflect", "constant", "replicate", "circular"]))
 def test_istft_inverts_stft(drawn: tuple[np.ndarray, np.ndarray, dict[str, Any]], pad_mode: str) -> None:
     signal, window, options = drawn
@@ -47,7 +47,7 @@ def test_istft_inverts_stft(drawn: tuple[np.ndarray, np.ndarray, dict[str, Any]]
     oracle.agree(lambda signal, window: signal[..., :covered], there_and_back, signal, window)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.sampled_from(["fft", "rfft", "ihfft", "fft2", "rfft2", "ihfft2", "fftn", "rfftn", "ihfftn"]),
     st.sampled_from([None, "backward", "ortho", "forward"]),

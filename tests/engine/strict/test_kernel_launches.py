@@ -140,7 +140,7 @@ LAYOUTS: dict[str, Any] = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.tuples(st.integers(0, 4), st.integers(1, 4)),
     st.sampled_from(["full", "row", "column", "one", "none"]),

@@ -112,14 +112,14 @@ def check(steps: list[tuple[int, int, int]], shape: tuple[int, int]) -> None:
                 assert runs.same_bits(np.asarray(gradients[name]), np.asarray(leaf.grad._a))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25)
 @given(GRAPHS)
 def test_random_graphs(graph: Any) -> None:
     check(*graph)
 
 
 @pytest.mark.sweep
-@settings(max_examples=500 if LONG else 100, deadline=None, derandomize=True)
+@settings(max_examples=500 if LONG else 100)
 @given(GRAPHS)
 def test_many_random_graphs(graph: Any) -> None:
     check(*graph)

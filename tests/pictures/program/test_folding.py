@@ -174,7 +174,7 @@ class Block(nn.Module):
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=500 if LONG else 40)
+@settings(max_examples=500 if LONG else 40)
 def test_random_loops_and_modules(data: Any) -> None:
     steps = st.lists(st.integers(0, len(STEPS) - 1), min_size=1, max_size=5)
     flags = st.lists(st.booleans(), min_size=6, max_size=6)

@@ -222,7 +222,7 @@ def test_names_of_users_never_become_code() -> None:
 
 
 @given(st.text(max_size=12))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_any_text_gives_an_identifier(text: str) -> None:
     name = identifier(text)
     assert name.isidentifier()
@@ -275,7 +275,7 @@ BINARY = [
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=500 if LONG else 60)
+@settings(max_examples=500 if LONG else 60)
 def test_random_graphs(data: Any) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 9)))
     shapes = [(2, 2), (1, 2), (4, 2)]

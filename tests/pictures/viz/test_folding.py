@@ -268,7 +268,7 @@ def dags(draw: st.DrawFn) -> Tensor:
 
 @pytest.mark.sweep
 @given(dags(), st.integers(3, 30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_graph_folds_without_a_cycle(root: Tensor, budget: int) -> None:
     for fold_it in (False, True):
         model = build(root, {}, budget=budget, fold=fold_it)

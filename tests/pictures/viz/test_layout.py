@@ -43,7 +43,7 @@ def boxes_overlap(places: Layout) -> list[tuple[str, str]]:
 
 @pytest.mark.sweep
 @given(graphs(), st.sampled_from(["LR", "TB"]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_properties(given_graph: tuple[GraphModel, dict[str, tuple[float, float]]], direction: str) -> None:
     model, sizes = given_graph
     labels = {edge.id: (30.0, 14.0) for edge in model.edges}
@@ -160,7 +160,7 @@ def test_labels_stay_on_the_drawing(direction: str) -> None:
 
 @pytest.mark.sweep
 @given(graphs(), st.integers(2, 4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_properties_in_rows(given_graph: tuple[GraphModel, dict[str, tuple[float, float]]], rows: int) -> None:
     model, sizes = given_graph
     labels = {edge.id: (30.0, 14.0) for edge in model.edges}

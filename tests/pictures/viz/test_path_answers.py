@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import nbautograd as nb
 from nbautograd import viz
@@ -48,7 +48,6 @@ def test_steps_lines_and_products(torch: Any, noted: Noted) -> None:
     assert w.grad is None
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("+*-"), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=7))
 def test_the_sum_of_the_products_is_the_gradient(program: list[tuple[str, int, int]]) -> None:
     """All numbers are integers, so that no rounding hides a path that is missing."""
@@ -175,7 +174,6 @@ def test_thousands_of_paths(torch: Any) -> None:
     assert "the sum over 1,000,000+ paths" in viz.paths(w, y).label
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([-3, -1, 0, 1, 3]), min_size=1, max_size=6), st.integers(1, 5))
 def test_the_largest_are_found_among_all(factors: list[int], many: int) -> None:
     """No two parts cancel: the factor of a step to which nothing arrives is unknown."""
