@@ -19,7 +19,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.summation import is_half
-from nbautograd._engine.fusion.cuda_source import OPTIONS, c_type, written
+from nbautograd._engine.fusion.cuda_source import OPTIONS, c_type, with_symbols, written
 from nbautograd._engine.fusion.symbolic import KernelProgram, NeedsValue, NotFusable, Symbol
 
 __all__ = ["Updates", "lower_rule"]
@@ -172,12 +172,7 @@ def lower_rule(
     values = [symbol.astype(compute_in) for symbol in loaded]
     before = [symbol.name for symbol in values]
     work = [program.step("cast", [0], (compute_in,), compute_in) for _ in range(2)]
-    try:
-        _with_numbers(rule, numbers)(values[0], values[-1], *work, *values[1:-1])
-    except NotFusable:
-        raise
-    except Exception as error:  # an error from a symbolic array
-        raise NotFusable(str(error)) from error
+    with_symbols(_with_numbers(rule, numbers), (values[0], values[-1], *work, *values[1:-1]), NotFusable)
     changed = [i for i in range(count - 1) if values[i].name != before[i]]
     statements, results, preamble = written(program, [values[i].astype(dtype) for i in changed])
     kind = c_type(dtype)
