@@ -48,7 +48,7 @@ def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Leve
 
 
 def _answer(node: Any, args: Sequence[Any], own: list[Any], level: Level) -> tuple[list[Any], list[int | None]]:
-    """Return the tangents that ``jvp`` returns, and the versions that those of the arguments had before."""
+    """Return the result of ``jvp``, and the versions of the arguments' tangents before."""
     with below(level.number):
         in_tangents = [_zeros(a) if t is None and node._materialize else t for a, t in zip(args, own, strict=True)]
         versions = [None if t is None else version_counter.version_of(t._a) for t in in_tangents]

@@ -53,10 +53,7 @@ def jvp(
 
 
 def _flat(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], Any]:
-    """Return the tensors of ``primals`` and ``tangents`` as lists, and how both are nested.
-
-    :raises AutogradError: they do not match, or hold something else.
-    """
+    """Return the tensors of ``primals`` and ``tangents``, and how both are nested."""
     if not isinstance(primals, tuple):
         raise AutogradError(f"jvp(f, primals, tangents): Expected primals to be a tuple, got {kind_of(primals)}")
     values, spec = tree_flatten(primals)

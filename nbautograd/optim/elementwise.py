@@ -316,7 +316,7 @@ def change_of(group: Group) -> Change | None:
 
 
 def _flat_and_real(arrays: list[Any], order: Any) -> tuple[np.dtype[Any], list[Any]]:
-    """Return the dtype of an update's arithmetic, and flat arrays of it: copies of those not dense in this order."""
+    """Return the dtype of an update, and flat arrays of it: copies if they are not dense in this order."""
     kind, size = arrays[0].dtype, arrays[0].itemsize
     kind = F32 if size == 2 else np.dtype(f"f{size // 2}") if kind.kind == "c" else kind
     return kind, [_flat(a, order, kind) for a in arrays]

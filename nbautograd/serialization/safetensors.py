@@ -167,10 +167,7 @@ _SAFE_DTYPES = {short: name for name, short in _SAFE_NAMES.items()}
 
 
 def _check_shape(name: str, shape: tuple[Any, ...], itemsize: int) -> None:
-    """Check that an array can have the shape that the header gives it.
-
-    :raises ValueError: a size is not a natural number, or there are too many sizes or elements.
-    """
+    """Check that an array can have the shape in the header."""
     if any(type(n) is not int or n < 0 for n in shape):
         raise ValueError(f"{name!r} has the impossible shape {shape}")
     if len(shape) > MAX_DIMENSIONS or math.prod(n or 1 for n in shape) * itemsize >= 1 << 63:

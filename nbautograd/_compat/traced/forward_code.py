@@ -291,7 +291,7 @@ class Forward:
         return lines, {**names, **options}, meta, "complex" if is_complex else "real"
 
     def casts(self, operands: dict[str, Any], arrays: list[Any]) -> tuple[list[str], dict[str, str]]:
-        """Return lines that cast operands to the dtypes of their promoted arrays, and the operands' names."""
+        """Return lines that cast operands, and the operands' names."""
         lines, names = [], {}
         for (parameter, argument), array in zip(operands.items(), arrays, strict=True):
             if not isinstance(argument, (Value, Array)):
@@ -323,7 +323,7 @@ class Forward:
         return ast.unparse(space.resolved(tree, scope, variables)), False
 
     def constants(self, op: OpSchema, tree: ast.expr, names: dict[str, str]) -> tuple[ast.expr, dict[str, Any]]:
-        """Return a pointwise expression with variables for the numbers beside arrays, and what they stand for."""
+        """Return a pointwise expression with variables for the numbers beside arrays, and the numbers."""
         evaluated = {n: self.space.evaluated(names[n]) for n in op.tensors}
         arrays = {n for n, value in evaluated.items() if getattr(value, "ndim", 0)}
         numbers: dict[str, Any] = {}

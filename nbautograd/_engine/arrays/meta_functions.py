@@ -165,7 +165,7 @@ def _stacked(shapes: list[tuple[int, ...]], axis: int) -> tuple[int, ...]:
 
 
 def _concatenated(shapes: list[tuple[int, ...]], axis: int) -> tuple[int, ...]:
-    """Return the shape of arrays of these shapes along a dimension that they have; NumPy checks the other sizes."""
+    """Return the shape of arrays of these shapes along one dimension; NumPy checks the others."""
     empty = [np.empty(tuple(0 if d == axis % len(s) else n for d, n in enumerate(s)), bool) for s in shapes]
     np.concatenate(empty, axis)
     d = axis % len(shapes[0])
@@ -328,7 +328,7 @@ def transforms(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _sizes_and_axes(name: str, given: dict[str, Any], ndim: int) -> tuple[Any, list[int]]:
-    """Return the sizes that a Fourier transform is given, None for those of the array, and its dimensions."""
+    """Return the sizes of a Fourier transform, None for those of the array, and its dimensions."""
     if name[-1] not in "2n":
         return [given.get("n", given.get("shape"))], [given.get("axis", -1) % ndim]
     sizes = given.get("s", given.get("shape"))

@@ -178,18 +178,22 @@ def lower_rule(
     kind = c_type(dtype)
     loads = [f"const {kind} {name}_in = (({kind} *)row[{i + 2}])[index];" for i, name in enumerate(names)]
     stores = [f"(({kind} *)row[{i + 2}])[index] = {text};" for i, text in zip(changed, results, strict=True)]
+    return _source(dtype, count, taken, preamble, [*loads, *statements, *stores]), taken
+
+
+def _source(dtype: np.dtype[Any], count: int, taken: list[str], preamble: str, lines: list[str]) -> str:
+    """Return the kernel that runs these lines for each element of all parameters."""
     parameters = ["const long long *table", "const long long count", "const long long chunks"]
     parameters += [f"const double {name}_in" for name in taken]
     include = {"e": "#include <cupy/float16.cuh>\n", "E": "#include <cupy/bfloat16.cuh>\n"}
-    source = _SOURCE.format(
+    return _SOURCE.format(
         includes=include.get(dtype.char, ""),
         preamble=preamble,
         parameters=", ".join(parameters),
         width=count + 2,
         chunk=CHUNK_ELEMENTS,
-        body="\n".join(f"      {line}" for line in [*loads, *statements, *stores]),
+        body="\n".join(f"      {line}" for line in lines),
     )
-    return source, taken
 
 
 def _cells(rule: Any, prefix: str = "") -> Cells:

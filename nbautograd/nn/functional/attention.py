@@ -307,7 +307,7 @@ def _one_more(mask: Tensor | None) -> Tensor | None:
 
 
 def _static_heads(name: str, projected: Tensor | None, own: Tensor, heads: int, size: int) -> Tensor:
-    """Return keys or values that the caller projected, of shape (n heads, s, e / heads), or else ``own`` per head."""
+    """Return the given keys or values, of shape (n heads, s, e / heads), or else ``own`` per head."""
     if projected is None:
         return _split_heads(own, heads, size)
     if projected._a.shape[0] != heads or projected._a.shape[2] != size:

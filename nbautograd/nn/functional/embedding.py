@@ -281,7 +281,7 @@ def _factors_of_rows(factors: Tensor, input: Tensor, weight: Tensor, mode: str) 
 
 
 def _shares(bag: Any, counted: Any, bags: int) -> Any:
-    """Return one over the size of its bag for each row, and 0 for a row that is not counted."""
+    """Return one over the size of its bag for each row that is counted, else 0."""
     sizes = np.bincount(bag if backend.is_bare(bag) else bag[counted], None, bags)
     return counted / np.take(np.maximum(sizes, 1), bag)
 

@@ -208,7 +208,7 @@ def _sizes(
 def _per_dimension(
     old: tuple[int, ...], what: str, label: str, value: Any, unlike: tuple[type, ...]
 ) -> tuple[Any, ...]:
-    """Return the argument's number for each dimension of ``old``; none may be of the types ``unlike``."""
+    """Return a number for each dimension of ``old``, none of the types ``unlike``."""
     items = tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(old)
     if any(isinstance(item, unlike) for item in items):
         raise TypeError(f"interpolate(): argument '{label}' must be tuple of numbers, not {kind_of(items[0])}")

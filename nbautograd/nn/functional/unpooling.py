@@ -62,7 +62,7 @@ def _unpool(
 
 
 def _size_near(name: str, least: list[int], step: tuple[int, ...], output_size: Any, ndim: int) -> tuple[int, ...]:
-    """Return the last sizes of the given output, which may have all ``ndim``: less than a stride from ``least``."""
+    """Return the last dimensions of an output size, each less than a stride from ``least``."""
     n, size = len(least), tuple(int(m) for m in output_size)
     if len(size) == ndim:
         size = size[-n:]

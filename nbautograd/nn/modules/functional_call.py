@@ -90,7 +90,7 @@ def _state(module: Module, state: dict[str, Tensor], tie_weights: bool, strict: 
 
 
 def _check_state(module: str, own: dict[str, Any], state: dict[str, Tensor], strict: bool) -> None:
-    """Check that the state holds tensors for names of the module's own; with ``strict``, for all of them."""
+    """Check that the state has tensors for names of the module; with ``strict``, for all."""
     unknown = sorted(name for name in state if name not in own)
     missing = sorted(name for name, t in own.items() if t is not None and name not in state)
     if strict and (unknown or missing):

@@ -260,7 +260,7 @@ class _Rolling:
         return self.variable({i: str(value) for i, value in present.items()})
 
     def variable(self, names: dict[int, str]) -> ast.expr:
-        """Return a variable of the steps, or an element of the list or dict that holds one for each step."""
+        """Return a variable, or the element that a step has of a list or dict."""
         own = next((self.own[name] for name in names.values() if name in self.own), None)
         if own is None:
             return self.listed(names)

@@ -42,9 +42,8 @@ def flops(walk: GraphWalk, node: Any) -> tuple[int, int] | None:
             forward = _of_product(first, second, out)
             return forward, forward * _wanted(walk, node, PRODUCTS[base])
         if base == "Convolution":
-            x, weight = shapes.get("input"), shapes["weight"]
-            moved = x if x is not None and _is_transposed(node) else out
-            forward = 2 * out[0] * math.prod(moved[2:]) * math.prod(weight)
+            moved = shapes.get("input", out) if _is_transposed(node) else out
+            forward = 2 * out[0] * math.prod(moved[2:]) * math.prod(shapes["weight"])
             return forward, forward * _wanted(walk, node, ("input", "weight"))
         if base.startswith("ScaledDotProduct"):
             forward, backward = _of_attention(shapes["query"], shapes["key"], shapes["value"])
@@ -58,7 +57,7 @@ def flops(walk: GraphWalk, node: Any) -> tuple[int, int] | None:
 
 
 def _of_attention(query: Shape, key: Shape, value: Shape) -> tuple[int, int]:
-    """Count the operations of attention, and of its gradients, for which the scores are computed again."""
+    """Count the operations of attention and of its gradients, which compute the scores again."""
     pairs = math.prod(query[:-1]) * key[-2]
     forward = 2 * pairs * (query[-1] + value[-1])
     return forward, 2 * forward + 2 * pairs * query[-1]

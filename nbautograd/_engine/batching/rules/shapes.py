@@ -70,7 +70,7 @@ def along(call: BatchedCall) -> Any:
 
 
 def _of_numbers(result: Any, size: int) -> Any:
-    """Return the results of 0-d samples without the dimension of length 1 that each has got."""
+    """Return the results of 0-d samples without their dimension of length 1."""
     parts = result if isinstance(result, (tuple, list)) else [result]
     flat = [reshape(part, size) if part._a.ndim == 2 else part for part in parts]
     return rebuilt(result, flat) if isinstance(result, (tuple, list)) else flat[0]

@@ -190,7 +190,7 @@ def _flatten(data: Any) -> tuple[list[int], Any]:
 
 
 def _check_level(level: list[Any], dim: int) -> None:
-    """Check that all elements at ``dim`` are sequences of one length."""
+    """Check that all are sequences of one length."""
     count = len(level[0])
     for item in level:
         if not _is_sequence(item):

@@ -85,7 +85,7 @@ def asarray(
 
 
 def _with_memory_of(data: Any, dtype: dtypes.dtype | None) -> Tensor | None:
-    """Return a tensor of the memory of an array or a buffer; None for numbers and other sequences."""
+    """Return a tensor of the memory of an array or a buffer; None for other values."""
     if isinstance(data, Tensor):
         return data
     if isinstance(data, np.ndarray):

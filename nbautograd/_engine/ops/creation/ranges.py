@@ -61,7 +61,7 @@ def _real_numbers(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
 
 
 def _numbers_in(dtype: dtypes.dtype, first: Any, last: Any, by: Any) -> tuple[Any, Any, Any]:
-    """Return the bounds and the step of ``arange``, cut to integers for a dtype of integers."""
+    """Return the numbers; for a dtype of integers, as such."""
     if dtype.rank not in (1, 2):
         raise NotImplementedError(
             f'arange(): "arange_cpu" not implemented for dtype {dtype!r}: expected that of a real number'
@@ -109,7 +109,7 @@ def arange(
     whole = all(isinstance(v, (int, np.integer)) for v in (first, last, by))
     kind = dtype or (dtypes.int64 if whole else dtypes.get_default_dtype())
     if kind.rank == 1:
-        number_in(last, dtypes.int64, "arange")  # raises if it does not fit
+        number_in(last, dtypes.int64, "arange")  # raises
     if kind is not dtypes.int64 and kind.rank == 1:
         length = math.ceil((exact[1] - exact[0]) / exact[2])  # PyTorch cuts the bounds only for int64
     else:

@@ -124,10 +124,7 @@ def _padding_numbers(pad: Any) -> list[int]:
 
 
 def _check_crop(shape: tuple[int, ...], numbers: list[int], pads: Pads) -> None:
-    """Check that negative padding leaves sizes that are not negative.
-
-    :raises RuntimeError: it does not.
-    """
+    """Check that negative padding leaves sizes that are not negative."""
     for n, (a, b) in zip(shape[len(shape) - len(pads) :], pads, strict=True):
         if n + min(a, 0) + min(b, 0) < 0 or n + a + b < 0:
             raise RuntimeError(
@@ -137,7 +134,7 @@ def _check_crop(shape: tuple[int, ...], numbers: list[int], pads: Pads) -> None:
 
 
 def _padding_value(value: Any, input: Tensor) -> Any:
-    """Return the number that constant padding writes, which fits into the input's dtype: 0 by default."""
+    """Return the number that constant padding writes: 0 by default."""
     if not value:
         return 0
     from nbautograd._engine.ops.creation.from_data import number_in

@@ -166,7 +166,7 @@ def _signal(x: Tensor, n: int, hop: int, size: int, align_to_window: bool | None
 
 
 def _check_stft(input: Tensor, center: Any, align_to_window: bool | None) -> None:
-    """Check the dtype and the dimensions of the input of ``stft``, and that its options fit each other."""
+    """Check the input of ``stft``, and that the options fit each other."""
     if input.dtype.rank < 2:
         raise DtypeError(f"stft(): expected a tensor of floating point or complex values, but got {input.dtype!r}")
     if input.ndim not in (1, 2):
@@ -176,7 +176,7 @@ def _check_stft(input: Tensor, center: Any, align_to_window: bool | None) -> Non
 
 
 def _is_onesided(onesided: bool | None, return_complex: bool | None, is_complex: bool) -> bool:
-    """Return whether ``stft`` leaves out half of the frequencies, after a check of the options that ask for it."""
+    """Check the options of the result, and return whether it has half of the frequencies."""
     if return_complex is None and not is_complex:
         _refuse("stft", "requires the return_complex parameter be given for real inputs: True, for a complex result")
     if onesided and is_complex:
