@@ -109,7 +109,7 @@ class Modules:
         local = self.local_names(first)
         saved = "saved"
         kept = [local[first.order[i]] for i in needed]
-        returned = [local[first.order[i]] for i in outputs] + ([_tuple(kept)] if kept else [])
+        returned = [local[first.order[i]] for i in outputs] + [_tuple(kept)] * bool(kept)
         body = _renamed(first.forward, local)
         _of_all(body, [call.forward for call in calls])
         parameters = [local[name] for name in first.inputs]
