@@ -26,14 +26,18 @@ def _key(version: Any) -> tuple[Any, ...] | None:
         release.pop()
     dev = float("inf") if parts["dev"] is None else int(parts["dev"] or 0)
     post = -1 if parts["post"] is None else int(parts["post"] or 0)
-    stage = ("z", 0)  # a final release comes after all of them
-    if parts["pre"] is not None:
-        stage = (parts["pre"].lower(), int(parts["pre_n"] or 0))
-    elif parts["dev"] is not None and post < 0:  # before a, b and rc
-        stage = ("", 0)
     local = [] if parts["local"] is None else re.split(r"[._-]", parts["local"].lower())
     labels = tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in local)
-    return tuple(release), stage, post, dev, labels
+    return tuple(release), _stage(parts), post, dev, labels
+
+
+def _stage(parts: re.Match[str]) -> tuple[str, int]:
+    """Return the sort key of the stage: alpha, beta, candidate or release."""
+    if parts["pre"] is not None:
+        return parts["pre"].lower(), int(parts["pre_n"] or 0)
+    if parts["dev"] is not None and parts["post"] is None:  # before a, b and rc
+        return "", 0
+    return "z", 0  # a final release comes after all of them
 
 
 def _comparison(name: str) -> Callable[[str, Any], Any]:

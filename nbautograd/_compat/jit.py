@@ -261,20 +261,21 @@ def isinstance(obj: Any, target_type: Any) -> bool:
         raise RuntimeError(
             f"Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
         )
-    if not is_a(obj, container):
-        return False
-    if container is dict:
-        return all(isinstance(key, parts[0]) and isinstance(value, parts[1]) for key, value in obj.items())
-    if container is tuple:
-        if parts[-1:] == (Ellipsis,):
-            return all(isinstance(each, parts[0]) for each in obj)
-        return len(obj) == len(parts) and all(map(isinstance, obj, parts))
-    if container in (list, collections.abc.Sequence):
-        return all(isinstance(each, parts[0]) for each in obj)
-    return True
+    return is_a(obj, container) and _has_items(obj, container, parts)
 
 
 _isinstance = isinstance
+
+
+def _has_items(obj: Any, container: Any, parts: tuple[Any, ...]) -> bool:
+    """Return whether the items of a container have the types that the container's type names."""
+    if container is dict:
+        return all(isinstance(key, parts[0]) and isinstance(value, parts[1]) for key, value in obj.items())
+    if container is tuple and parts[-1:] != (Ellipsis,):
+        return len(obj) == len(parts) and all(map(isinstance, obj, parts))
+    if container in (tuple, list, collections.abc.Sequence):
+        return all(isinstance(each, parts[0]) for each in obj)
+    return True
 
 
 def _unwrap_optional(x: Any) -> Any:

@@ -76,9 +76,9 @@ def _raise(op: Any, args: Any, kwargs: Any, result: Tensor, array: Any, found: t
     if outside and (infinite or result._fn is None):
         return
     shown = [(_named(key, value), _values(value) if isinstance(value, Tensor) else value) for key, value in given]
-    sources = [value for key, value in tensors if outside in ("", key)]
-    called = next((_named(key, value) for key, value in tensors if key == outside), "")
-    bad = of_result(name, array, found, shown, sources, called, _place)
+    sources = {key: value for key, value in tensors if outside in ("", key)}
+    called = _named(outside, sources[outside]) if outside else ""
+    bad = of_result(name, array, found, shown, list(sources.values()), called, _place)
     raise BadNumberError(bad, operands=tuple(value for _, value in tensors))
 
 

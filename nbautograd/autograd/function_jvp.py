@@ -28,11 +28,7 @@ def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Leve
     :raises RuntimeError: the tangents that ``jvp`` returns do not match the outputs.
     """
     own = [tangent_of(a, level) for a in args]
-    with below(level.number):
-        in_tangents = [_zeros(a) if t is None and node._materialize else t for a, t in zip(args, own, strict=True)]
-        versions = [None if t is None else version_counter.version_of(t._a) for t in in_tangents]
-        answer = node._function.jvp(ForwardContext(node), *in_tangents)
-    returned = list(answer) if isinstance(answer, tuple) else [answer]
+    returned, versions = _answer(node, args, own, level)
     differentiable = _check_returned(node, outputs, returned)
     dirty = {id(t) for t in node._dirty}
     for out, tangent in ((outputs[i], returned[i]) for i in differentiable):
@@ -49,6 +45,15 @@ def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Leve
                 tangents.set_tangent(out, tangent, level)
         elif tangent is not None:
             tangents.set_tangent(out, tangent, level)
+
+
+def _answer(node: Any, args: Sequence[Any], own: list[Any], level: Level) -> tuple[list[Any], list[int | None]]:
+    """Return the result of ``jvp``, and the versions of the arguments' tangents before."""
+    with below(level.number):
+        in_tangents = [_zeros(a) if t is None and node._materialize else t for a, t in zip(args, own, strict=True)]
+        versions = [None if t is None else version_counter.version_of(t._a) for t in in_tangents]
+        answer = node._function.jvp(ForwardContext(node), *in_tangents)
+    return list(answer) if isinstance(answer, tuple) else [answer], versions
 
 
 def _check_returned(node: Any, outputs: list[Any], returned: list[Any]) -> list[int]:

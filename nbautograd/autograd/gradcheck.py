@@ -92,20 +92,17 @@ def gradcheck(
     _check_inputs(arguments)
     try:
         check = Check(Point(func, arguments, eps), atol, rtol, nondet_tol, check_grad_dtypes)
-        if check_backward_ad:
-            check.backward_along_a_line() if fast_mode else check.backward()
-        if check_forward_ad:
-            check.forward_along_a_line() if fast_mode else check.forward()
-            if check_undefined_grad:
-                check.undefined_tangents()
-        if check_batched_forward_grad:
-            check.batched_tangents()
-        if check_backward_ad:
-            if check_batched_grad:
-                check.batched()
-            check.zeros()
-            if check_undefined_grad:
-                check.undefined()
+        for wanted, run in (
+            (check_backward_ad, check.backward_along_a_line if fast_mode else check.backward),
+            (check_forward_ad, check.forward_along_a_line if fast_mode else check.forward),
+            (check_forward_ad and check_undefined_grad, check.undefined_tangents),
+            (check_batched_forward_grad, check.batched_tangents),
+            (check_batched_grad, check.batched),
+            (check_backward_ad, check.zeros),
+            (check_backward_ad and check_undefined_grad, check.undefined),
+        ):
+            if wanted:
+                run()
     except GradcheckError:
         if raise_exception:
             raise

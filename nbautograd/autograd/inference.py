@@ -110,9 +110,8 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     inferred = [t for t in inputs if t.is_inference()]
     if inference.get():
         result = unrecorded(call, *args, **kwargs)  # enable_grad() has no effect here
-        for t in _tensors(result) if op.kind != "view" and kwargs.get("out") is None else ():
-            if t._view is None:
-                version_counter.mark_inference(t._shared_array())
+        if op.kind != "view" and kwargs.get("out") is None:
+            _mark(result)
     elif inferred and op.name in _COPIES:  # the copy is an ordinary tensor
         result = call(*args, **kwargs)
         version_counter.record_write(result._shared_array())
@@ -130,6 +129,13 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     if not version_counter.inferred:  # the last of them has been freed since
         _relax()
     return result
+
+
+def _mark(result: Any) -> None:
+    """Mark the new tensors in a result."""
+    for t in _tensors(result):
+        if t._view is None:
+            version_counter.mark_inference(t._shared_array())
 
 
 def _tensors(value: Any) -> list[Tensor]:

@@ -190,9 +190,7 @@ def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: 
     if not wanted:
         return units
     with enable_grad():
-        many = node.outputs() > 1 or outputs[0]._fn.__class__ is OutputEdge
-        g = OutputGrads({i: u for i, u in enumerate(units) if u is not None}) if many else units[0]
-        d, d1 = node.vjp_graph(g, True)
+        d, d1 = node.vjp_graph(_incoming(node, outputs, units), True)
     parts: Any = d1 if isinstance(d1, list) else [d, d1]
     both = zip(parts, tangents, strict=False)
     pairs = [(p, t) for p, t in both if p is not None and t is not None and p._fn is not None]
@@ -202,6 +200,13 @@ def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: 
         derived = grad(outputs, wanted, gradients, create_graph=create_graph, allow_unused=True)
     answers = iter(derived)
     return [None if u is None else _or_zeros(next(answers), u) for u in units]
+
+
+def _incoming(node: Node, outputs: Any, gradients: list[Tensor | None]) -> Any:
+    """Return the gradients of the outputs as a node takes them: one, or several by number."""
+    if node.outputs() > 1 or outputs[0]._fn.__class__ is OutputEdge:
+        return OutputGrads({i: g for i, g in enumerate(gradients) if g is not None})
+    return gradients[0]
 
 
 def _or_zeros(tangent: Tensor | None, like: Tensor) -> Tensor:

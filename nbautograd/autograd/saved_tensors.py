@@ -307,16 +307,20 @@ def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
         if value is None or value is FREED or not node.needs(slot):
             continue
         if name.startswith("result"):
-            if isinstance(value, (list, tuple)):
-                _store_packed(node, slot, [pack_result(t, hooks) for t in call.results])
-            else:
-                _store_packed(node, slot, pack_result(call.results[int(name[6:] or 0)], hooks))
+            _store_packed(node, slot, _packed_results(name[6:], value, call, hooks))
         elif name in call.op.keys:
             _store_packed(node, slot, tuple(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
         elif isinstance(value, (list, tuple)):
             _store_packed(node, slot, [pack(t, hooks, a.dtype) for t, a in zip(arguments[name], value, strict=True)])
         elif isinstance(arguments.get(name), Tensor):
             _store_packed(node, slot, pack(arguments[name], hooks, value.dtype))
+
+
+def _packed_results(number: str, value: Any, call: dispatch_mode.Call, hooks: tuple[Pack, Unpack]) -> Any:
+    """Pack the results that a node saves: all of them in a list, or one by its number."""
+    if isinstance(value, (list, tuple)):
+        return [pack_result(t, hooks) for t in call.results]
+    return pack_result(call.results[int(number or 0)], hooks)
 
 
 _variants: dict[type[Node], type[Node]] = {}

@@ -99,20 +99,27 @@ def run(folder: Path, language: str, answers: str | None, grader: str | None, se
         notebook = edition(notebook, answers, language)
         files |= GRADERS[grader](path.stem, notebook) if grader else {path.name: as_text(notebook)}
     files |= ONCE.get(grader or "", {})
+    failure = _write(target, files)
+    if failure:
+        _say(failure)
+        return 1
+    count = sum(name.endswith(".ipynb") for name in files)
+    print(f"{count} notebooks{f' for {grader}' if grader else ''} are in {target}; answers: {answers}.")
+    return 0
+
+
+def _write(target: Path, files: dict[str, str]) -> str:
+    """Write new files to a folder; return why that cannot be done, or nothing."""
     there = [target / name for name in files if (target / name).exists()]
     if there:
-        _say(f"nothing is written: {there[0]} already exists. Name another folder")
-        return 1
+        return f"nothing is written: {there[0]} already exists. Name another folder"
     try:
         for name, text in files.items():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             (target / name).write_text(text, encoding="utf-8")
     except OSError as error:
-        _say(f"cannot write the course to {target}: {error.strerror or error}")
-        return 1
-    count = sum(name.endswith(".ipynb") for name in files)
-    print(f"{count} notebooks{f' for {grader}' if grader else ''} are in {target}; answers: {answers}.")
-    return 0
+        return f"cannot write the course to {target}: {error.strerror or error}"
+    return ""
 
 
 def _say(line: str) -> None:

@@ -113,7 +113,8 @@ def _write(folder: Path, name: str, version: str, metadata: str, contents: dict[
     stem = f"{normalized(name).replace('-', '_')}-{version}"
     place = folder / f"{stem}-py3-none-any.whl"
     info = f"{stem}.dist-info"
-    contents = {**contents, f"{info}/METADATA": metadata.encode(), f"{info}/WHEEL": WHEEL.encode()}
+    fields = metadata.partition("\n\n")[0] + "\n"  # without the description that follows, which a browser does not show
+    contents = {**contents, f"{info}/METADATA": fields.encode(), f"{info}/WHEEL": WHEEL.encode()}
     record = [f"{path},sha256={_hash(content)},{len(content)}\n" for path, content in contents.items()]
     contents[f"{info}/RECORD"] = "".join([*record, f"{info}/RECORD,,\n"]).encode()
     with zipfile.ZipFile(place, "w") as archive:

@@ -32,6 +32,28 @@ def jvp(
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
+    values, directions, spec = _flat(primals, tangents)
+    with forward_ad.nested_level(), transforming():
+        duals = [forward_ad.make_dual(x, t) for x, t in zip(values, directions, strict=True)]
+        value, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, "jvp")
+        outputs, structure = outputs_of(value, "jvp")
+        pairs = [forward_ad.unpack_dual(out) for out in outputs]
+        aux = tree_map(lambda x: forward_ad.unpack_dual(x).primal if isinstance(x, Tensor) else x, aux)
+    if strict and any(pair.tangent is None for pair in pairs):
+        raise AutogradError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
+            "with strict=True."
+        )
+    result = detached(tree_unflatten([pair.primal for pair in pairs], structure))
+    products = [
+        pair.primal.detach().new_zeros(pair.primal.shape) if pair.tangent is None else pair.tangent for pair in pairs
+    ]
+    product = detached(tree_unflatten(products, structure))
+    return (result, product, detached(aux)) if has_aux else (result, product)
+
+
+def _flat(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], Any]:
+    """Return the tensors of ``primals`` and ``tangents``, and how both are nested."""
     if not isinstance(primals, tuple):
         raise AutogradError(f"jvp(f, primals, tangents): Expected primals to be a tuple, got {kind_of(primals)}")
     values, spec = tree_flatten(primals)
@@ -50,23 +72,7 @@ def jvp(
                 raise AutogradError(
                     f"jvp(f, primals, tangents): Expected {name} to contain only Tensors, got {kind_of(t)}"
                 )
-    with forward_ad.nested_level(), transforming():
-        duals = [forward_ad.make_dual(x, t) for x, t in zip(values, directions, strict=True)]
-        value, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, "jvp")
-        outputs, structure = outputs_of(value, "jvp")
-        pairs = [forward_ad.unpack_dual(out) for out in outputs]
-        aux = tree_map(lambda x: forward_ad.unpack_dual(x).primal if isinstance(x, Tensor) else x, aux)
-    if strict and any(pair.tangent is None for pair in pairs):
-        raise AutogradError(
-            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
-            "with strict=True."
-        )
-    result = detached(tree_unflatten([pair.primal for pair in pairs], structure))
-    products = [
-        pair.primal.detach().new_zeros(pair.primal.shape) if pair.tangent is None else pair.tangent for pair in pairs
-    ]
-    product = detached(tree_unflatten(products, structure))
-    return (result, product, detached(aux)) if has_aux else (result, product)
+    return values, directions, spec
 
 
 def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:

@@ -264,10 +264,8 @@ class Elementwise(Optimizer):
         flat = [a.reshape(-1) for a in arrays if a.dtype is kind and a.flags.c_contiguous]
         dense = len(flat) == len(arrays) and (kind is F32 or kind is F64)
         if not dense:
-            kind = F32 if p.itemsize == 2 else np.dtype(f"f{p.itemsize // 2}") if kind.kind == "c" else kind
             order = "C" if p.flags.c_contiguous or not p.flags.f_contiguous else "F"
-            # reshape copies arrays that are not dense in this order: they are written back at the end
-            flat = [_flat(a, order, kind) for a in arrays]
+            kind, flat = _flat_and_real(arrays, order)
         length = len(flat[0])
         tile_size = tiling.TILE_SIZE
         if length > tile_size and p.__class__ is np.ndarray:
@@ -282,9 +280,7 @@ class Elementwise(Optimizer):
             first, second = self._buffers(p, kind, length)
             rule(flat[0], flat[-1], first[:length], second[:length], *flat[1:-1])
         if not dense:
-            for a, f in zip(written, flat, strict=False):
-                if a.dtype.itemsize == 2 or not (a.flags.c_contiguous if order == "C" else a.flags.f_contiguous):
-                    a[...] = f.view(a.dtype if a.itemsize > 2 else f.dtype).reshape(a.shape, order=order)
+            _write_back(written, flat, order)
 
     def _buffers(self, p: Any, kind: np.dtype[Any], size: int) -> Any:
         """Return scratch buffers for two temporaries, which all parameters share."""
@@ -317,6 +313,20 @@ def change_of(group: Group) -> Change | None:
         return changed
 
     return change
+
+
+def _flat_and_real(arrays: list[Any], order: Any) -> tuple[np.dtype[Any], list[Any]]:
+    """Return the dtype of an update, and flat arrays of it: copies if they are not dense in this order."""
+    kind, size = arrays[0].dtype, arrays[0].itemsize
+    kind = F32 if size == 2 else np.dtype(f"f{size // 2}") if kind.kind == "c" else kind
+    return kind, [_flat(a, order, kind) for a in arrays]
+
+
+def _write_back(written: list[Any], flat: list[Any], order: Any) -> None:
+    """Write the flat arrays that are copies to where they come from."""
+    for a, f in zip(written, flat, strict=False):
+        if a.dtype.itemsize == 2 or not (a.flags.c_contiguous if order == "C" else a.flags.f_contiguous):
+            a[...] = f.view(a.dtype if a.itemsize > 2 else f.dtype).reshape(a.shape, order=order)
 
 
 def _flat(array: Any, order: Any, kind: np.dtype[Any]) -> Any:

@@ -141,15 +141,10 @@ def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> tuple[
                 raise ValueError(f"dtype {entry['dtype']!r} of {name!r} is not supported")
             kind = dtype_by_name(_SAFE_DTYPES[entry["dtype"]]).numpy
             shape = tuple(entry["shape"])
-            count = kind.itemsize
-            for n in shape:
-                if type(n) is not int or n < 0:
-                    raise ValueError(f"{name!r} has the impossible shape {shape}")
-                count *= n
-            if len(shape) > MAX_DIMENSIONS or math.prod(n or 1 for n in shape) * kind.itemsize >= 1 << 63:
-                raise ValueError(f"{name!r} has the impossible shape {shape!s:.80}: no memory is that large")
+            _check_shape(name, shape, kind.itemsize)
             if type(begin) is not int or type(end) is not int:
                 raise ValueError(f"{name!r} has the offsets {begin} and {end}, which are not integers")
+            count = math.prod(shape) * kind.itemsize
             if begin != position or end - begin != count:
                 raise ValueError(f"{name!r} of {count} bytes cannot be at bytes {begin} to {end} after {position}")
             position = end
@@ -169,6 +164,14 @@ def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> tuple[
 
 
 _SAFE_DTYPES = {short: name for name, short in _SAFE_NAMES.items()}
+
+
+def _check_shape(name: str, shape: tuple[Any, ...], itemsize: int) -> None:
+    """Check that an array can have the shape in the header."""
+    if any(type(n) is not int or n < 0 for n in shape):
+        raise ValueError(f"{name!r} has the impossible shape {shape}")
+    if len(shape) > MAX_DIMENSIONS or math.prod(n or 1 for n in shape) * itemsize >= 1 << 63:
+        raise ValueError(f"{name!r} has the impossible shape {shape!s:.80}: no memory is that large")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -39,17 +39,23 @@ def check_coo(indices: Any, values: tuple[int, ...], size: Any, is_coalesced: bo
         )
     if shape[sparse:] != tuple(values[1:]):
         raise RuntimeError(f"values has incorrect size, expected {[count, *shape[sparse:]]}, got {list(values)}")
-    for dim, length in enumerate(shape[:sparse]):
-        if count and int(indices[dim].max()) >= length:
+    if count:
+        _check_coordinates(indices, shape[:sparse], is_coalesced)
+    return tuple(shape)
+
+
+def _check_coordinates(indices: Any, shape: tuple[int, ...], is_coalesced: bool) -> None:
+    """Check that a shape has the coordinates; coalesced ones must be sorted, each occurring once."""
+    highest = indices.max(1).tolist()
+    for dim, (length, index) in enumerate(zip(shape, highest, strict=True)):
+        if index >= length:
             raise RuntimeError(
-                f"size is inconsistent with indices: for dim {dim}, size is {length} but found index "
-                f"{int(indices[dim].max())}"
+                f"size is inconsistent with indices: for dim {dim}, size is {length} but found index {index}"
             )
-    if is_coalesced and count > 1 and sparse:
-        keys = np.ravel_multi_index(tuple(indices), shape[:sparse])
+    if is_coalesced and shape and indices.shape[1] > 1:
+        keys = np.ravel_multi_index(tuple(indices), shape)
         if not bool((keys[1:] > keys[:-1]).all()):
             raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
-    return tuple(shape)
 
 
 def check_csr(crow: Any, col: Any, values: tuple[int, ...], size: Any) -> tuple[int, ...]:

@@ -69,7 +69,7 @@ def make_tensor(
         result = randint(math.ceil(lower), math.ceil(upper), drawn, device=device, dtype=dtype)
     else:
         result = empty(drawn, device=device, dtype=dtype)
-        _fill(view_as_real(result) if dtype.is_complex else result, lower, upper)
+        _fill(result, lower, upper)
     if noncontiguous:
         result = result[..., 1::2]  # not from the first one, so that offsets are also tested
     elif memory_format is not None:
@@ -112,6 +112,8 @@ def _limits(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple
 
 
 def _fill(t: Tensor, low: float, high: float) -> None:
+    """Draw each element, or its real and imaginary part, uniformly between the limits."""
+    t = view_as_real(t) if t.dtype.is_complex else t
     if high - low >= finfo(t.dtype).max:  # uniform_ does not support it
         t.uniform_(low / 2, high / 2).mul_(2)
     else:

@@ -410,9 +410,7 @@ class _Drawing(NamedTuple):
 
 
 def _element(element: Any, place: str, drawing: _Drawing) -> Iterator[PrintedStatement]:
-    tag = _tag(element)
-    title = next((child.text or "" for child in element if _tag(child) == "title"), "")
-    called = f"{tag} {title.partition(chr(10))[0]!r}" if title and element.get("data-node") else tag
+    tag, called = _tag(element), _called(element)
     here = f"{place} > {called}" if place else called
     yield PrintedStatement(here, "<>", "text", f"<{tag}>")
     for name, value in sorted(element.attrib.items()):
@@ -426,6 +424,13 @@ def _element(element: Any, place: str, drawing: _Drawing) -> Iterator[PrintedSta
         yield from _element(child, here, drawing)
         yield from _lines(child.tail or "", here)
     yield PrintedStatement(here, "<>", "text", f"</{tag}>")
+
+
+def _called(element: Any) -> str:
+    """Return the tag of an element; of a node's, with the first line of the title."""
+    tag = _tag(element)
+    title = next((child.text or "" for child in element if _tag(child) == "title"), "")
+    return f"{tag} {title.partition(chr(10))[0]!r}" if title and element.get("data-node") else tag
 
 
 def _tag(element: Any) -> str:

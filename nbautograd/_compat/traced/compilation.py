@@ -137,37 +137,45 @@ class Compilation:
 
     def load(self, tensors: dict[Value, str]) -> list[str]:
         """Return lines that get the arrays, and check the kind of the call."""
-        code, space = self.code, self.space
+        code = self.code
         names = [tensors[value] for value in self.graph.inputs]
         lines = ["if busy: return slow(args)", f"{', '.join(names)}, = args" if names else ""]
         lines.append(
             "try: " + "; ".join(f"{code.names[v]} = {tensors[v]}._a" for v in self.arguments) if tensors else ""
         )
         lines.append("except AttributeError: return slow(args)")
+        checks = self.array_checks()
+        if self.edges:
+            checks.append("not is_grad_enabled()")
+        lines.append(f"if not checked and ({' or '.join(checks)}): return slow(args)" if checks else "")
+        lines += self.edge_lines(tensors)
+        return [line for line in lines if line]
+
+    def array_checks(self) -> list[str]:
+        """Return the conditions under which an argument's array is of another kind."""
         checks = []
         for value in self.arguments:
-            array = code.names[value]
+            array = self.code.names[value]
             place = self.layouts[value]
             if isinstance(place, tuple):
                 checks.append(f"{array}.shape != {value.shape!r} or {array}.strides != {place!r}")
             else:
-                checks.append(f"{array}.__class__ is not {space.constant(place)} or {array}.shape")
-            checks.append(f"{array}.dtype is not {space.constant(value.dtype)}")
-        if self.edges:
-            checks.append("not is_grad_enabled()")
-        lines.append(f"if not checked and ({' or '.join(checks)}): return slow(args)" if checks else "")
-        unwanted = [tensors[v] for v in self.arguments if v not in self.wanted and v.dtype.kind in "fcV"]
-        for value in self.edges:
-            edge = f"e_{code.names[value]}"
+                checks.append(f"{array}.__class__ is not {self.space.constant(place)} or {array}.shape")
+            checks.append(f"{array}.dtype is not {self.space.constant(value.dtype)}")
+        return checks
+
+    def edge_lines(self, tensors: dict[Value, str]) -> list[str]:
+        """Return lines that get the edges, and check that the same arguments have one."""
+        lines, edges = [], [f"e_{self.code.names[value]}" for value in self.edges]
+        for value, edge in zip(self.edges, edges, strict=True):
             lines.append(f"{edge} = {tensors[value]}._fn")
             lines.append(f"if {edge} is LEAF: {edge} = {tensors[value]}")
-        missing = [f"e_{code.names[value]} is None" for value in self.edges]
-        others = [f"{tensor}._fn is not None" for tensor in unwanted]
-        if self.edges:
-            lines.append(f"if not checked and ({' or '.join([*missing, *others])}): return slow(args)")
-        elif others:
-            lines.append(f"if not checked and ({' or '.join(others)}) and is_grad_enabled(): return slow(args)")
-        return [line for line in lines if line]
+        unwanted = [tensors[v] for v in self.arguments if v not in self.wanted and v.dtype.kind in "fcV"]
+        checks = [f"{edge} is None" for edge in edges] + [f"{tensor}._fn is not None" for tensor in unwanted]
+        if checks:
+            recorded = "" if edges else " and is_grad_enabled()"
+            lines.append(f"if not checked and ({' or '.join(checks)}){recorded}: return slow(args)")
+        return lines
 
     def node_lines(self) -> list[str]:
         """Return lines that create the node."""

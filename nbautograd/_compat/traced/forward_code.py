@@ -282,6 +282,16 @@ class Forward:
         *arrays, meta, node_class = promote(op, tuple(map(self.operand, operands.values())))
         if any(a.__class__ is not np.ndarray and not isinstance(a, (np.generic, int, float)) for a in arrays):
             raise _Unusual
+        lines, names = self.casts(operands, arrays)
+        options = {name: self.text(value) for name, value in step.arguments.items() if name not in op.tensors}
+        if meta is not None and any(spec is not None and spec[2] is not None for spec in meta):
+            raise _Unusual
+        of_complex = any(isinstance(a, np.ndarray | np.generic) and a.dtype.kind == "c" for a in arrays)
+        is_complex = node_class is not None and (of_complex or node_class is not op.node("real"))
+        return lines, {**names, **options}, meta, "complex" if is_complex else "real"
+
+    def casts(self, operands: dict[str, Any], arrays: list[Any]) -> tuple[list[str], dict[str, str]]:
+        """Return lines that cast operands, and the operands' names."""
         lines, names = [], {}
         for (parameter, argument), array in zip(operands.items(), arrays, strict=True):
             if not isinstance(argument, (Value, Array)):
@@ -293,12 +303,7 @@ class Forward:
                 lines.append(f"{cast} = {name}.astype({self.space.constant(array.dtype)})")
                 name = cast
             names[parameter] = name
-        options = {name: self.text(value) for name, value in step.arguments.items() if name not in op.tensors}
-        if meta is not None and any(spec is not None and spec[2] is not None for spec in meta):
-            raise _Unusual
-        of_complex = any(isinstance(a, np.ndarray | np.generic) and a.dtype.kind == "c" for a in arrays)
-        is_complex = node_class is not None and (of_complex or node_class is not op.node("real"))
-        return lines, {**names, **options}, meta, "complex" if is_complex else "real"
+        return lines, names
 
     def expression(self, op: OpSchema, names: dict[str, str], options: dict[str, Any]) -> tuple[str, bool]:
         """Return the expression of the result, and whether it is computed tile by tile."""
@@ -313,15 +318,20 @@ class Forward:
         variables = {name: text for name, text in names.items() if name not in options}
         tree = specialized(tree, {}, options)
         if op.kind == POINTWISE:
-            numbers: dict[str, float] = {}
-            arrays = {n for n in op.tensors if getattr(space.evaluated(names[n]), "ndim", 0)}
-            tree = constants_as_arrays(tree, arrays, numbers)
-            if arrays and len({space.evaluated(names[n]).dtype for n in op.tensors if n not in op.masks}) == 1:
-                kind = space.evaluated(names[next(iter(arrays))]).dtype
-                variables |= {name: space.literal(number_as(value, kind)) for name, value in numbers.items()}
-            else:
-                variables |= {name: space.literal(value) for name, value in numbers.items()}
+            tree, numbers = self.constants(op, tree, names)
+            variables |= {name: space.literal(value) for name, value in numbers.items()}
         return ast.unparse(space.resolved(tree, scope, variables)), False
+
+    def constants(self, op: OpSchema, tree: ast.expr, names: dict[str, str]) -> tuple[ast.expr, dict[str, Any]]:
+        """Return a pointwise expression with variables for the numbers beside arrays, and the numbers."""
+        evaluated = {n: self.space.evaluated(names[n]) for n in op.tensors}
+        arrays = {n for n, value in evaluated.items() if getattr(value, "ndim", 0)}
+        numbers: dict[str, Any] = {}
+        tree = constants_as_arrays(tree, arrays, numbers)
+        if arrays and len({value.dtype for n, value in evaluated.items() if n not in op.masks}) == 1:
+            kind = evaluated[next(iter(arrays))].dtype
+            numbers = {name: number_as(value, kind) for name, value in numbers.items()}
+        return tree, numbers
 
     def called(self, op: OpSchema, names: dict[str, str]) -> str:
         """Return the call of the operation's body."""

@@ -90,20 +90,9 @@ class TracedBackward(Node):
             self.raise_freed()
         parts = [g] if self.count == 1 else g.take(self.count)
         compilation, graph = self.compilation, self.graph
-        places = {value: index for index, value in enumerate(compilation.edges)}
-        tensors, edges = [], self.next_nodes()
-        for value, array in zip(compilation.arguments, self.arguments, strict=True):
-            edge = edges[places[value]] if value in places else None
-            if edge.__class__ is UnrecordedView:
-                edge = None
-            if changed_since(array, self._seq) and value in graph.read:
-                self.report_changed(f"s_{compilation.code.names[value]}", array)
-            tensors.append(wrap(array, edge))
+        tensors = self.tensors()
         with enable_grad():
-            aliases = {
-                value: view_alias(t) if t._fn is not None else t
-                for value, t in zip(compilation.arguments, tensors, strict=True)
-            }
+            aliases = {value: view_alias(t) if t._fn is not None else t for value, t in tensors.items()}
             names = dict(zip(compilation.saved, self.kept, strict=True))
             drawn = {
                 step: [names[compilation.code.names[v]] for v in step.results] for step in graph.random if step.results
@@ -122,6 +111,20 @@ class TracedBackward(Node):
             return MULTIPLE, gradients
         first, second = [*gradients, None][:2]
         return first, second
+
+    def tensors(self) -> dict[Any, Tensor]:
+        """Return the arguments as tensors, which depend on the next nodes."""
+        compilation, edges = self.compilation, self.next_nodes()
+        places = {value: index for index, value in enumerate(compilation.edges)}
+        result = {}
+        for value, array in zip(compilation.arguments, self.arguments, strict=True):
+            edge = edges[places[value]] if value in places else None
+            if edge.__class__ is UnrecordedView:
+                edge = None
+            if changed_since(array, self._seq) and value in self.graph.read:
+                self.report_changed(f"s_{compilation.code.names[value]}", array)
+            result[value] = wrap(array, edge)
+        return result
 
 
 def _key(t: Tensor) -> tuple[Any, int]:

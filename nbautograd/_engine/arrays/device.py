@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from _thread import _local  # threading takes a millisecond
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["device"]
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz_"
+_FORM = re.compile(r"([a-z_]+)(?::(0|[1-9]\d*))?")
 
 TYPES = {"cpu", "cuda", "meta"}
 """The device types that can hold tensors; a backend that registers itself adds its own."""
@@ -58,16 +59,16 @@ class device:  # noqa: N801 - PyTorch's name
             raise TypeError(
                 f"device(): argument 'type' must be str, int or torch.device, not {type.__class__.__name__}"
             )
-        name, colon, number = text.partition(":")
-        numbered = number == "0" or number.isdecimal() and number[0] in "123456789"
-        if not name or name.strip(_LETTERS) or colon and not numbered:
+        parts = _FORM.fullmatch(text)
+        if parts is None:
             raise RuntimeError(f"Invalid device string: {text!r}; expected one like 'cpu', 'cuda' or 'cuda:0'")
+        name, number = parts.groups()
         if name not in TYPES and name not in FOREIGN:
             raise RuntimeError(
                 f"Expected one of {', '.join(sorted(TYPES | FOREIGN))} device type at start of device string, "
                 f"got {name!r} (tensors can be on cpu and cuda)"
             )
-        if colon:
+        if number is not None:
             if index is not None:
                 raise RuntimeError(f"type (string) must not include an index because index was passed: {text!r}")
             index = int(number)

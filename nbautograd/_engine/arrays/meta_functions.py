@@ -148,16 +148,28 @@ def joined(function: Any, args: Any, kwargs: Any) -> Any:
     kind = kwargs.get("dtype") or np.result_type(*(a.dtype for a in parts))
     shapes = [a.shape for a in parts]
     if name == "stack":
-        if len(set(shapes)) > 1:
-            raise ValueError("all input arrays must have the same shape")
-        d = axis % (len(shapes[0]) + 1)
-        return written(blank((*shapes[0][:d], len(parts), *shapes[0][d:]), kind), out)
-    if axis is None:
-        return written(blank((sum(a.size for a in parts),), kind), out)
-    function([np.empty(tuple(0 if d == axis % len(s) else n for d, n in enumerate(s)), bool) for s in shapes], axis)
+        shape = _stacked(shapes, axis)
+    elif axis is None:
+        shape = (sum(a.size for a in parts),)
+    else:
+        shape = _concatenated(shapes, axis)
+    return written(blank(shape, kind), out)
+
+
+def _stacked(shapes: list[tuple[int, ...]], axis: int) -> tuple[int, ...]:
+    """Return the shape of arrays of these shapes along a new dimension."""
+    if len(set(shapes)) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    d = axis % (len(shapes[0]) + 1)
+    return (*shapes[0][:d], len(shapes), *shapes[0][d:])
+
+
+def _concatenated(shapes: list[tuple[int, ...]], axis: int) -> tuple[int, ...]:
+    """Return the shape of arrays of these shapes along one dimension; NumPy checks the others."""
+    empty = [np.empty(tuple(0 if d == axis % len(s) else n for d, n in enumerate(s)), bool) for s in shapes]
+    np.concatenate(empty, axis)
     d = axis % len(shapes[0])
-    length = sum(s[d] for s in shapes)
-    return written(blank((*shapes[0][:d], length, *shapes[0][d + 1 :]), kind), out)
+    return (*shapes[0][:d], sum(s[d] for s in shapes), *shapes[0][d + 1 :])
 
 
 @rule("take")
@@ -301,15 +313,7 @@ def transforms(function: Any, args: Any, kwargs: Any) -> Any:
     given = named(function, args, kwargs)
     a = next(iter(given.values()))
     name = function.__name__
-    if name[-1] in "2n":
-        sizes = given.get("s", given.get("shape"))
-        axes = given.get("axes", (-2, -1) if name[-1] == "2" else None)
-        if axes is None:
-            axes = range(a.ndim) if sizes is None else range(a.ndim - len(sizes), a.ndim)
-    else:
-        sizes, axes = [given.get("n", given.get("shape"))], [given.get("axis", -1)]
-    axes = [d % a.ndim for d in axes]
-    sizes = [None] * len(axes) if sizes is None else sizes
+    sizes, axes = _sizes_and_axes(name, given, a.ndim)
     shape = list(a.shape)
     for d, n in zip(axes, sizes, strict=True):
         shape[d] = shape[d] if n is None else n
@@ -319,7 +323,17 @@ def transforms(function: Any, args: Any, kwargs: Any) -> Any:
         shape[last] = shape[last] // 2 + 1
     elif bare_name in ("irfft", "hfft") and not given_last:
         shape[last] = 2 * (a.shape[last] - 1)
-    single = a.dtype.char in "feFE?" and a.dtype.itemsize <= (8 if a.dtype.kind == "c" else 4) and a.dtype.kind in "fc"
-    real = bare_name in ("irfft", "hfft")
-    kind = ("f4" if single else "f8") if real else "c8" if single else "c16"
-    return blank(tuple(shape), kind)
+    size = 4 if a.dtype.char in "efF" else 8
+    return blank(tuple(shape), f"f{size}" if bare_name in ("irfft", "hfft") else f"c{2 * size}")
+
+
+def _sizes_and_axes(name: str, given: dict[str, Any], ndim: int) -> tuple[Any, list[int]]:
+    """Return the sizes of a Fourier transform, None for those of the array, and its dimensions."""
+    if name[-1] not in "2n":
+        return [given.get("n", given.get("shape"))], [given.get("axis", -1) % ndim]
+    sizes = given.get("s", given.get("shape"))
+    axes = given.get("axes", (-2, -1) if name[-1] == "2" else None)
+    if axes is None:
+        axes = range(0 if sizes is None else ndim - len(sizes), ndim)
+    axes = [d % ndim for d in axes]
+    return [None] * len(axes) if sizes is None else sizes, axes

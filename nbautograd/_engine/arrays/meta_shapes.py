@@ -328,14 +328,8 @@ def item_of(a: MetaArray, key: Any) -> MetaArray:
     basic = [slice(None) if _takes(item) else item for item in found]
     view = a._v[tuple(basic)]
     missing = a.ndim - sum(item is not None and item is not Ellipsis for item in basic)
-    dim, taken, shapes = 0, [], []
-    for item in found:
-        if _takes(item):
-            taken.append(dim)
-            shapes.append(np.shape(item._v) if isinstance(item, MetaArray) else np.shape(item))
-            if isinstance(item, (int, np.integer)) and not -view.shape[dim] <= item < view.shape[dim]:
-                raise IndexError(f"index {item} is out of bounds for axis {dim} with size {view.shape[dim]}")
-        dim += missing if item is Ellipsis else 1
+    taken = _taken(found, missing, view.shape)
+    shapes = [np.shape(item._v) if isinstance(item, MetaArray) else np.shape(item) for item in found if _takes(item)]
     try:
         inner = np.broadcast_shapes(*shapes)
     except ValueError:
@@ -347,6 +341,21 @@ def item_of(a: MetaArray, key: Any) -> MetaArray:
     together = taken == list(range(taken[0], taken[-1] + 1))
     first = taken[0] if together else 0
     return blank((*rest[:first], *inner, *rest[first:]), a.dtype)
+
+
+def _taken(items: list[Any], missing: int, shape: tuple[int, ...]) -> list[int]:
+    """Return the dimensions along which an index takes elements, of which an ellipsis is ``missing``.
+
+    :raises IndexError: a number is out of bounds.
+    """
+    dim, taken = 0, []
+    for item in items:
+        if _takes(item):
+            taken.append(dim)
+            if isinstance(item, (int, np.integer)) and not -shape[dim] <= item < shape[dim]:
+                raise IndexError(f"index {item} is out of bounds for axis {dim} with size {shape[dim]}")
+        dim += missing if item is Ellipsis else 1
+    return taken
 
 
 def _takes(item: Any) -> bool:

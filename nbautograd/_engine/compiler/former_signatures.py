@@ -20,26 +20,28 @@ def call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: An
     """
     while args and args[-1] is ...:
         args = args[:-1]
+    order = "".join("NT"[isinstance(value, Tensor)] for value in args)
     if len(op.former) == 1:  # the last operand may be a number
-        tensors, numbers = [args[0], *args[2:]], [args[1]]
-        order = f"{'T' if isinstance(args[0], Tensor) else 'N'}{'NT'[isinstance(args[1], Tensor)]}{'T' * len(args[2:])}"
-    else:
-        tensors = [value for value in args if isinstance(value, Tensor)]
-        numbers = [value for value in args if not isinstance(value, Tensor)]
-        order = "".join("T" if isinstance(value, Tensor) else "N" for value in args)
+        order = order[:2] + "T" * len(args[2:])
+    tensors, numbers = ([value for kind, value in zip(order, args, strict=True) if kind == own] for own in "TN")
     name = op.name if method is None else f"{op.name}_"
     if order not in _orders(op) or not all(isinstance(value, (int, float, complex)) for value in numbers):
         expected, given = len(op.positional), len(args)
         raise TypeError(f"{name}() takes {expected} positional arguments but {given} were given: options have names")
+    _warn(name, order, op)
     factors = dict(zip(op.former, numbers, strict=False))
+    keywords = {} if out is None else {"out": out}
+    return (op.function if method is None else method)(*tensors, **factors, **keywords)
+
+
+def _warn(name: str, order: str, op: OpSchema) -> None:
+    """Warn that the order is a former one, and say what it is now."""
     options = ", ".join(f"Number {each} = 1" for each in op.former)
     signature = ", ".join(f"Tensor {each}" for each in op.tensors)
     warn(
         f"This overload of {name} is deprecated:\n\t{name}({_described(order, op)})\nConsider using one of the "
         f"following signatures instead:\n\t{name}({signature}, *, {options})"
     )
-    keywords = {} if out is None else {"out": out}
-    return (op.function if method is None else method)(*tensors, **factors, **keywords)
 
 
 def _orders(op: OpSchema) -> set[str]:

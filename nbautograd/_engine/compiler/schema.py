@@ -138,9 +138,9 @@ class OpSchema:
         self.lists = [name for name in self.positional if "Sequence[Tensor]" in hints[name]]
         self.tensors = [name for name in hints if "Tensor" in hints[name] or "Mask" in hints[name]]
         self.keys = {name for name in hints if hints[name] == "Key"}  # options that hold arrays of indices
-        self.masks = {name for name in hints if "Mask" in hints[name]}  # broadcast, but not promoted
-        self.optional = {name for name in self.tensors if "None" in hints[name]}
-        self.numbers = {name for name in self.tensors if "Number" in hints[name]}
+        self.masks, self.optional, self.numbers = (  # masks are broadcast, but not promoted
+            {name for name in self.tensors if word in hints[name]} for word in ("Mask", "None", "Number")
+        )
         options = {*self.positional, *self.keywords} - set(self.tensors)
         if clash := sorted(options & RESERVED):
             raise ValueError(f"@op {self.name}: generated code uses the names {clash} itself; choose others")

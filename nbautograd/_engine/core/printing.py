@@ -116,13 +116,9 @@ def format_tensor(
             notes.append(f"size={shape}")
         usual = dtype is default_dtype
     else:
-        summarised = math.prod(shape) > options.threshold
         if not options.edgeitems:
             notes.append(f"size={shape}")
-        shown = np.asarray(fetch(_edges(data, options.edgeitems) if summarised else data))
-        if shown.dtype.kind == "V":  # bfloat16
-            shown = shown.astype(np.float32)
-        text = _Layout(shown, shape, summarised, options).text(len(name) + 1)
+        text = _elements(data, shape, fetch, options, len(name) + 1)
     if not usual:
         notes.append(f"dtype={dtype!r}")
     if grad_fn is not None:
@@ -132,6 +128,15 @@ def format_tensor(
     if tangent is not None:
         notes.append(f"tangent={tangent}")
     return _annotated(f"{name}({text}", notes, len(name) + 1, options.linewidth)
+
+
+def _elements(data: Any, shape: tuple[int, ...], fetch: Callable[[Any], Any], options: Options, indent: int) -> str:
+    """Return the text of the elements; of many, that of those at the edges."""
+    summarised = math.prod(shape) > options.threshold
+    shown = np.asarray(fetch(_edges(data, options.edgeitems) if summarised else data))
+    if shown.dtype.kind == "V":  # bfloat16
+        shown = shown.astype(np.float32)
+    return _Layout(shown, shape, summarised, options).text(indent)
 
 
 def _annotated(text: str, notes: list[str], indent: int, linewidth: int) -> str:

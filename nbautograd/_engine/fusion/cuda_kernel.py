@@ -93,19 +93,24 @@ def _sum(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, axes:
         return None
     arrays = [value for value in values if hasattr(value, "dtype")]
     if left == 1 and all(a.shape == shape for a in arrays):
-        launcher = _launcher(kernel, values, library, _partial_sums_launcher)
-        if launcher is None:
-            return None
-        kind = np.dtype(launcher.kernel.out_params[0].dtype)
-        partial = np.empty_like(arrays[0], dtype=kind, shape=(min(size, SUM_THREADS),))
-        launcher.kernel(*launcher.operands(values), size, partial)
-        total = partial.sum()
-        total = total if kind == arrays[0].dtype or not is_half(arrays[0].dtype) else total.astype(arrays[0].dtype)
-        return total.reshape((1,) * (len(shape) if keepdims else len(shape) - len(axes)))
+        total = _total(kernel, values, library, arrays[0])
+        return None if total is None else total.reshape((1,) * (len(shape) if keepdims else len(shape) - len(axes)))
     if len(arrays) > 1 and left < MIN_SUMS:
         return None
     launcher = _launcher(kernel, values, library, _sum_launcher)
     return None if launcher is None else launcher.kernel(*launcher.operands(values), axis=axes, keepdims=keepdims)
+
+
+def _total(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, like: Any) -> Any:
+    """Return the sum of all elements of the kernel's result, of operands as large as ``like``; None as ``_sum``."""
+    launcher = _launcher(kernel, values, library, _partial_sums_launcher)
+    if launcher is None:
+        return None
+    kind = np.dtype(launcher.kernel.out_params[0].dtype)
+    partial = np.empty_like(like, dtype=kind, shape=(min(like.size, SUM_THREADS),))
+    launcher.kernel(*launcher.operands(values), like.size, partial)
+    total = partial.sum()
+    return total if kind == like.dtype or not is_half(like.dtype) else total.astype(like.dtype)
 
 
 def _shape_of(values: Iterable[Any]) -> tuple[int, ...]:

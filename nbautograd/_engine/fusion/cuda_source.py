@@ -98,7 +98,7 @@ def lower_to_cuda(
     """
     program = KernelProgram()
     values = [_operand(program, f"{name}_in", kind) for name, kind in zip(names, operands, strict=True)]
-    result = _called(function, values, NeedsValue if NUMBER in operands else NotFusable)
+    result = with_symbols(function, values, NeedsValue if NUMBER in operands else NotFusable)
     is_many = isinstance(result, (tuple, list))
     results = list(result) if is_many else [result]
     if not results or not all(isinstance(each, Symbol) and not each.is_number for each in results):
@@ -185,17 +185,26 @@ def _literal(value: Any, to: np.dtype[Any]) -> str:
     if to.kind == "b":
         return "true" if value else "false"
     if to.kind in "iu":
-        suffix = {"l": "LL", "q": "LL", "L": "ULL", "Q": "ULL"}.get(to.char, "")
-        whole = int(value)
-        if suffix == "LL" and whole == -(1 << 63):
-            return "(-9223372036854775807LL - 1)"
-        return f"({c_type(to)}){whole}{suffix}" if to.itemsize < 4 else f"{whole}{suffix}"
+        return _integer(int(value), to)
     if to.kind == "c":
         part = np.dtype(f"f{to.itemsize // 2}")
         number = complex(value)
         return f"{c_type(to)}({_literal(number.real, part)}, {_literal(number.imag, part)})"
     if is_half(to):
         return f"{c_type(to)}({_literal(value, np.dtype(np.float32))})"
+    return _real(value, to)
+
+
+def _integer(value: int, to: np.dtype[Any]) -> str:
+    """Return an integer of a dtype."""
+    suffix = {"l": "LL", "q": "LL", "L": "ULL", "Q": "ULL"}.get(to.char, "")
+    if suffix == "LL" and value == -(1 << 63):
+        return "(-9223372036854775807LL - 1)"
+    return f"({c_type(to)}){value}{suffix}" if to.itemsize < 4 else f"{value}{suffix}"
+
+
+def _real(value: Any, to: np.dtype[Any]) -> str:
+    """Return a floating number of a dtype, in as few digits as it takes."""
     with np.errstate(all="ignore"):
         rounded = to.type(value)
     number = float(rounded)
@@ -252,7 +261,7 @@ def _operand(program: KernelProgram, name: str, kind: Any) -> Any:
     return symbol.astype(np.float32) if is_half(kind) else symbol
 
 
-def _called(function: Callable[..., Any], values: Sequence[Any], failure: type[NotFusable]) -> Any:
+def with_symbols(function: Callable[..., Any], values: Sequence[Any], failure: type[NotFusable]) -> Any:
     """Call the function with symbols.
 
     :raises NotFusable: symbols cannot do what it does.

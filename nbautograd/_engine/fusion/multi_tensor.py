@@ -19,7 +19,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.summation import is_half
-from nbautograd._engine.fusion.cuda_source import OPTIONS, c_type, written
+from nbautograd._engine.fusion.cuda_source import OPTIONS, c_type, with_symbols, written
 from nbautograd._engine.fusion.symbolic import KernelProgram, NeedsValue, NotFusable, Symbol
 
 __all__ = ["Updates", "lower_rule"]
@@ -172,29 +172,28 @@ def lower_rule(
     values = [symbol.astype(compute_in) for symbol in loaded]
     before = [symbol.name for symbol in values]
     work = [program.step("cast", [0], (compute_in,), compute_in) for _ in range(2)]
-    try:
-        _with_numbers(rule, numbers)(values[0], values[-1], *work, *values[1:-1])
-    except NotFusable:
-        raise
-    except Exception as error:  # an error from a symbolic array
-        raise NotFusable(str(error)) from error
+    with_symbols(_with_numbers(rule, numbers), (values[0], values[-1], *work, *values[1:-1]), NotFusable)
     changed = [i for i in range(count - 1) if values[i].name != before[i]]
     statements, results, preamble = written(program, [values[i].astype(dtype) for i in changed])
     kind = c_type(dtype)
     loads = [f"const {kind} {name}_in = (({kind} *)row[{i + 2}])[index];" for i, name in enumerate(names)]
     stores = [f"(({kind} *)row[{i + 2}])[index] = {text};" for i, text in zip(changed, results, strict=True)]
+    return _source(dtype, count, taken, preamble, [*loads, *statements, *stores]), taken
+
+
+def _source(dtype: np.dtype[Any], count: int, taken: list[str], preamble: str, lines: list[str]) -> str:
+    """Return the kernel that runs these lines for each element of all parameters."""
     parameters = ["const long long *table", "const long long count", "const long long chunks"]
     parameters += [f"const double {name}_in" for name in taken]
     include = {"e": "#include <cupy/float16.cuh>\n", "E": "#include <cupy/bfloat16.cuh>\n"}
-    source = _SOURCE.format(
+    return _SOURCE.format(
         includes=include.get(dtype.char, ""),
         preamble=preamble,
         parameters=", ".join(parameters),
         width=count + 2,
         chunk=CHUNK_ELEMENTS,
-        body="\n".join(f"      {line}" for line in [*loads, *statements, *stores]),
+        body="\n".join(f"      {line}" for line in lines),
     )
-    return source, taken
 
 
 def _cells(rule: Any, prefix: str = "") -> Cells:

@@ -136,7 +136,7 @@ def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, 
     if doc is None or ">>> " not in doc:
         return
     names = _names(code)
-    hints = {name: hint if isinstance(hint, str) else str(hint) for name, hint in hints.items()}  # or are evaluated
+    hints = {name: str(hint) for name, hint in hints.items()}  # some are evaluated
     operands = [name for name in names if "Tensor" in hints.get(name, "")]
     tensor, number = _operands(accepts)
     words = {name: number if "Number" in hints[name] else tensor for name in operands}

@@ -112,7 +112,6 @@ def _inherited(cls: type) -> Fields:
 def compose(cls: type, own: str) -> str:
     """Return the whole docstring of a class."""
     text, fields, example = divided(inspect.cleandoc(own))
-    errors = {name: when for (kind, name), when in fields.items() if kind == "raises"}
     tables, name = tables_of(cls), cls.__name__
     function = getattr(cls, "_function", None)
     if name in tables.functions:
@@ -127,7 +126,8 @@ def compose(cls: type, own: str) -> str:
         near = (fields.get(field), tables.words.get(name, {}).get(option), inherited.get(field), passed_on)
         if said := next(filter(None, (*near, tables.shared.get(option), called.get(field))), None):
             lines.append(_line("param", option, said))
-    for source in (inherited, called):
+    errors: dict[str, str] = {}
+    for source in (fields, inherited, called):
         errors |= {error: when for (kind, error), when in source.items() if kind == "raises" and error not in errors}
     errors = {**tables.raises.get(name, {}), **errors} or dict(tables.raises.get("", {}))
     lines += [_line("raises", error, when) for error, when in errors.items()]

@@ -186,17 +186,17 @@ def multi_head_attention_forward(
     weights = _projection_weights(in_proj_weight, separate)
     biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
     q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
-    mask = None if mask is None else _mask_per_head(mask, heads, length, key._a.shape[0])
+    mask = _mask_per_head(mask, heads, length, key._a.shape[0])
     if _has_bias(bias_k, bias_v, static_k, static_v):
         k, v = (cat([x, bias.repeat(1, batch, 1)]) for x, bias in ((k, bias_k), (v, bias_v)))
         mask, padding = _one_more(mask), _one_more(padding)
     q = _split_heads(q, heads, head_size)
-    k = _split_heads(k, heads, head_size) if static_k is None else _static("static_k", static_k, heads, head_size)
-    v = _split_heads(v, heads, head_size) if static_v is None else _static("static_v", static_v, heads, head_size)
+    k = _static_heads("static_k", static_k, k, heads, head_size)
+    v = _static_heads("static_v", static_v, v, heads, head_size)
     if add_zero_attn:
         k, v = pad(k, (0, 0, 0, 1)), pad(v, (0, 0, 0, 1))
         mask, padding = _one_more(mask), _one_more(padding)
-    mask = mask if padding is None else _with_padding(mask, padding, (batch, num_heads, k._a.shape[1]))
+    mask = _with_padding(mask, padding, (batch, num_heads, k._a.shape[1]))
 
     context, attention = _attend(q, k, v, mask, dropout_p if training else 0.0, num_heads, need_weights)
     output = linear(context.reshape(length * batch, size), out_proj_weight, out_proj_bias)
@@ -223,11 +223,13 @@ def _projection_weights(packed: Tensor | None, separate: tuple[Tensor | None, ..
     return separate
 
 
-def _mask_per_head(mask: Tensor, heads: int, length: int, sources: int) -> Tensor:
+def _mask_per_head(mask: Tensor | None, heads: int, length: int, sources: int) -> Tensor | None:
     """Return an attention mask of shape (1 or ``heads``, ``length``, ``sources``), ``heads`` counting all of the batch.
 
     :raises RuntimeError: its shape does not fit.
     """
+    if mask is None:
+        return None
     expected = (length, sources) if mask._a.ndim == 2 else (heads, length, sources)
     if mask._a.ndim not in (2, 3):
         raise RuntimeError(f"attn_mask's dimension {mask._a.ndim} is not supported: expected 2 or 3")
@@ -255,12 +257,14 @@ def _split_heads(x: Tensor, heads: int, size: int) -> Tensor:
     return x.contiguous().view(x._a.shape[0], heads, size).transpose(0, 1)
 
 
-def _with_padding(mask: Tensor | None, padding: Tensor, sizes: tuple[int, int, int]) -> Tensor:
+def _with_padding(mask: Tensor | None, padding: Tensor | None, sizes: tuple[int, int, int]) -> Tensor | None:
     """Add the key padding mask, shape (n, s), to the mask of each head, and return shape (n heads, 1 or l, s).
 
     :param sizes: the sizes of the batch, the heads and s.
     :raises AssertionError: the shape of the key padding mask does not fit.
     """
+    if padding is None:
+        return mask
     batch, num_heads, sources = sizes
     for dim, expected in enumerate((batch, sources)):
         size = padding._a.shape[dim]
@@ -302,8 +306,10 @@ def _one_more(mask: Tensor | None) -> Tensor | None:
     return None if mask is None else pad(mask, (0, 1))
 
 
-def _static(name: str, projected: Tensor, heads: int, size: int) -> Tensor:
-    """Check keys or values that the caller projected: their shape must be (n heads, s, e / heads)."""
+def _static_heads(name: str, projected: Tensor | None, own: Tensor, heads: int, size: int) -> Tensor:
+    """Return the given keys or values, of shape (n heads, s, e / heads), or else ``own`` per head."""
+    if projected is None:
+        return _split_heads(own, heads, size)
     if projected._a.shape[0] != heads or projected._a.shape[2] != size:
         raise AssertionError(f"expecting {name} of shape ({heads}, any, {size}), but got {list(projected._a.shape)}")
     return projected

@@ -124,24 +124,25 @@ def nll_back(
 
 
 def _check_target(name: str, input: Tensor, target: Tensor, weight: Any) -> None:
+    """Check that the target has one element for each row of classes, and their dtype."""
     a, t = input._a, target._a
     if not a.ndim:
         raise ValueError(f"{name}(): Expected 1 or more dimensions (got 0)")
-    first = a.shape[0] if a.ndim > 1 else 1
-    if a.ndim > 1 and (t.shape[0] if t.ndim else 0) != first:
-        raise ValueError(
-            f"Expected input batch_size ({first}) to match target batch_size ({t.shape[0] if t.ndim else 0})."
-        )
-    expected = (first, *a.shape[2:]) if a.ndim > 1 else ()
-    if a.ndim == 1 and t.ndim == 1 and t.shape != (1,):
+    fitting: tuple[tuple[int, ...], ...] = ((), (1,))
+    if a.ndim > 1:
+        first, rows = a.shape[0], t.shape[0] if t.ndim else 0
+        if rows != first:
+            raise ValueError(f"Expected input batch_size ({first}) to match target batch_size ({rows}).")
+        fitting = ((first, *a.shape[2:]),)
+    elif t.ndim == 1 and t.shape != (1,):
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {t.shape[0]}")
     if weight is not None:
         check_tensors(name, weight=weight)
-    if t.shape != expected and not (a.ndim == 1 and t.shape == (1,)):
+    if t.shape not in fitting:
         reason = "0D or 1D target tensor expected, multi-target not supported. " * (a.ndim < 3)
         reason += "only batches of spatial targets supported (3D tensors). " * (a.ndim == 4 and t.ndim != 3)
-        raise ShapeError(f"{name}(): {reason}Expected target size {list(expected)}, got {list(t.shape)}")
-    if t.dtype is not INT64 and t.dtype not in (INT64, UINT8):
+        raise ShapeError(f"{name}(): {reason}Expected target size {list(fitting[0])}, got {list(t.shape)}")
+    if t.dtype not in (INT64, UINT8):
         raise DtypeError(
             f"{name}(): expected target dtype to be Long or Byte, but got {dtypes.scalar_type(target.dtype)}"
         )
@@ -362,32 +363,39 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
     check_reduction(reduction)
-    if weight is not None and weight._a.ndim != 1:
-        raise ValueError(f"weight must be one-dimensional, got shape {list(weight._a.shape)}")
-    shape, flat = input._a.shape, input._a.ndim < 2
-    if input._a.ndim > 2 or 0 in shape[1:] or (flat and input._a.size == 0):
-        raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
-        )
-    rows = 1 if flat else shape[0]
-    if target._a.ndim > 1 or target._a.size != rows:
-        raise RuntimeError(f"inconsistent target size, expected {rows} but got {list(target._a.shape)}")
-    floating_only("multi_margin_loss", input)
-    if target._a.dtype != np.int64:
-        raise DtypeError(
-            f"multi_margin_loss(): expected target dtype to be Long, but got {dtypes.scalar_type(target.dtype)}"
-        )
-    without_derivative("multi_margin_loss", weight=weight)
-    classes = shape[-1] if shape else 1
-    if weight is not None and weight._a.size != classes:
-        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight._a.shape)}")
-    classes_of_all = elements(target)
-    if rows and (int(classes_of_all.min()) < 0 or int(classes_of_all.max()) >= classes):
-        raise RuntimeError(f"multi_margin_loss(): target out of range: there are {classes} classes")
-    if not flat:
+    _check_multi_margin(input, target, weight)
+    if input._a.ndim == 2:
         return _multi_margin(input, target, p, margin, weight, reduction)
     result = _multi_margin(input.reshape(1, -1), target.reshape(1), p, margin, weight, reduction)
     return result.reshape(target._a.shape) if reduction == "none" else result
+
+
+def _check_multi_margin(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """Check the shapes and dtypes of ``multi_margin_loss``, and that each target is a class."""
+    if weight is not None and weight._a.ndim != 1:
+        raise ValueError(f"weight must be one-dimensional, got shape {list(weight._a.shape)}")
+    shape = input._a.shape
+    rows, classes = (1, *(shape or (1,)))[-2:]
+    if len(shape) > 2 or not classes:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+        )
+    if target._a.ndim > 1 or target._a.size != rows:
+        raise RuntimeError(f"inconsistent target size, expected {rows} but got {list(target._a.shape)}")
+    floating_only("multi_margin_loss", input)
+    _check_long("multi_margin_loss", target)
+    without_derivative("multi_margin_loss", weight=weight)
+    if weight is not None and weight._a.size != classes:
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight._a.shape)}")
+    classes_of_all = elements(target)
+    if rows and not 0 <= int(classes_of_all.min()) <= int(classes_of_all.max()) < classes:
+        raise RuntimeError(f"multi_margin_loss(): target out of range: there are {classes} classes")
+
+
+def _check_long(name: str, target: Tensor) -> None:
+    """Check that the classes are of int64."""
+    if target._a.dtype != np.int64:
+        raise DtypeError(f"{name}(): expected target dtype to be Long, but got {dtypes.scalar_type(target.dtype)}")
 
 
 @no_method()
@@ -445,10 +453,7 @@ def multilabel_margin_loss(
         )
     if target._a.shape != shape and {target._a.shape, shape} != {(), (1,)}:
         raise RuntimeError(f"inconsistent target size: {list(target._a.shape)} for input of size: {list(shape)}")
-    if target._a.dtype != np.int64:
-        raise DtypeError(
-            f"multilabel_margin_loss(): expected target dtype to be Long, but got {dtypes.scalar_type(target.dtype)}"
-        )
+    _check_long("multilabel_margin_loss", target)
     floating_only("multilabel_margin_loss", input)
     classes = shape[-1] if shape else 1
     if target._a.size and (int(target._a.min()) < -1 or int(target._a.max()) >= classes):

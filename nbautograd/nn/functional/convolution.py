@@ -58,14 +58,13 @@ def _check(
         )
     if 0 in weight._a.shape[2:]:
         raise RuntimeError(f"{name}(): kernel size should be greater than zero, but got {list(weight._a.shape[2:])}")
-    channels = first if transposed else second * groups
+    channels, out = (first, second * groups) if transposed else (second * groups, first)
     if input._a.shape[-n - 1] != channels:
         raise ShapeError(
             f"{name}(): Given groups={groups}, weight of size {list(weight._a.shape)}, expected "
             f"input{list(input._a.shape)} to have {channels} channels, but got {input._a.shape[-n - 1]} channels "
             "instead"
         )
-    out = second * groups if transposed else first
     if bias is not None:
         check_tensors(name, bias=bias)
         if bias._a.shape != (out,):
@@ -73,6 +72,11 @@ def _check(
                 f"{name}(): Given weight of size {list(weight._a.shape)}, expected bias to be 1-dimensional with "
                 f"{out} elements, but got bias of size {list(bias._a.shape)} instead"
             )
+    _check_dtypes(name, input, weight, bias, transposed)
+
+
+def _check_dtypes(name: str, input: Tensor, weight: Tensor, bias: Tensor | None, transposed: bool) -> None:
+    """Check that bias and weight have the dtype of the input."""
     for label, x in (("bias", bias), ("weight", weight)):
         if x is not None and x._a.dtype != input._a.dtype:
             if transposed and input.dtype.name in UNCONVOLVED:

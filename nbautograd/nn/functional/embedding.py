@@ -280,12 +280,33 @@ def _factors_of_rows(factors: Tensor, input: Tensor, weight: Tensor, mode: str) 
     return factors.reshape(-1)
 
 
+def _shares(bag: Any, counted: Any, bags: int) -> Any:
+    """Return one over the size of its bag for each row that is counted, else 0."""
+    sizes = np.bincount(bag if backend.is_bare(bag) else bag[counted], None, bags)
+    return counted / np.take(np.maximum(sizes, 1), bag)
+
+
 def _by_frequency(weight: Tensor, index: Any) -> Tensor | None:
     """Return a factor for the gradient of each row: one over how often it is looked up; None if nothing is."""
     if not index.size:
         return None
     counts = backend.module(weight.device).asarray(np.bincount(backend.fetch(index), None, weight._a.shape[0]))
     return wrap((1 / np.maximum(counts, 1)).astype(weight._a.dtype)[:, None])
+
+
+def _check_bag_options(input: Tensor, offsets: Tensor | None, by_frequency: bool, mode: str, sparse: bool) -> None:
+    """Check that the options of ``embedding_bag`` fit each other."""
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
+    if input._a.ndim == 2 and offsets is not None:
+        raise ValueError(
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+            f"sequences. However, found offsets of type {type(offsets).__name__}"
+        )
+    if sparse and by_frequency:
+        raise RuntimeError("embedding_bag(): scale_grad_by_freq not supported with sparse gradients")
 
 
 def _check_table(weight: Tensor) -> None:
@@ -335,17 +356,7 @@ def embedding_bag(
     if weight._a.dtype.char in "ilq" and input._a.dtype.kind in dtypes.INEXACT:
         warn("embedding_bag(weight, input) is deprecated: the indices come first")
         input, weight = weight, input
-    if mode not in ("sum", "mean", "max"):
-        raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
-    if sparse and mode == "max":
-        raise ValueError("max mode does not support sparse weights")
-    if input._a.ndim == 2 and offsets is not None:
-        raise ValueError(
-            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-            f"sequences. However, found offsets of type {type(offsets).__name__}"
-        )
-    if sparse and scale_grad_by_freq:
-        raise RuntimeError("embedding_bag(): scale_grad_by_freq not supported with sparse gradients")
+    _check_bag_options(input, offsets, scale_grad_by_freq, mode, sparse)
     weights = None if per_sample_weights is None else _factors_of_rows(per_sample_weights, input, weight, mode)
     _check_table(weight)
     if scale_grad_by_freq and mode == "max":
@@ -361,8 +372,7 @@ def embedding_bag(
         rows, filled = _winners(weight._a, index, bag, counted, bags)
         return _bag_max(weight, wrap(rows), wrap(filled))
     if mode == "mean":
-        sizes = np.maximum(np.bincount(bag if backend.is_bare(bag) else bag[counted], None, bags), 1)
-        weights = wrap((counted / np.take(sizes, bag)).astype(kind))
+        weights = wrap(_shares(bag, counted, bags).astype(kind))
     elif not bool(counted.all()):
         mask = wrap(counted.astype(kind))
         weights = mask if weights is None else weights * mask

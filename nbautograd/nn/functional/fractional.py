@@ -49,18 +49,12 @@ def _fractional(
         raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, non-empty, but got: {list(a.shape)}")
     floating_only(name, input)
     kernel = tuple_of(kernel_size, n, f"{name}: kernel_size", 1)
-    if output_size is None:
-        ratios = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * n
-        output_size = [int(m * r) for m, r in zip(a.shape[-n:], ratios, strict=True)]
-    out = tuple_of(output_size, n, f"{name}: output_size", 1)
-    for m, k, o in zip(a.shape[-n:], kernel, out, strict=True):
-        if o + k - 1 + (n == 3) > m:  # in three dimensions PyTorch wants one element more
-            raise RuntimeError(f"{name}(): pool size {kernel} and output size {out} too large relative to input size")
+    out = _size_of_result(name, a.shape[-n:], kernel, output_size, output_ratio)
     batch = a.shape[0] if a.ndim == n + 2 else 1
     channels = a.shape[-n - 1]
     wide = dtypes.float64 if input.dtype is dtypes.float64 else dtypes.float32
     if samples is None:
-        return _fractional_at_random(name, n, input, kernel_size, output_size, None, (batch, channels, n))
+        return _fractional_at_random(name, n, input, kernel_size, out, None, (batch, channels, n))
     check_tensors(name, _random_samples=samples)
     drawn = backend.fetch(samples.to(wide)._a)
     if drawn.ndim != 3 or drawn.shape[0] < batch or drawn.shape[1:] != (channels, n):
@@ -69,6 +63,21 @@ def _fractional(
     x = input if a.ndim == n + 2 else input.unsqueeze(0)
     values, indices = pool.FRACTIONAL_MAX[n](x, places)
     return (values, indices) if x is input else (values.squeeze(0), indices.squeeze(0))
+
+
+def _size_of_result(
+    name: str, sizes: tuple[int, ...], kernel: tuple[int, ...], output_size: Any, output_ratio: Any
+) -> tuple[int, ...]:
+    """Return the given size, or the ratio of ``sizes``; the windows must fit into ``sizes``."""
+    n = len(sizes)
+    if output_size is None:
+        ratios = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * n
+        output_size = [int(m * r) for m, r in zip(sizes, ratios, strict=True)]
+    out = tuple_of(output_size, n, f"{name}: output_size", 1)
+    for m, k, o in zip(sizes, kernel, out, strict=True):
+        if o + k - 1 + (n == 3) > m:  # in three dimensions PyTorch wants one element more
+            raise RuntimeError(f"{name}(): pool size {kernel} and output size {out} too large relative to input size")
+    return out
 
 
 def _places(drawn: Any, sizes: tuple[int, ...], out: tuple[int, ...], kernel: tuple[int, ...]) -> Any:

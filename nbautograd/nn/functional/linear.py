@@ -92,7 +92,16 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     if len({t.dtype for t in given.values()}) > 1:
         kinds = ", ".join(f"{label}: {dtypes.c_type(t.dtype)}" for label, t in given.items())
         raise DtypeError(f"All tensors must have the same dtype, got {kinds}")
-    a, b, w = input1._a.shape, input2._a.shape, weight._a.shape
+    _check_bilinear(input1._a.shape, input2._a.shape, weight, bias)
+    if input1.is_complex() and is_grad_enabled() and any(t.requires_grad for t in (input1, input2, weight)):
+        raise RuntimeError("_trilinear does not support automatic differentiation for outputs with complex dtype.")
+    result = einsum("...m,omn,...n->...o", input1, weight, input2)
+    return result if bias is None else result + bias
+
+
+def _check_bilinear(a: tuple[int, ...], b: tuple[int, ...], weight: Tensor, bias: Tensor | None) -> None:
+    """Check the shapes of the inputs, ``a`` and ``b``, of the weight and of the bias."""
+    w = weight._a.shape
     if len(a) != len(b):
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {len(a)} and {len(b)}")
     if a[:-1] != b[:-1]:
@@ -104,14 +113,12 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             raise IndexError("bilinear(): Dimension out of range: weight must have 3 dimensions")
         if len(w) > 3 or shape[-1] != w[position]:
             raise RuntimeError(f"bilinear(): {label} size does not match weight size: {shape[-1]} and {list(w)}")
-    if bias is not None and not bias._a.ndim:
+    if bias is None:
+        return
+    if not bias._a.ndim:
         raise IndexError("bilinear(): Dimension out of range: bias must have 1 dimension")
-    if bias is not None and (bias._a.shape[0], bias.dtype) != (w[0], weight.dtype):
+    if bias._a.shape[0] != w[0]:
         raise RuntimeError(f"bilinear(): bias size does not match weight size: expected {w[0]} of {weight.dtype!r}")
-    if input1.is_complex() and is_grad_enabled() and any(t.requires_grad for t in (input1, input2, weight)):
-        raise RuntimeError("_trilinear does not support automatic differentiation for outputs with complex dtype.")
-    result = einsum("...m,omn,...n->...o", input1, weight, input2)
-    return result if bias is None else result + bias
 
 
 # -- distances -------------------------------------------------------------------------------------------------------

@@ -277,9 +277,9 @@ def _batch_norm(
         return of_nothing(input, **others)
     if len(shape) < 2:
         raise RuntimeError(f"batch_norm(): at least 2 dimensions, but got {list(shape)}")
-    if not training and (running_mean is None or running_var is None):
-        label = "running_mean" if running_mean is None else "running_var"
-        raise RuntimeError(f"batch_norm(): {label} must be defined in evaluation mode")
+    missing = [label for label in ("running_mean", "running_var") if others[label] is None]
+    if missing and not training:
+        raise RuntimeError(f"batch_norm(): {missing[0]} must be defined in evaluation mode")
     floating_only("batch_norm", input)
     _check_channels("batch_norm", shape[1], **others)
     check_running(training, running_mean, running_var)
@@ -294,9 +294,8 @@ def _batch_norm(
         return _batch_norm_eval(input, weight, bias, *running, wide, (shape[1],), eps)
     axes = (0, *range(2, len(shape)))
     result, mean, _, variance = _batch(input, weight, bias, shape, axes, wide, (shape[1],), eps)
-    if running_mean is not None:
+    if running_mean is not None:  # then there are both
         unrecorded(_update, running_mean, mean, momentum)
-    if running_var is not None:
         unrecorded(_update, running_var, variance * (count / max(count - 1, 1)), momentum)
     return result
 

@@ -190,25 +190,34 @@ def _sizes(
     if (size is None) == (scale_factor is None):
         which = "either" if size is None else "only one of"
         raise ValueError(f"interpolate(): {which} size or scale_factor should be defined")
-    label, value = ("size", size) if size is not None else ("scale_factor", scale_factor)
-    items = tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(old)
-    if any(isinstance(item, str) or isinstance(item, bool) and size is not None for item in items):
-        raise TypeError(f"interpolate(): argument '{label}' must be tuple of numbers, not {kind_of(items[0])}")
-    if len(items) != len(old):
-        raise ValueError(
-            f"Input and {'output' if size is not None else 'scale_factor'} must have the same number of spatial "
-            f"dimensions, but got input with spatial dimensions of {list(old)} and {label} of {items}"
-        )
-    if size is not None:
+    ratios = (None,) * len(old)
+    if scale_factor is None:
+        items = _per_dimension(old, "output", "size", size, (str, bool))
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
         if any(isinstance(m, float) for m in items):
             raise TypeError(f"interpolate(): argument 'size' must be int or tuple of ints, got {size!r}")
-        return tuple(int(m) for m in items), (None,) * len(old)
+        return tuple(int(m) for m in items), ratios
+    items = _per_dimension(old, "scale_factor", "scale_factor", scale_factor, (str,))
     if not all(map(math.isfinite, items)):
         raise RuntimeError("interpolate(): value cannot be converted to type int64_t without overflow")
     new = tuple(math.floor(m * s) for m, s in zip(old, items, strict=True))
-    return new, (None,) * len(old) if recompute else tuple(float(s) for s in items)
+    return new, ratios if recompute else tuple(float(s) for s in items)
+
+
+def _per_dimension(
+    old: tuple[int, ...], what: str, label: str, value: Any, unlike: tuple[type, ...]
+) -> tuple[Any, ...]:
+    """Return a number for each dimension of ``old``, none of the types ``unlike``."""
+    items = tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(old)
+    if any(isinstance(item, unlike) for item in items):
+        raise TypeError(f"interpolate(): argument '{label}' must be tuple of numbers, not {kind_of(items[0])}")
+    if len(items) != len(old):
+        raise ValueError(
+            f"Input and {what} must have the same number of spatial dimensions, but got input with spatial dimensions "
+            f"of {list(old)} and {label} of {items}"
+        )
+    return items
 
 
 def upsample(

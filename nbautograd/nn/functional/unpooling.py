@@ -48,20 +48,10 @@ def _unpool(
             f"{name}(): Input to max_unpooling should be a {n + 1}d or {n + 2}d Tensor, got {list(a.shape)}"
         )
     least = [(m - 1) * s + k - 2 * p for m, s, k, p in zip(a.shape[-n:], step, kernel, around, strict=True)]
-    size = tuple(least) if output_size is None else tuple(int(m) for m in output_size)
-    if len(size) == a.ndim:
-        size = size[-n:]
-    if len(size) != n:
-        raise ValueError(f"{name}(): output_size should be a sequence containing {n} or {n + 2} elements, got {size}")
-    if output_size is not None:
-        for m, low, s in zip(size, least, step, strict=True):
-            if not low - s < m < low + s:
-                raise ValueError(
-                    f"{name}(): invalid output_size {size}: each must differ from {least} by less than stride {step}"
-                )
+    size = tuple(least) if output_size is None else _size_near(name, least, step, output_size, a.ndim)
     floating_only(name, input)
     index = elements(indices)
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= math.prod(size)):
+    if index.size and not 0 <= int(index.min()) <= int(index.max()) < math.prod(size):
         raise RuntimeError(
             f"{name}(): Found an invalid max index: {int(index.max())} (output volumes are of size {size})"
         )
@@ -69,6 +59,21 @@ def _unpool(
         return pool.UNPOOL[n](input, indices, (*a.shape[:-n], *size), n)
     shape = (*a.shape[:-1], *size, 1)
     return pool.UNPOOL[2](input.unsqueeze(-1), indices.unsqueeze(-1), shape, 2).squeeze(-1)
+
+
+def _size_near(name: str, least: list[int], step: tuple[int, ...], output_size: Any, ndim: int) -> tuple[int, ...]:
+    """Return the last dimensions of an output size, each less than a stride from ``least``."""
+    n, size = len(least), tuple(int(m) for m in output_size)
+    if len(size) == ndim:
+        size = size[-n:]
+    if len(size) != n:
+        raise ValueError(f"{name}(): output_size should be a sequence containing {n} or {n + 2} elements, got {size}")
+    for m, low, s in zip(size, least, step, strict=True):
+        if not low - s < m < low + s:
+            raise ValueError(
+                f"{name}(): invalid output_size {size}: each must differ from {least} by less than stride {step}"
+            )
+    return size
 
 
 def max_unpool1d(

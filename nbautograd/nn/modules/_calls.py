@@ -109,13 +109,18 @@ class _BackwardHooks:
         return passed
 
     def watch_outputs(self, result: Any) -> Any:
-        single = isinstance(result, Tensor)
-        passed, places, node = self._through_node((result,) if single else result)
+        if not isinstance(result, (Tensor, tuple)):
+            warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                f"{type(self.module).__name__} returned {type(result)}"
+            )
+            return result
+        passed, places, node = self._through_node((result,) if isinstance(result, Tensor) else result)
         if node is None:
             return result
         self.outputs = (places, len(passed))
         node.register_prehook(self._at_outputs)
-        if single:
+        if isinstance(result, Tensor):
             return passed[0]
         return type(result)(*passed) if hasattr(result, "_fields") else passed
 
@@ -206,7 +211,10 @@ def _when_incomplete(args: tuple[Any, ...], result: Any, node: Any) -> str:
     return ""
 
 
-def _after(hooks: _Registry, number: int, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _arguments_of_hook(
+    hooks: _Registry, number: int, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call a forward pre-hook, and return the arguments that it gives ``forward``."""
     replacement = hooks.call(number, module, args, kwargs)
     if replacement is None:
         return args, kwargs
@@ -267,11 +275,12 @@ class Calls:
         result: Any = None
         try:
             for hooks, number in self._hooks("_forward_pre_hooks"):
-                args, kwargs = _after(hooks, number, module, args, kwargs)
+                args, kwargs = _arguments_of_hook(hooks, number, module, args, kwargs)
             watcher = None
-            registered = self._hooks("_backward_hooks")
-            backward = [hooks[number] for hooks, number in registered if number not in hooks.at_last_node]
-            at_last_node = [hooks[number] for hooks, number in registered if number in hooks.at_last_node]
+            backward: list[Hook] = []
+            at_last_node: list[Hook] = []
+            for hooks, number in self._hooks("_backward_hooks"):
+                (at_last_node if number in hooks.at_last_node else backward).append(hooks[number])
             before_backward = [hooks[number] for hooks, number in self._hooks("_backward_pre_hooks")]
             if backward or before_backward:
                 watcher = _BackwardHooks(module, backward, before_backward)
@@ -283,13 +292,7 @@ class Calls:
                 if replacement is not None:
                     result = replacement
             if watcher is not None:
-                if isinstance(result, (Tensor, tuple)):
-                    result = watcher.watch_outputs(result)
-                else:
-                    warn(
-                        "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                        f"{type(module).__name__} returned {type(result)}"
-                    )
+                result = watcher.watch_outputs(result)
             if at_last_node:
                 _hook_last_node(module, at_last_node, args, result)
             return result

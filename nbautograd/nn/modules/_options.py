@@ -67,7 +67,7 @@ class Layer(Module):
             cls._convert = convert
         cls._with_training = cls._with_training or training
         if show is not None:
-            cls._show = show if "{" in show else ", ".join(f"{name}={{0.{name}}}" for name in show.split())
+            cls._show = _format_of(show)
         if function is None and not shared:
             return  # a subclass of the user's
         own = tuple(vars(cls).get("__annotations__", {}))
@@ -79,10 +79,7 @@ class Layer(Module):
             return
         cls._function = staticmethod(function)
         cls._passed = tuple(name for name in cls._options if name not in cls._unused)
-        make, last = inspect.Parameter, len(cls._options[:positional])
-        passed = [make(name, make.POSITIONAL_OR_KEYWORD) for name in cls._options[:last]]
-        passed += [make(name, make.KEYWORD_ONLY) for name in cls._options[last:]]
-        cls._signature = inspect.Signature([p.replace(default=cls._defaults.get(p.name, REQUIRED)) for p in passed])
+        cls._signature = _signature_of(cls._options, cls._defaults, len(cls._options[:positional]))
         cls.__init__ = _initializer(cls._signature)  # type: ignore[method-assign]
 
     def _take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -140,6 +137,20 @@ class Layer(Module):
         if "inplace" in self._options and self.inplace and "inplace" not in self._show:
             return f"{text}, inplace=True" if text else "inplace=True"
         return text
+
+
+def _format_of(show: str) -> str:
+    """Return the format string of ``show``, which may be names: then ``name=value`` for each."""
+    return show if "{" in show else ", ".join(f"{name}={{0.{name}}}" for name in show.split())
+
+
+def _signature_of(options: tuple[str, ...], defaults: Mapping[str, Any], positional: int) -> inspect.Signature:
+    """Return the signature of options, the first ones of which may be passed by position."""
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return inspect.Signature([
+        inspect.Parameter(name, kinds[i >= positional], default=defaults.get(name, REQUIRED))
+        for i, name in enumerate(options)
+    ])  # fmt: skip
 
 
 def _initializer(signature: inspect.Signature) -> Any:

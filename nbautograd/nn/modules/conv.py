@@ -88,13 +88,16 @@ class _ConvNd(Module):
         self.padding: Any = padding if isinstance(padding, str) else full(padding)
         self.output_padding: tuple[int, ...] = (0,) * self._n
         self.groups, self.padding_mode = groups, padding_mode
-        sides = []  # from the last dimension: the order of F.pad
-        for k, d, p in zip(
-            self.kernel_size, self.dilation, (0,) * self._n if isinstance(padding, str) else self.padding, strict=True
-        ):
-            total = d * (k - 1) if padding == "same" else 2 * p
+        self._reversed_padding_repeated_twice = self._sides()
+
+    def _sides(self) -> list[int]:
+        """Return the padding of each side in the order of ``F.pad``: from the last dimension."""
+        around = (0,) * self._n if isinstance(self.padding, str) else self.padding
+        sides = []
+        for k, d, p in zip(self.kernel_size, self.dilation, around, strict=True):
+            total = d * (k - 1) if self.padding == "same" else 2 * p
             sides.append((total // 2, total - total // 2))
-        self._reversed_padding_repeated_twice = [side for pair in reversed(sides) for side in pair]
+        return [side for pair in reversed(sides) for side in pair]
 
     def _make(self, bias: bool, device: Any, dtype: Any) -> None:
         """Create and fill the parameters."""

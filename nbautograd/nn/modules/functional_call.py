@@ -77,17 +77,7 @@ def _state(module: Module, state: dict[str, Tensor], tie_weights: bool, strict: 
     own = {name: owner[key] for name, (owner, key) in places.items()}
     if tie_weights:
         state = _tied(own, state)
-    unknown = sorted(name for name in state if name not in places)
-    missing = sorted(name for name, t in own.items() if t is not None and name not in state)
-    if strict and (unknown or missing):
-        reasons = [f"Unexpected key(s): {', '.join(unknown)}."] * bool(unknown)
-        reasons += [f"Missing key(s): {', '.join(missing)}."] * bool(missing)
-        raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(reasons))
-    if unknown:
-        raise AttributeError(f"{type(module).__name__} has no parameter or buffer {unknown[0]!r}")
-    for name, value in state.items():
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{value!r:.60} is not an instance of torch.Tensor: {name} is {kind_of(value)}")
+    _check_state(type(module).__name__, own, state, strict)
     try:
         for name, value in state.items():
             owner, key = places[name]
@@ -97,6 +87,21 @@ def _state(module: Module, state: dict[str, Tensor], tie_weights: bool, strict: 
         for name in state:
             owner, key = places[name]
             owner[key] = own[name]
+
+
+def _check_state(module: str, own: dict[str, Any], state: dict[str, Tensor], strict: bool) -> None:
+    """Check that the state has tensors for names of the module; with ``strict``, for all."""
+    unknown = sorted(name for name in state if name not in own)
+    missing = sorted(name for name, t in own.items() if t is not None and name not in state)
+    if strict and (unknown or missing):
+        reasons = [f"Unexpected key(s): {', '.join(unknown)}."] * bool(unknown)
+        reasons += [f"Missing key(s): {', '.join(missing)}."] * bool(missing)
+        raise RuntimeError(f"Error(s) in reparametrizing for {module}:\n\t" + "\n\t".join(reasons))
+    if unknown:
+        raise AttributeError(f"{module} has no parameter or buffer {unknown[0]!r}")
+    for name, value in state.items():
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{value!r:.60} is not an instance of torch.Tensor: {name} is {kind_of(value)}")
 
 
 def _tied(own: dict[str, Any], state: dict[str, Tensor]) -> dict[str, Tensor]:

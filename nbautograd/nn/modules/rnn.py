@@ -180,31 +180,34 @@ class RNNBase(Module):
 
     def _all_layers(self, data: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, State]:
         results: list[State] = []
-        make = STEPS[self.mode][1]
-        own = self._parameters
         for layer in range(self.num_layers):
             if layer and self.dropout > 0:
                 data = F.dropout(data, self.dropout, self.training)
             directions = []
             for backwards, ending in enumerate(self._endings(layer)):
-                w_ih, w_hh = own["weight_ih" + ending], own["weight_hh" + ending]
-                b_ih, b_hh, w_hr = (own.get(kind + ending) for kind in ("bias_ih", "bias_hh", "weight_hr"))
-                weights = Weights(w_ih, w_hh, b_ih, b_hh)
                 number = layer * self._directions + backwards
-                first = tuple(s[number] for s in state)
-                if sizes is None and w_hr is None and is_fused(data, weights, first):
-                    output, last = fused(self.mode, data, weights, first, bool(backwards))
-                else:
-                    x = F.linear(data, w_ih, b_ih)
-                    if self.mode == "LSTM":  # autocast computes it in the lower precision, as one operation
-                        first = tuple(s.to(x.dtype) for s in first)
-                    steps = list(x.unbind(0) if sizes is None else x.split(sizes))
-                    outputs, last = run(steps, first, make(w_hh, b_hh, w_hr), bool(backwards))
-                    output = stack(outputs) if sizes is None else cat(outputs)
+                output, last = self._layer(ending, data, sizes, tuple(s[number] for s in state), bool(backwards))
                 directions.append(output)
                 results.append(last)
             data = directions[0] if len(directions) == 1 else cat(directions, -1)
         return data, tuple(stack(parts) for parts in zip(*results, strict=True))
+
+    def _layer(
+        self, ending: str, data: Tensor, sizes: list[int] | None, first: State, backwards: bool
+    ) -> tuple[Tensor, State]:
+        """Return the outputs of a layer in one direction at all steps, and its last state."""
+        own = self._parameters
+        w_ih, w_hh = own["weight_ih" + ending], own["weight_hh" + ending]
+        b_ih, b_hh, w_hr = (own.get(kind + ending) for kind in ("bias_ih", "bias_hh", "weight_hr"))
+        weights = Weights(w_ih, w_hh, b_ih, b_hh)
+        if sizes is None and w_hr is None and is_fused(data, weights, first):
+            return fused(self.mode, data, weights, first, backwards)
+        x = F.linear(data, w_ih, b_ih)
+        if self.mode == "LSTM":  # autocast computes it in the lower precision, as one operation
+            first = tuple(s.to(x.dtype) for s in first)
+        steps = list(x.unbind(0) if sizes is None else x.split(sizes))
+        outputs, last = run(steps, first, STEPS[self.mode][1](w_hh, b_hh, w_hr), backwards)
+        return stack(outputs) if sizes is None else cat(outputs), last
 
     def extra_repr(self) -> str:
         """Return the sizes, and the options that differ from the default."""

@@ -335,7 +335,7 @@ class TransformerEncoder(_LayerStack):
 
     def _blanks(self, src: Tensor) -> bool:
         """Return whether PyTorch's fast path (nested tensors) would run, which gives zeros at padded positions."""
-        first = self.layers[0] if len(self.layers) else None
+        first = next(iter(self.layers), None)
         if not isinstance(first, TransformerEncoderLayer) or self.training or first.training or src.ndim != 3:
             return False
         attention = first.self_attn
@@ -344,7 +344,7 @@ class TransformerEncoder(_LayerStack):
             return False
         if attention.in_proj_bias is None or attention.num_heads % 2 or first.norm1.eps != first.norm2.eps:
             return False
-        return not is_grad_enabled() or not (src.requires_grad or any(p.requires_grad for p in first.parameters()))
+        return not (is_grad_enabled() and any(t.requires_grad for t in (src, *first.parameters())))
 
 
 class TransformerDecoder(_LayerStack):

@@ -97,13 +97,18 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return tensor(batch)
     if isinstance(first, (str, bytes)):
         return batch
+    if isinstance(first, (Mapping, Sequence)):
+        return _item_by_item(first, batch)
+    raise TypeError(f"default_collate: {ACCEPTED}; found {type(first)}")
+
+
+def _item_by_item(first: Any, batch: Sequence[Any]) -> Any:
+    """Collate containers to one of the same kind as the first."""
     if isinstance(first, Mapping):
         return _of_mapping(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
-    if isinstance(first, Sequence):
-        sizes = {len(sample) for sample in batch}
-        if len(sizes) > 1:
-            raise RuntimeError(
-                f"each element in list of batch should be of equal size, and there are sizes {sorted(sizes)}"
-            )
-        return _of_sequence(first, [default_collate(column) for column in zip(*batch, strict=True)])
-    raise TypeError(f"default_collate: {ACCEPTED}; found {type(first)}")
+    sizes = {len(sample) for sample in batch}
+    if len(sizes) > 1:
+        raise RuntimeError(
+            f"each element in list of batch should be of equal size, and there are sizes {sorted(sizes)}"
+        )
+    return _of_sequence(first, [default_collate(column) for column in zip(*batch, strict=True)])

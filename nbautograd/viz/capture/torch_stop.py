@@ -62,9 +62,9 @@ def _raise(
     if node is not None:
         raise BadNumberError(of_gradient(node_name(node), node, array, found, shown, line_of), node=node)
     operation = parameters.name.partition("::")[2].strip("_")
-    sources = [value for name, value in tensors if outside in ("", name)]
-    called = next((_named(name, value) for name, value in tensors if name == outside), "")
-    bad = of_result(operation, array, found, shown, sources, called, line_of)
+    sources = {name: value for name, value in tensors if outside in ("", name)}
+    called = _named(outside, sources[outside]) if outside else ""
+    bad = of_result(operation, array, found, shown, list(sources.values()), called, line_of)
     raise BadNumberError(bad, operands=tuple(value for _, value in tensors))
 
 

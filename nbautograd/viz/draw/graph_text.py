@@ -51,9 +51,8 @@ def _told(model: GraphModel) -> str:
         below = inputs.get(key, [])
         deeper = len(below) == 1 and len(indent) > 60  # a long chain goes down instead of further to the right
         for i, child in reversed(list(enumerate(below))):
-            last = i == len(below) - 1
-            branch = "" if deeper else "└─ " if last else "├─ "
-            stack.append((child, indent + branch, indent + ("" if deeper else "   " if last else "│  ")))
+            branch, under = ("", "") if deeper else ("└─ ", "   ") if i == len(below) - 1 else ("├─ ", "│  ")
+            stack.append((child, indent + branch, indent + under))
     lines = [model.label, *model.notes] + [f"{head}  {'  '.join(filter(None, about))}".rstrip() for head, about in rows]
     if stack:
         lines.append(say("more_nodes", n=len(model.nodes) - len(seen)))

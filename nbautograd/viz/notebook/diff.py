@@ -92,11 +92,7 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
     lines = [say("diff_only", name=name, what=_told(step)) for name, which in zip((first, second), only, strict=True)
              for step in which[:SHOWN]]  # fmt: skip
     blame = only[1][0].node if only[1] else None
-    shapes = [(one, other) for one, other in pairs if one.shape != other.shape]
-    lines += [
-        say("diff_shape", what=_told(other), one=str(one.shape), other=str(other.shape))
-        for one, other in shapes[:SHOWN]
-    ]
+    lines += _shapes(pairs)
     changed = [(o, p) for o, p in pairs if o.shape == p.shape and _differ(o.value, p.value, tolerance)]
     if changed:
         one, other = changed[0]
@@ -107,6 +103,15 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
     label = say("diff_label", a=first, b=second, n=len(pairs), one=len(only[0]), other=len(only[1]))
     return Difference(label if lines else say("diff_none", a=first, b=second, n=len(pairs)), lines,
                       picture_of(b, names, blame, lines[0] if lines else ""))  # fmt: skip
+
+
+def _shapes(pairs: list[tuple[Step, Step]]) -> list[str]:
+    """Tell the first operations whose results have another shape."""
+    unlike = [(one, other) for one, other in pairs if one.shape != other.shape]
+    return [
+        say("diff_shape", what=_told(other), one=str(one.shape), other=str(other.shape))
+        for one, other in unlike[:SHOWN]
+    ]
 
 
 def _name(tensor: Any, names: Mapping[str, Any], other: str) -> str:

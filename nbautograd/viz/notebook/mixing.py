@@ -46,30 +46,30 @@ class Mixing:
             return
         imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
         ours = _is_ours(self.shell.user_ns.get(THEIRS))
-        if not ours and not any(ast.unparse(node) == f"import {OURS} as {THEIRS}" for node in imports):
+        if not ours and f"import {OURS} as {THEIRS}" not in map(ast.unparse, imports):
             return
         wrong = [part for node in imports for part in _theirs(node)]
         if wrong:
-            names = ", ".join(dict.fromkeys(name for name, _ in wrong))
-            print(say("mixed_import", names=names, fix="; ".join(dict.fromkeys(fix for _, fix in wrong))))
-            self.named = {name for name, _ in wrong}
+            names, fixes = map(dict.fromkeys, zip(*wrong, strict=True))
+            print(say("mixed_import", names=", ".join(names), fix="; ".join(fixes)))
+            self.named = {*names}
 
     def after_cell(self, result: Any) -> None:
         """Check the variables that a cell has left (IPython's event ``post_run_cell``)."""
         named, self.named = self.named, set()
-        missing = explain_missing(getattr(result, "error_in_exec", None))
+        error = getattr(result, "error_in_exec", None)
+        missing = explain_missing(error)
         if missing:
             print(missing)
         if sys.modules.get(THEIRS) is None or stands_in() or named:
             self.told |= {(name, id(value)) for name, value in self.mixed() if name in named}
             return
-        error = getattr(result, "error_in_exec", None)
         mixed = [(name, value) for name, value in self.mixed() if (name, id(value)) not in self.told]
         if mixed:
             self.told |= {(name, id(value)) for name, value in mixed}
             ours = _is_ours(self.shell.user_ns[THEIRS])
             fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in mixed)
-            print(say("mixed_import" if ours else "mixed_ours", names=", ".join(name for name, _ in mixed), fix=fix))
+            print(say("mixed_import" if ours else "mixed_ours", names=", ".join(dict(mixed)), fix=fix))
         elif isinstance(error, Exception) and "PyTorch" not in str(error):
             self.explain(error)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nbautograd.viz.draw.lines import text_element
@@ -74,10 +74,7 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
         return bottom - (scale(value) - least) / (most - least) * (HIGH - 46)
 
     out = [text_element(LEFT, top + 12, title + (" (log)" if log else ""), LIGHT["muted"])]
-    for value in (low, high) if numbers and high > low else numbers[:1]:
-        at = y(value)
-        out.append(f'<path d="M{LEFT} {at:.1f}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
-        out.append(text_element(LEFT - 6, at + 4, number_text(value, SUMMARY), LIGHT["muted"], anchor="end", mono=True))
+    out += _levels((low, high) if numbers and high > low else numbers[:1], y)
     if steps:
         out.append(text_element(LEFT, bottom + 15, str(steps[0]), LIGHT["muted"], mono=True))
         last = f"{say('steps_axis')} {steps[-1]}"
@@ -86,10 +83,20 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
     for number, (name, line) in enumerate(lines.items()):
         ink, dash = INKS[number % len(INKS)], DASHES[number % len(DASHES)]
         out += _line(steps, line, x, y, bottom, ink, dash)
-        final = next((v for v in reversed(line) if math.isfinite(v)), None)
-        if final is not None:
-            ends.append((y(final), one_line(name, 19), ink))
+        finite = [v for v in line if math.isfinite(v)]
+        if finite:
+            ends.append((y(finite[-1]), one_line(name, 19), ink))
     return out + _names(ends)
+
+
+def _levels(values: Sequence[float], y: Callable[[float], float]) -> list[str]:
+    """Draw a line across the axes at each of the values, with its number."""
+    out = []
+    for value in values:
+        at = y(value)
+        out.append(f'<path d="M{LEFT} {at:.1f}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
+        out.append(text_element(LEFT - 6, at + 4, number_text(value, SUMMARY), LIGHT["muted"], anchor="end", mono=True))
+    return out
 
 
 def _names(ends: list[tuple[float, str, str]]) -> list[str]:

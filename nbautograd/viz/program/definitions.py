@@ -84,11 +84,12 @@ def definition(key: Key) -> Definition:
     tree = flat.visit(tree)
     bound = _bound(tree)
     keys: dict[str, Key] = {other: (module, other) for other in sorted(bound)}
+    operations = OPS if "derivative_helper" in decorators else {}
     for used in sorted(global_names(tree) - bound):
         if used in flat.keys:
             keys[used] = flat.keys[used]
-        elif "derivative_helper" in decorators and used in OPS:
-            body = OPS[used].body
+        elif used in operations:
+            body = operations[used].body
             keys[used] = resolved(body.__module__, body.__qualname__)
         elif used in _bindings(module):
             keys[used] = resolved(module, used)

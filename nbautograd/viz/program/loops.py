@@ -257,7 +257,10 @@ class _Rolling:
             return self.member(values)
         if any(isinstance(value, tuple) for value in present.values()):
             return self.shifted_element(present)
-        names = {i: str(value) for i, value in present.items()}
+        return self.variable({i: str(value) for i, value in present.items()})
+
+    def variable(self, names: dict[int, str]) -> ast.expr:
+        """Return a variable, or the element that a step has of a list or dict."""
         own = next((self.own[name] for name in names.values() if name in self.own), None)
         if own is None:
             return self.listed(names)
@@ -345,8 +348,10 @@ class _Rolling:
                 copied.tree = substituted(copied.tree, by_leaf)
             ordered = forms if ahead else forms[::-1]
             copied.nodes = tuple(node for other in ordered if other for node in other.statement.nodes)
-        if not any(None in forms for forms in slots):
-            return body
+        return self.guarded(body, slots) if any(None in forms for forms in slots) else body
+
+    def guarded(self, body: list[Statement], slots: Sequence[Sequence[Form | None]]) -> list[Statement]:
+        """Put statements that are computed in some of the steps under a condition."""
         guarded: list[Statement] = []
         for condition, group in groupby(zip(body, slots, strict=True), lambda pair: self.condition(pair[1])):
             statements = [statement for statement, _ in group]

@@ -70,6 +70,14 @@ class _Call:
         """The variable that holds the inputs of the backward pass."""
 
 
+def _unpack(body: list[Statement], names: list[str], saved: str) -> None:
+    """Begin a function with the saved variables that it reads."""
+    used = {name for statement in body for name in statement.reads()}
+    if used & {*names}:
+        targets = ast.parse(f"{_tuple([n if n in used else '_' for n in names])} = {saved}").body[0]
+        body.insert(0, Call(targets, part=BACKWARD))
+
+
 class Modules:
     """Makes functions of modules."""
 
@@ -101,25 +109,28 @@ class Modules:
         local = self.local_names(first)
         saved = "saved"
         kept = [local[first.order[i]] for i in needed]
-        returned = [local[first.order[i]] for i in outputs] + ([_tuple(kept)] if kept else [])
+        returned = [local[first.order[i]] for i in outputs] + [_tuple(kept)] * bool(kept)
         body = _renamed(first.forward, local)
         _of_all(body, [call.forward for call in calls])
         parameters = [local[name] for name in first.inputs]
         about = f"{first.label}{f', called {len(calls)} times' if len(calls) > 1 else ''}."
         self.functions.append(Function(stem, parameters, body, ", ".join(returned) or "None", about))
-        for call in calls:
-            targets = [call.order[i] for i in outputs]
-            if kept:
-                call.saved = self.names.new(f"saved_{stem}")
-                targets.append(call.saved)
-            self.roller.forget(s for s in call.forward if not s.writes().keys() & {*targets})
-            call.block.forward = [self.call(stem, call.inputs, targets, call.forward, call.inside)]
         groups: dict[Any, list[_Call]] = {}
+        for call in calls:
+            self.call_forward(call, stem, [call.order[i] for i in outputs], bool(kept))
         for call in calls:
             if call.backward:
                 groups.setdefault(_shape(call.backward, [*call.order, *call.gradients]), []).append(call)
         for alike in groups.values():
             self.share_backward(alike, stem, local, first, needed, saved)
+
+    def call_forward(self, call: _Call, name: str, targets: list[str], saves: bool) -> None:
+        """Write a call in place of a forward pass; it may also return the inputs of the backward pass."""
+        if saves:
+            call.saved = self.names.new(f"saved_{name}")
+            targets.append(call.saved)
+        self.roller.forget(s for s in call.forward if not s.writes().keys() & {*targets})
+        call.block.forward = [self.call(name, call.inputs, targets, call.forward, call.inside)]
 
     def share_backward(
         self, calls: list[_Call], stem: str, local: dict[str, str], first: _Call, needed: list[int], saved: str
@@ -127,20 +138,13 @@ class Modules:
         """The function of the backward pass of calls that also do the same there."""
         self.unite(calls)
         one = calls[0]
-        local = {name: local[first.order[one.place[name]]] for name in one.order}
-        names = self.local_of({*local.values(), saved})
-        for name in one.gradients:
-            base = name.removeprefix("g_")
-            local[name] = names.new(f"g_{local[base]}" if name != base and base in local else _NUMBER.sub("", name))
+        local = self.with_gradients({name: local[first.order[one.place[name]]] for name in one.order}, one, saved)
         taken = [[n for n in _taken(call.backward, self.index) if n not in call.place] for call in calls]
         outputs = self.outputs_of_backward(calls)
         unpacked = [local[one.order[i]] for i in needed]
         body = _renamed(one.backward, local)
         _of_all(body, [call.backward for call in reversed(calls)])
-        used = {name for statement in body for name in statement.reads()}
-        if used & {*unpacked}:
-            targets = ast.parse(f"{_tuple([n if n in used else '_' for n in unpacked])} = {saved}").body[0]
-            body.insert(0, Call(targets, part=BACKWARD))
+        _unpack(body, unpacked, saved)
         name = self.names.new(f"{stem}_backward")
         has_saved = bool(unpacked)
         parameters = [local[n] for n in taken[0]] + [saved] * has_saved
@@ -150,6 +154,14 @@ class Modules:
             own = [*arguments, *([call.saved] if has_saved else [])]
             targets_of = [call.gradients[i] for i in outputs]
             call.block.backward = [self.call(name, own, targets_of, call.backward, call.inside)]
+
+    def with_gradients(self, local: dict[str, str], call: _Call, saved: str) -> dict[str, str]:
+        """Return the local names of a backward pass: those of the forward pass, and of gradients."""
+        names = self.local_of({*local.values(), saved})
+        for name in call.gradients:
+            base = name.removeprefix("g_")
+            local[name] = names.new(f"g_{local[base]}" if name != base and base in local else _NUMBER.sub("", name))
+        return local
 
     def outputs_of_backward(self, calls: list[_Call]) -> list[int]:
         """The positions of the gradients that are computed in the calls and used outside of them."""

@@ -42,22 +42,25 @@ def flops(walk: GraphWalk, node: Any) -> tuple[int, int] | None:
             forward = _of_product(first, second, out)
             return forward, forward * _wanted(walk, node, PRODUCTS[base])
         if base == "Convolution":
-            x, weight = shapes.get("input"), shapes["weight"]
-            moved = x if x is not None and _is_transposed(node) else out
-            forward = 2 * out[0] * math.prod(moved[2:]) * math.prod(weight)
+            moved = shapes.get("input", out) if _is_transposed(node) else out
+            forward = 2 * out[0] * math.prod(moved[2:]) * math.prod(shapes["weight"])
             return forward, forward * _wanted(walk, node, ("input", "weight"))
         if base.startswith("ScaledDotProduct"):
-            query, key, value = (shapes[name] for name in ("query", "key", "value"))
-            pairs = math.prod(query[:-1]) * key[-2]
-            forward = 2 * pairs * (query[-1] + value[-1])
-            again = 2 * pairs * query[-1]  # the scores are computed again
-            return forward, 2 * forward + again if _wanted(walk, node, ("query", "key", "value")) else 0
+            forward, backward = _of_attention(shapes["query"], shapes["key"], shapes["value"])
+            return forward, backward if _wanted(walk, node, ("query", "key", "value")) else 0
         if base == "MkldnnRnnLayer":
-            forward = 2 * math.prod(shapes["input"][:2]) * sum(math.prod(shapes[f"weight{i}"]) for i in (0, 1))
+            forward = 2 * math.prod(shapes["input"][:2]) * (math.prod(shapes["weight0"]) + math.prod(shapes["weight1"]))
             return forward, 2 * forward
     except (KeyError, IndexError):  # an unknown shape
         pass
     return None
+
+
+def _of_attention(query: Shape, key: Shape, value: Shape) -> tuple[int, int]:
+    """Count the operations of attention and of its gradients, which compute the scores again."""
+    pairs = math.prod(query[:-1]) * key[-2]
+    forward = 2 * pairs * (query[-1] + value[-1])
+    return forward, 2 * forward + 2 * pairs * query[-1]
 
 
 def _of_product(first: Sequence[int], second: Sequence[int], out: Sequence[int]) -> int:

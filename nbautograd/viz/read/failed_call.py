@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
@@ -132,10 +132,8 @@ def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve:
     boxes = {key: model.stands.get(key, key) for key in (_box(model.entire, operand) for operand in call.operands)}
     nodes = [replace(n, kind="tensor") if n.kind == "output" else n for n in model.nodes]
     cell, source = (resolve or SourceLocator.locate)(call.filename, call.line)
-    key, shapes = (
-        f"n{max((int(n.id[1:]) for n in nodes if n.id[1:].isdigit()), default=0) + 1}",
-        ", ".join(values.shape_text(operand) for operand in call.operands),
-    )
+    key = f"n{_next_number(n.id for n in nodes)}"
+    shapes = ", ".join(values.shape_text(operand) for operand in call.operands)
     nodes.append(
         Node(
             key,
@@ -151,7 +149,7 @@ def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve:
             failed=call.message,
         )
     )
-    free = max((int(e.id[1:]) for e in model.edges if e.id[1:].isdigit()), default=0) + 1
+    free = _next_number(e.id for e in model.edges)
     drawn = {n.id: n for n in nodes}
     edges = [
         Edge(f"e{free + i}", box, key, i, "constant" if drawn[box].kind == "constant" else "flow")
@@ -162,6 +160,11 @@ def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve:
         tuple(nodes), (*model.edges, *edges), (key,), notes=(*call.notes, *model.notes), leaf_order=model.leaf_order,
         counts=model.counts,
     )  # fmt: skip
+
+
+def _next_number(ids: Iterable[str]) -> int:
+    """Return a number that follows those of all ids."""
+    return max((int(key[1:]) for key in ids if key[1:].isdigit()), default=0) + 1
 
 
 def _graph_of_node(call: FailedCall, namespace: Mapping[str, Any] | None, resolve: Resolve | None) -> GraphModel:

@@ -262,8 +262,8 @@ def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphMod
     stands |= _pile(model, stands, max(24, budget // 4))
     leaves, results = _leaves_of(model), _results_of(model)
     held = Counter(parameters.values())
-    drawn = {segment.id: _group_node(model, segment, leaves, results) for segment in closed}
-    about = {key: replace(node, parameters=held[key]) for key, node in drawn.items()}
+    drawn = [_group_node(model, segment, leaves, results) for segment in closed]
+    about = {node.id: replace(node, parameters=held[node.id]) for node in drawn}
     piles = Counter(key for node, key in stands.items() if model.by_id[node].kind == "leaf" and key not in about)
     nodes = _drawn_nodes(model, hidden, stands, about, piles)
     edges, lines = _merged_edges(model, stands, nodes, about, piles)

@@ -183,14 +183,10 @@ def _is_diagonal(tree: ast.expr) -> bool:
         case ast.BinOp(left, ast.Mult(), right):
             with_g, other = (left, right) if _has_g(left) else (right, left)
             return _is_diagonal(with_g) and not _has_g(other)
-        case ast.BinOp(left, ast.Div(), right):
+        case ast.BinOp(left, ast.Div(), right) | ast.Call(ast.Name("times" | "ratio"), [left, right], []):
             return _is_diagonal(left) and not _has_g(right)
-        case ast.IfExp(test, body, orelse):
+        case ast.IfExp(test, body, orelse) | ast.Call(ast.Name("where"), [test, body, orelse], []):
             return not _has_g(test) and _is_diagonal(body) and _is_diagonal(orelse)
-        case ast.Call(ast.Name("where"), [test, body, orelse], []):
-            return not _has_g(test) and _is_diagonal(body) and _is_diagonal(orelse)
-        case ast.Call(ast.Name("times" | "ratio"), [left, right], []):
-            return _is_diagonal(left) and not _has_g(right)
         case ast.Call(ast.Name(name), [first, *rest], []) if name in _ELEMENTWISE or name.startswith("along_"):
             return _is_diagonal(first) and not any(_has_g(argument) for argument in rest)
     return False
@@ -221,21 +217,14 @@ def _branches(tree: ast.expr) -> Iterator[tuple[ast.expr | None, ast.expr]]:
 
 def _factors(tree: ast.expr) -> tuple[ast.expr, bool, ast.expr | None] | None:
     """(the matrix, True if it is to the left of g, a scalar factor or None) of a product with ``g``."""
-    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult) and not _has_g(tree.right):
-        inner = _factors(tree.left)
-        return None if inner is None or inner[2] is not None else (inner[0], inner[1], tree.right)
-    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name)):
-        return None
-    name = tree.func.id
-    if name not in (*_PRODUCTS, _OUTER, "mv"):
-        return None
-    left, right = tree.args[:2]
-    if isinstance(left, ast.Name) and left.id == "g" and not _has_g(right):
-        return None if name == "mv" else (right, False, None)
-    if name == _OUTER:
-        return None
-    if isinstance(right, ast.Name) and right.id == "g" and not _has_g(left):
-        return left, True, None
+    match tree:
+        case ast.BinOp(left, ast.Mult(), factor) if not _has_g(factor):
+            inner = _factors(left)
+            return None if inner is None or inner[2] is not None else (inner[0], inner[1], factor)
+        case ast.Call(ast.Name(name), [ast.Name("g"), right, *_]) if name in (*_PRODUCTS, _OUTER) and not _has_g(right):
+            return right, False, None
+        case ast.Call(ast.Name(name), [left, ast.Name("g"), *_]) if name in (*_PRODUCTS, "mv") and not _has_g(left):
+            return left, True, None
     return None
 
 

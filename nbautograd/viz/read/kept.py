@@ -211,17 +211,7 @@ def _follow(kept: GraphMemory, walk: GraphWalk, first: Mapping[Any, int]) -> Non
 def _segments(walk: GraphWalk, scopes: list[tuple[Any, ...]], first: Mapping[Any, int]) -> tuple[str, int, int] | None:
     """Return the memory with checkpoints: one for each module at the outermost level that has several, or √n steps."""
     order = walk.order
-    keys: list[Any] = []
-    kind = ""
-    deepest = max(map(len, scopes), default=0)
-    for depth in range(deepest):
-        level = [scope[depth][:2] if depth < len(scope) else None for scope in scopes]  # the module may have been freed
-        found = [key for key in dict.fromkeys(level) if key is not None]
-        if len(found) > 1:
-            keys = level
-            names = [str(key[0]) for key in found]
-            kind = max(set(names), key=names.count)
-            break
+    keys, kind = _outermost(scopes)
     if not keys:
         if len(order) < 20:
             return None
@@ -239,6 +229,17 @@ def _segments(walk: GraphWalk, scopes: list[tuple[Any, ...]], first: Mapping[Any
         kept += min(inside, sum(result_bytes(to, i) for to, i in edges))
         largest = max(largest, inside)
     return kind, len(parts), kept + largest
+
+
+def _outermost(scopes: list[tuple[Any, ...]]) -> tuple[list[Any], str]:
+    """Return each step's module at the outermost level with several, and the class of most."""
+    for depth in range(max(map(len, scopes), default=0)):
+        level = [scope[depth][:2] if depth < len(scope) else None for scope in scopes]  # the module may have been freed
+        found = [key for key in dict.fromkeys(level) if key is not None]
+        if len(found) > 1:
+            names = [str(key[0]) for key in found]
+            return level, max(set(names), key=names.count)
+    return [], ""
 
 
 # -- lines that run again and again ------------------------------------------------------------

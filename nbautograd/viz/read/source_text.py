@@ -251,8 +251,10 @@ class SourceTexts:
         for nodes in ran.values():
             trace = walk.traces[nodes[0]]
             expression = self.expression(trace)
-            if expression is None or not self.ran_once(nodes, expression):
-                if expression is not None and _is_one_operation({walk.names[node] for node in nodes}, expression.tree):
+            if expression is None:
+                continue
+            if not self.ran_once(nodes, expression):
+                if _is_one_operation({walk.names[node] for node in nodes}, expression.tree):
                     self.runs |= {node: before for before, node in enumerate(nodes)}
                     self.calls |= dict.fromkeys(nodes, expression)
                     if expression.target:

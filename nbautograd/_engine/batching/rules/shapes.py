@@ -66,13 +66,14 @@ def along(call: BatchedCall) -> Any:
         if name not in same and not call.ndim(name):
             changes[name] = unsqueeze(changes[name], 1)
     result = call.run(**changes)
-    if takes_several(call, result):
-        return result
+    return result if takes_several(call, result) else _of_numbers(result, call.size)
+
+
+def _of_numbers(result: Any, size: int) -> Any:
+    """Return the results of 0-d samples without their dimension of length 1."""
     parts = result if isinstance(result, (tuple, list)) else [result]
-    flat = [reshape(part, call.size) if part._a.ndim == 2 else part for part in parts]
-    if not isinstance(result, (tuple, list)):
-        return flat[0]
-    return rebuilt(result, flat)
+    flat = [reshape(part, size) if part._a.ndim == 2 else part for part in parts]
+    return rebuilt(result, flat) if isinstance(result, (tuple, list)) else flat[0]
 
 
 def _same_for_all(call: BatchedCall, tensors: list[str]) -> set[str]:

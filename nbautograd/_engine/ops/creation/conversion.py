@@ -140,12 +140,14 @@ def _check_target(name: str, value: Any) -> None:
 def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
     """Parse the arguments of ``to``: dtype, device, whether to copy, memory format."""
     names = ["device", "dtype", "non_blocking", "copy"]
-    if args and isinstance(args[0], (bool, float, complex)):
-        args = (type(args[0]), *args[1:])
-    if args and isinstance(args[0], Tensor) or "other" in kwargs:
-        names = ["other", "non_blocking", "copy"]
-    elif args and isinstance(args[0], (dtypes.dtype, type)):
-        names = ["dtype", "non_blocking", "copy"]
+    first = args[0] if args else None
+    if isinstance(first, (bool, float, complex)):
+        first = type(first)
+        args = (first, *args[1:])
+    if isinstance(first, Tensor) or "other" in kwargs:
+        names = ["other", *names[2:]]
+    elif isinstance(first, (dtypes.dtype, type)):
+        names = names[1:]
     surplus = [name for name in kwargs if name in names[: len(args)] or name not in (*names, "memory_format")]
     if surplus:
         raise TypeError(f"to() got an unexpected keyword argument {surplus[0]!r}")

@@ -181,18 +181,22 @@ def _flatten(data: Any) -> tuple[list[int], Any]:
         if isinstance(first, np.ndarray) and all(isinstance(a, np.ndarray) and a.shape == first.shape for a in level):
             kind = functools.reduce(dtypes.promote_types, (dtypes.of(a.dtype) for a in level))
             return shape, np.array(level, kind.numpy).reshape(*shape, *first.shape)
-        for item in level:
-            if not _is_sequence(item):
-                raise TypeError(
-                    f"not a sequence: an element at dim {len(shape)} is {kind_of(item)} where others are sequences"
-                )
-            if len(item) != len(first):
-                raise ValueError(f"expected sequence of length {len(first)} at dim {len(shape)} (got {len(item)})")
+        _check_level(level, len(shape))
         shape.append(len(first))
         level = [inner for item in level for inner in item]
-    if shape and level and isinstance(level[0], (str, bytes)):
+    if level and isinstance(level[0], (str, bytes)):
         raise ValueError(f"too many dimensions '{kind_of(level[0])}'; {_TAKEN}")
     return shape, [_scalar(item) if isinstance(item, (Tensor, np.ndarray)) else item for item in level]
+
+
+def _check_level(level: list[Any], dim: int) -> None:
+    """Check that all are sequences of one length."""
+    count = len(level[0])
+    for item in level:
+        if not _is_sequence(item):
+            raise TypeError(f"not a sequence: an element at dim {dim} is {kind_of(item)} where others are sequences")
+        if len(item) != count:
+            raise ValueError(f"expected sequence of length {count} at dim {dim} (got {len(item)})")
 
 
 def _is_sequence(item: Any) -> bool:

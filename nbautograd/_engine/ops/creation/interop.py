@@ -62,17 +62,11 @@ def asarray(
     array([1., 0.])
     """
     dtype = check_options("asarray", dtype)
-    if isinstance(data, Tensor):
-        result = data
-    elif isinstance(data, np.ndarray):
-        result = tensor(data) if copy else from_numpy(data)
-    elif not isinstance(data, np.generic) and hasattr(data, "__dlpack__"):
-        result = from_dlpack(data)
-    elif not isinstance(data, np.generic) and _is_buffer(data):
-        result = frombuffer(data, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
-    elif copy is False:
-        raise ValueError(f"asarray(): can't alias arbitrary sequence into a tensor: {type(data).__name__}, copy=False")
-    else:
+    result = tensor(data) if copy and isinstance(data, np.ndarray) else _with_memory_of(data, dtype)
+    if result is None:
+        if copy is False:
+            kind = type(data).__name__
+            raise ValueError(f"asarray(): can't alias arbitrary sequence into a tensor: {kind}, copy=False")
         return tensor(data, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     kind = result.dtype if dtype is None else dtype
     place = result.device if device is None else as_device(device)
@@ -88,6 +82,21 @@ def asarray(
     if requires_grad is False and not result.is_leaf:
         return result.detach()
     return result if requires_grad is None else result.requires_grad_(requires_grad)
+
+
+def _with_memory_of(data: Any, dtype: dtypes.dtype | None) -> Tensor | None:
+    """Return a tensor of the memory of an array or a buffer; None for other values."""
+    if isinstance(data, Tensor):
+        return data
+    if isinstance(data, np.ndarray):
+        return from_numpy(data)
+    if isinstance(data, np.generic):
+        return None
+    if hasattr(data, "__dlpack__"):
+        return from_dlpack(data)
+    if _is_buffer(data):
+        return frombuffer(data, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
+    return None
 
 
 def _is_buffer(data: Any) -> bool:

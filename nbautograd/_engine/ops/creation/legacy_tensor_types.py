@@ -34,7 +34,11 @@ def _construct(kind: dtypes.dtype | None, data: tuple[Any, ...], options: dict[s
             f"new() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected "
             "lengths, or one sequence, array or tensor, and device="
         )
-    (values,) = data
+    return _of_values(kind, data[0], place)
+
+
+def _of_values(kind: dtypes.dtype | None, values: Any, place: Any) -> Tensor:
+    """Return a tensor of a storage, of a tensor or of the elements of a sequence."""
     if isinstance(values, (TypedStorage, UntypedStorage)):
         return _of_storage(kind or dtypes.get_default_dtype(), values)
     if isinstance(values, Tensor):

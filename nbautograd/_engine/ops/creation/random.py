@@ -379,14 +379,7 @@ def normal(
     >>> torch.normal(torch.zeros(3), 1.0).shape, torch.normal(2.0, 3.0, size=(1, 4)).shape
     (torch.Size([3]), torch.Size([1, 4]))
     """
-    if isinstance(std, Tensor):
-        if std._a.dtype.kind == "c":
-            raise RuntimeError("normal expects standard deviation to be non-complex")
-        negative = bool((elements(std) < 0).any())
-    else:
-        negative = std < 0
-    if negative:
-        raise RuntimeError(f"normal expects all elements of std >= 0.0, got {std}")
+    _check_spread(std)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
             raise TypeError("normal(): with two numbers for mean and std, argument 'size' must be given")
@@ -406,6 +399,18 @@ def normal(
         return result
     with resized_out(out, result._a.shape, "normal"):
         return copy_into(out, result.detach().to(out.dtype))
+
+
+def _check_spread(std: Tensor | Number) -> None:
+    """Check that standard deviations are real and not negative."""
+    if isinstance(std, Tensor):
+        if std._a.dtype.kind == "c":
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        negative = bool((elements(std) < 0).any())
+    else:
+        negative = std < 0
+    if negative:
+        raise RuntimeError(f"normal expects all elements of std >= 0.0, got {std}")
 
 
 def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Generator | None) -> Any:

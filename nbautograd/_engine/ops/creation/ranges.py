@@ -60,6 +60,19 @@ def _real_numbers(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
     return numbers
 
 
+def _numbers_in(dtype: dtypes.dtype, first: Any, last: Any, by: Any) -> tuple[Any, Any, Any]:
+    """Return the numbers; for a dtype of integers, as such."""
+    if dtype.rank not in (1, 2):
+        raise NotImplementedError(
+            f'arange(): "arange_cpu" not implemented for dtype {dtype!r}: expected that of a real number'
+        )
+    if dtype.rank == 2:
+        return first, last, by
+    if by and not int(by):
+        raise ValueError(f"arange(): step must be nonzero, and {by} is 0 in {dtype!r}")
+    return int(first), int(last), int(by)
+
+
 @creation
 def arange(
     start: Any = ...,
@@ -88,22 +101,14 @@ def arange(
     first, last, by = _real_numbers(start, end, step)
     if out is not None:
         check_tensors("arange", out=out)
-        dtype = out.dtype if dtype is None else dtype
-    if dtype is not None and dtype.rank not in (1, 2):
-        raise NotImplementedError(
-            f'arange(): "arange_cpu" not implemented for dtype {dtype!r}: expected that of a real number'
-        )
+    dtype = _dtype_of(dtype, out)
     exact = (first, last, by)
-    if dtype is not None and dtype.rank == 1:
-        first, last, cut = int(first), int(last), int(by)
-        if by and not cut:
-            raise ValueError(f"arange(): step must be nonzero, and {by} is 0 in {dtype!r}")
-        by = cut
+    if dtype is not None:
+        first, last, by = _numbers_in(dtype, first, last, by)
     _check_step("arange", first, last, by)
-    kind = dtype or (
-        dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (first, last, by)) else dtypes.get_default_dtype()
-    )
-    if kind.rank == 1 and not -(2**63) <= last < 2**63:
+    whole = all(isinstance(v, (int, np.integer)) for v in (first, last, by))
+    kind = dtype or (dtypes.int64 if whole else dtypes.get_default_dtype())
+    if kind.rank == 1:
         number_in(last, dtypes.int64, "arange")  # raises
     if kind is not dtypes.int64 and kind.rank == 1:
         length = math.ceil((exact[1] - exact[0]) / exact[2])  # PyTorch cuts the bounds only for int64
@@ -167,7 +172,9 @@ def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> An
     if n == 1:
         return xp.full((1,), first, kind)
     arithmetic = kind if kind.kind in "fc" else np.dtype(np.float64)
-    step = arithmetic.type((last - first) / max(n - 1, 1)) if arithmetic.kind == "f" else (last - first) / max(n - 1, 1)
+    step = (last - first) / max(n - 1, 1)
+    if arithmetic.kind == "f":
+        step = arithmetic.type(step)
     index = xp.arange(n).astype(arithmetic)
     low = arithmetic.type(first) + step * index
     high = arithmetic.type(last) - step * (arithmetic.type(n - 1) - index)

@@ -331,9 +331,10 @@ def clamp(
     for bound in (min, max):
         if bound is not None:
             input = as_category(input, bound)
-    info = np.iinfo(input._a.dtype) if input._a.dtype.kind in "iu" else None
-    low = -np.inf if info is None else info.min
-    high = np.inf if info is None else info.max
+    low, high = -np.inf, np.inf
+    if input._a.dtype.kind in "iu":
+        info = np.iinfo(input._a.dtype)
+        low, high = info.min, info.max
     if min is not None:
         low = number_in(min, input.dtype)
     if max is not None:

@@ -55,17 +55,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     first, second = _contracted(dims, n, m)
     check_same_dtype("tensordot", a._a, b._a)
     left, right = [dimension(d, n) for d in first], [dimension(d, m) for d in second]
-    for i, j in zip(left, right, strict=True):
-        p, q = a._a.shape[i], b._a.shape[j]
-        if p != q and p != 1 and q != 1:
-            raise ShapeError(
-                f"contracted dimensions need to match, but first has size {p} in dim {i} and second has size {q} "
-                f"in dim {j}"
-            )
-        if q == 1 != p:  # a size of 1 is broadcast
-            a = a.sum(i, True, dtype=a.dtype)
-        elif p == 1 != q:
-            b = b.sum(j, True, dtype=b.dtype)
+    a, b = _with_equal_sizes(a, left, b, right)
     keep_a, keep_b = [d for d in range(n) if d not in left], [d for d in range(m) if d not in right]
     shape_a, shape_b = [a._a.shape[d] for d in keep_a], [b._a.shape[d] for d in keep_b]
     k = math.prod(a._a.shape[d] for d in left)
@@ -73,6 +63,25 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     columns = b.permute(*right, *keep_b).reshape(k, math.prod(shape_b))
     result: Tensor = mm(rows, columns) if keep_a or keep_b else dot(rows.reshape(k), columns.reshape(k))
     return result.view((*shape_a, *shape_b))
+
+
+def _with_equal_sizes(a: Tensor, left: list[int], b: Tensor, right: list[int]) -> tuple[Tensor, Tensor]:
+    """Sum each dimension beside one of size 1, which is broadcast, and return both tensors.
+
+    :raises ShapeError: other sizes differ.
+    """
+    for i, j in zip(left, right, strict=True):
+        p, q = a._a.shape[i], b._a.shape[j]
+        if p != q and p != 1 and q != 1:
+            raise ShapeError(
+                f"contracted dimensions need to match, but first has size {p} in dim {i} and second has size {q} "
+                f"in dim {j}"
+            )
+        if q == 1 != p:
+            a = a.sum(i, True, dtype=a.dtype)
+        elif p == 1 != q:
+            b = b.sum(j, True, dtype=b.dtype)
+    return a, b
 
 
 def _contracted(dims: Any, n: int, m: int) -> tuple[list[int], list[int]]:

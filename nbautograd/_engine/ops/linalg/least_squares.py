@@ -251,7 +251,7 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     if driver not in DRIVERS:
         raise RuntimeError(f"{name}: parameter `driver` should be one of ({', '.join(DRIVERS)}), got {driver!r}")
     vector = A._a.shape[:-1] == B._a.shape or (A._a.ndim, B._a.ndim) == (2, 1)
-    if A._a.ndim - B._a.ndim not in ((1,) if vector else (0,)):
+    if A._a.ndim - B._a.ndim != vector:
         raise ShapeError(f"{name}: input and other have shapes {list(A._a.shape)} and {list(B._a.shape)}")
     columns = B.unsqueeze(-1) if vector else B
     if A._a.shape[-2] != columns._a.shape[-2]:

@@ -219,6 +219,22 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
     """
+    _check_points(x1, x2)
+    a, b = x1._a.shape, x2._a.shape
+    x2 = x2.to(x1.dtype)
+    if not p >= 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
+    if compute_mode not in MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode: expected one of {', '.join(MODES)}")
+    if p == 2 and MODES[compute_mode](max(a[-2], b[-2])) and x1._a.size and x2._a.size:
+        batch = np.broadcast_shapes(a[:-2], b[:-2])
+        flat = [x.expand(*batch, *x._a.shape[-2:]).reshape(-1, *x._a.shape[-2:]) for x in (x1, x2)]
+        return euclidean_distances(*flat).reshape(*batch, a[-2], b[-2])
+    return _length(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+def _check_points(x1: Tensor, x2: Tensor) -> None:
+    """Check that the rows of two tensors are points of the same space."""
     for name, x in (("X1", x1), ("X2", x2)):
         if x._a.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._a.ndim}D")
@@ -230,16 +246,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     if x1._a.dtype != x2._a.dtype and x1._a.size and x2._a.size:
         kinds = f"expected scalar type {dtypes.scalar_type(x1.dtype)} but found {dtypes.scalar_type(x2.dtype)}"
         raise DtypeError(f"cdist(): {kinds}: X1 and X2 must have the same dtype")
-    x2 = x2.to(x1.dtype)
-    if not p >= 0:
-        raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
-    if compute_mode not in MODES:
-        raise ValueError(f"{compute_mode} is not a valid value for compute_mode: expected one of {', '.join(MODES)}")
-    if p == 2 and MODES[compute_mode](max(a[-2], b[-2])) and x1._a.size and x2._a.size:
-        batch = np.broadcast_shapes(a[:-2], b[:-2])
-        flat = [x.expand(*batch, *x._a.shape[-2:]).reshape(-1, *x._a.shape[-2:]) for x in (x1, x2)]
-        return euclidean_distances(*flat).reshape(*batch, a[-2], b[-2])
-    return _length(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
 
 
 @composite(method=False)

@@ -309,11 +309,7 @@ def gradient(
             f"of length {len(steps)}"
         )
     if input._a.dtype.kind in "biu":
-        if input._a.dtype == "uint8":
-            raise RuntimeError("gradient(): torch.gradient does not support uint8 input.")
-        if input._a.dtype.kind == "b" and ndim:
-            raise RuntimeError("gradient(): Subtraction, the `-` operator, with two bool tensors is not supported.")
-        input = input.to(dtypes.get_default_dtype())
+        input = _as_floating(input)
     for d in dims:
         if ndim and input._a.shape[d] < edge_order + 1:
             raise _spacing_error(
@@ -321,6 +317,15 @@ def gradient(
                 f"{input._a.shape[d]}"
             )
     return tuple(_slope(input, d, step, edge_order) for d, step in zip(dims, steps, strict=True))
+
+
+def _as_floating(input: Tensor) -> Tensor:
+    """Return integers in the default dtype; PyTorch's ``gradient`` takes no uint8 and no bools."""
+    if input._a.dtype == "uint8":
+        raise RuntimeError("gradient(): torch.gradient does not support uint8 input.")
+    if input._a.dtype.kind == "b" and input._a.ndim:
+        raise RuntimeError("gradient(): Subtraction, the `-` operator, with two bool tensors is not supported.")
+    return input.to(dtypes.get_default_dtype())
 
 
 def _slope(x: Tensor, d: int, spacing: Any, edge_order: int) -> Tensor:

@@ -123,6 +123,25 @@ def _padding_numbers(pad: Any) -> list[int]:
     return numbers
 
 
+def _check_crop(shape: tuple[int, ...], numbers: list[int], pads: Pads) -> None:
+    """Check that negative padding leaves sizes that are not negative."""
+    for n, (a, b) in zip(shape[len(shape) - len(pads) :], pads, strict=True):
+        if n + min(a, 0) + min(b, 0) < 0 or n + a + b < 0:
+            raise RuntimeError(
+                f"pad(): the padding {numbers} would give a negative size from shape {list(shape)}: each resulting "
+                "length must be non-negative"
+            )
+
+
+def _padding_value(value: Any, input: Tensor) -> Any:
+    """Return the number that constant padding writes: 0 by default."""
+    if not value:
+        return 0
+    from nbautograd._engine.ops.creation.from_data import number_in
+
+    return number_in(value if isinstance(value, complex) or value > 0 else float(value), input.dtype, "pad")
+
+
 def _check_fit(input: Tensor, pads: Pads, mode: str) -> None:
     """Check that the input is large enough for the padding in this mode.
 
@@ -179,20 +198,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             f"{len(numbers)} and input of dimension {ndim}"
         )
     pads = tuple(zip(numbers[::2], numbers[1::2], strict=True))[::-1]
-    size = input._a.shape[ndim - count :]
     if mode == "constant":
-        if min(numbers, default=0) < 0 and any(
-            n + min(a, 0) + min(b, 0) < 0 or n + a + b < 0 for n, (a, b) in zip(size, pads, strict=True)
-        ):
-            raise RuntimeError(
-                f"pad(): the padding {numbers} would give a negative size from shape {list(input._a.shape)}: each "
-                "resulting length must be non-negative"
-            )
-        if value:
-            from nbautograd._engine.ops.creation.from_data import number_in
-
-            value = number_in(value if isinstance(value, complex) or value > 0 else float(value), input.dtype, "pad")
-        return constant_pad(input, pads, value or 0)
+        if min(numbers, default=0) < 0:
+            _check_crop(input._a.shape, numbers, pads)
+        return constant_pad(input, pads, _padding_value(value, input))
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument, got {value}')
     if not 1 <= count <= 3 or ndim not in (count + 1, count + 2):

@@ -165,6 +165,25 @@ def _signal(x: Tensor, n: int, hop: int, size: int, align_to_window: bool | None
     return x
 
 
+def _check_stft(input: Tensor, center: Any, align_to_window: bool | None) -> None:
+    """Check the input of ``stft``, and that the options fit each other."""
+    if input.dtype.rank < 2:
+        raise DtypeError(f"stft(): expected a tensor of floating point or complex values, but got {input.dtype!r}")
+    if input.ndim not in (1, 2):
+        _refuse("stft", f"expected a 1D or 2D tensor as input, but got shape {list(input.shape)}")
+    if center and align_to_window is not None:
+        _refuse("stft", f"align_to_window should only be set when center = false, but it is {align_to_window}")
+
+
+def _is_onesided(onesided: bool | None, return_complex: bool | None, is_complex: bool) -> bool:
+    """Check the options of the result, and return whether it has half of the frequencies."""
+    if return_complex is None and not is_complex:
+        _refuse("stft", "requires the return_complex parameter be given for real inputs: True, for a complex result")
+    if onesided and is_complex:
+        _refuse("stft", "Cannot have onesided output if window or input is complex")
+    return not is_complex if onesided is None else onesided
+
+
 @composite()
 def stft(
     input: Tensor,
@@ -201,19 +220,10 @@ def stft(
     """
     check_tensors("stft", input=input)
     n, hop, size = _lengths("stft", n_fft, hop_length, win_length)
-    if input.dtype.rank < 2:
-        raise DtypeError(f"stft(): expected a tensor of floating point or complex values, but got {input.dtype!r}")
-    if input.ndim not in (1, 2):
-        _refuse("stft", f"expected a 1D or 2D tensor as input, but got shape {list(input.shape)}")
-    if center and align_to_window is not None:
-        _refuse("stft", f"align_to_window should only be set when center = false, but it is {align_to_window}")
+    _check_stft(input, center, align_to_window)
     x = _signal(continued(input, n // 2, pad_mode) if center else input, n, hop, size, align_to_window)
     is_complex = any(isinstance(each, Tensor) and each.dtype.is_complex for each in (input, window))
-    if return_complex is None and not is_complex:
-        _refuse("stft", "requires the return_complex parameter be given for real inputs: True, for a complex result")
-    onesided = not is_complex if onesided is None else onesided
-    if onesided and is_complex:
-        _refuse("stft", "Cannot have onesided output if window or input is complex")
+    onesided = _is_onesided(onesided, return_complex, is_complex)
     pieces = frames(x, n, hop) * _window("stft", window, size, n, input)
     if pieces.dtype.itemsize == 2:
         raise DtypeError(f"stft(): Unsupported dtype {dtypes.scalar_type(pieces.dtype)}: it takes float32 and wider")
