@@ -7,9 +7,9 @@ from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
-from nbautograd.nn.modules._options import tuples
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
+from nbautograd.nn.modules.utils import _ntuple as tuples, _reverse_repeat_tuple
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
@@ -88,13 +88,12 @@ class _ConvNd(Module):
         self.padding: Any = padding if isinstance(padding, str) else full(padding)
         self.output_padding: tuple[int, ...] = (0,) * self._n
         self.groups, self.padding_mode = groups, padding_mode
-        sides = []  # from the last dimension: the order of F.pad
-        for k, d, p in zip(
-            self.kernel_size, self.dilation, (0,) * self._n if isinstance(padding, str) else self.padding, strict=True
-        ):
-            total = d * (k - 1) if padding == "same" else 2 * p
-            sides.append((total // 2, total - total // 2))
-        self._reversed_padding_repeated_twice = [side for pair in reversed(sides) for side in pair]
+        if isinstance(padding, str):
+            totals = [d * (k - 1) * (padding == "same") for k, d in zip(self.kernel_size, self.dilation, strict=False)]
+            sides = [side for total in reversed(totals) for side in (total // 2, total - total // 2)]
+        else:
+            sides = list(_reverse_repeat_tuple(self.padding, 2))
+        self._reversed_padding_repeated_twice = sides
 
     def _make(self, bias: bool, device: Any, dtype: Any) -> None:
         """Create and fill the parameters."""
