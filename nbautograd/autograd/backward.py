@@ -9,6 +9,7 @@ import numpy as np
 
 from nbautograd import protocol
 from nbautograd._engine.arrays import backend
+from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.core.batched import BatchedTensor, batched
 from nbautograd._engine.core.grad_mode import is_forward_ad_active
@@ -95,7 +96,7 @@ def backward(
             )
         warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         grad_tensors = grad_variables
-    retain = create_graph if retain_graph is None else retain_graph
+    retain, create_graph = _flags("backward", retain_graph, create_graph)
     roots = _roots(_sequence(tensors), grad_tensors, "backward()")
     accumulate_into = None
     if inputs is not None:
@@ -159,7 +160,7 @@ def grad(
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    retain = create_graph if retain_graph is None else retain_graph
+    retain, create_graph = _flags("grad", retain_graph, create_graph)
     wanted = _sequence(inputs)
     if not wanted:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty. Pass a tensor to differentiate by")
@@ -189,6 +190,12 @@ def grad(
             g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
         result.append(g)
     return tuple(result)
+
+
+def _flags(function: str, *flags: Any) -> list[bool]:
+    """Return ``retain_graph``, by default the other, and ``create_graph``."""
+    flags = flags[flags[0] is None], flags[1]
+    return [bool(f if f.__class__ is bool else as_int(f, f"{function}(): retain_graph or create_graph")) for f in flags]
 
 
 def _materialized(target: Any, create_graph: bool) -> Tensor:
@@ -429,7 +436,9 @@ def _backward(
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
         return
     root = _root(self, gradient, 0, "backward()")
-    engine.execute([root], create_graph if retain_graph is None else retain_graph, create_graph)
+    if retain_graph is not None or create_graph is not False:
+        retain_graph, create_graph = _flags("backward", retain_graph, create_graph)
+    engine.execute([root], retain_graph or False, create_graph)
 
 
 _backward.__name__ = _backward.__qualname__ = "backward"

@@ -15,6 +15,7 @@ from nbautograd._engine.core.batched import BatchedTensor, batched
 from nbautograd._engine.core.overlap import check_overlap
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.core.tensor_properties import TensorProperties
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._names import absent
 from nbautograd.autograd import jvp, tangents
 from nbautograd.autograd.tangents import has_tangent, levels, set_tangent, tangent_of, visible
@@ -230,8 +231,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     ...     forward_ad.unpack_dual(torch.ones(2))
     UnpackedDualTensor(primal=tensor([1., 1.]), tangent=None)
     """
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"unpack_dual(): argument 'tensor' must be Tensor, not {kind_of(tensor)}")
+    check_tensors("unpack_dual", tensor=tensor)
     if isinstance(tensor, BatchedTensor):
         primal, tangent = unpack_dual(tensor.value, level=level)
         both = [None if t is None else batched(t, tensor.bdim, tensor.level) for t in (primal, tangent)]

@@ -8,7 +8,7 @@ from typing import Any
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.selection import where
-from nbautograd.errors import kind_of
+from nbautograd._engine.ops.queries import check_tensors
 
 __all__ = ["LOWEST", "dims_of", "filled", "highest", "lowest", "mask_of", "prepared"]
 
@@ -21,12 +21,10 @@ def mask_of(name: str, input: Tensor, mask: Tensor | None) -> Tensor:
     :raises TypeError: the mask or the input is not a tensor.
     :raises IndexError: the mask has more dimensions than the input.
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(f"masked.{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    check_tensors(f"masked.{name}", input=input)
     if mask is None:
         return input.new_ones(tuple(input.shape), dtype=dtypes.bool_)
-    if not isinstance(mask, Tensor):
-        raise TypeError(f"masked.{name}(): argument 'mask' must be Tensor, not {kind_of(mask)}")
+    check_tensors(f"masked.{name}", mask=mask)
     if mask.ndim > input.ndim:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     mask = mask if mask.dtype is dtypes.bool_ else mask != 0

@@ -59,8 +59,11 @@ RANGES: dict[str, tuple[str, float]] = {
 
 
 def number(value: Any) -> Any:
-    """Return an option as a number; it may be a tensor of one element."""
-    return value.item() if isinstance(value, Tensor) else value
+    """Return an option as a number; it may be an array of one element."""
+    return value.item() if isinstance(value, (Tensor, np.ndarray, np.generic)) else value
+
+
+PYTHONS = {bool, float, int, list, tuple, type(None)}
 
 
 def check_ranges(options: dict[str, Any]) -> None:
@@ -75,7 +78,7 @@ def check_ranges(options: dict[str, Any]) -> None:
         raise ValueError(f"Tensor lr must be 1-element, and this one has {lr.numel()}")
     for name, (title, high) in RANGES.items():
         value = number(options.get(name, 0.0))
-        if not isinstance(value, (int, float, np.number)):
+        if not isinstance(value, (int, float)):
             raise TypeError(f"{name} must be a number, not {kind_of(value)}")
         if not 0.0 <= value <= high:
             raise ValueError(f"Invalid {title}: {value}; expected a number from 0 to {high}")
@@ -120,6 +123,7 @@ class Elementwise(Optimizer):
     """Base of optimizers whose update rule is elementwise."""
 
     _numbers: dict[str, float] = {"step": 0.0}  # noqa: RUF012 - 0-d tensors of the state, with their initial values
+    _odd = False  # whether an option is an array
     _takes_sparse = False  # whether gradients may be sparse
     _free: frozenset[str] = frozenset()  # options that may be negative in this class
 
@@ -142,10 +146,14 @@ class Elementwise(Optimizer):
 
     def _check_options(self, options: Group) -> None:
         name = type(self).__name__
+        self._odd |= not PYTHONS.issuperset(map(type, options.values()))
         if options.get("foreach") and options.get("fused"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         if options.get("fused") and options.get("differentiable"):
             raise RuntimeError("`fused` does not support `differentiable`")
+        for option in ["weight_decay"] + ["momentum"] * bool(options.get("nesterov")):
+            if options.get(option) is True and not options.get("decoupled_weight_decay"):
+                raise RuntimeError(f"Boolean alpha only supported for Boolean results: {option}=True")
         for option, reason in (
             ("differentiable", "steps are not recorded for autograd"),
             ("capturable", "there are no CUDA graphs"),
@@ -185,6 +193,8 @@ class Elementwise(Optimizer):
     def _update_all(self) -> None:
         try:
             for group in self.param_groups:
+                if self._odd:
+                    group = {k: v if getattr(v, "ndim", 0) else number(v) for k, v in group.items()}
                 slots, change = self._slots(group), change_of(group)
                 for p in group["params"]:
                     grad = p.grad

@@ -67,7 +67,7 @@ class StepLR(_Multiples):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float | None:
-        return None if self.last_epoch == 0 or self.last_epoch % self.step_size else self.gamma
+        return None if self.last_epoch == 0 or self.last_epoch % self.step_size else self.gamma * 1
 
     def _share(self) -> float:
         return float(self.gamma ** (self.last_epoch // self.step_size))
@@ -203,7 +203,7 @@ class ExponentialLR(_Multiples):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self) -> float | None:
-        return None if self._is_initial else self.gamma
+        return None if self._is_initial else self.gamma * 1
 
     def _share(self) -> float:
         return float(self.gamma**self.last_epoch)

@@ -207,7 +207,7 @@ class Adagrad(Elementwise):
     _takes_sparse = True
 
     def _slots(self, group: Group) -> dict[str, float]:
-        return {"sum": self.defaults["initial_accumulator_value"]}
+        return {"sum": number(self.defaults["initial_accumulator_value"])}
 
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
         step = count_step(state)

@@ -105,8 +105,8 @@ def sizes(arguments: Iterable[Any], what: str = "size", needed_by: Any = None) -
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
         items = tuple(items[0])
     for n in items:
-        if n.__class__ is not int:
-            return tuple([as_int(n, what) for n in items])
+        if n.__class__ is not int:  # only the first one must not be a bool
+            return tuple([1 * n if i and n.__class__ is bool else as_int(n, what) for i, n in enumerate(items)])
     return items
 
 
@@ -132,6 +132,7 @@ def new_shape(arguments: Iterable[Any], what: str) -> tuple[int, ...]:
         shape = tuple(shape[0])
     for n in shape:
         if n.__class__ is not int:
+            as_int(0 if n.__class__ is bool else n, f"{what}(): argument 'size'")
             shape = sizes(shape, f"{what}(): argument 'size'")
             break
     if shape and min(shape) < 0:

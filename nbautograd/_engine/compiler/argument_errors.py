@@ -152,7 +152,11 @@ def options_of(function: Callable[..., Any]) -> Options:
 
 
 _READ_BY_PYTHON = {
-    "bool": ("antialias", "center", "get_infos", "recompute_scale_factor", "reduce", "return_indices", "size_average"),
+    "bool": (
+        *("antialias", "center", "get_infos", "inplace", "recompute_scale_factor", "reduce", "return_indices"),
+        "size_average",
+    ),
+    "float": ("norm_type",),
     "str": ("mode", "padding_mode", "reduction"),
 }
 """By annotation, options that PyTorch's Python code reads: it takes any value as true or false, or compares texts."""

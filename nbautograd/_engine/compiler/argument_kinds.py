@@ -90,7 +90,7 @@ def _is_number(value: Any) -> bool:
 
 def _are_ints(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
-        return not any(isinstance(n, (bool, float, str)) for n in value)
+        return not any(isinstance(n, (float, str)) for n in value) and not isinstance(value[0] if value else 0, bool)
     return isinstance(value, INTS) and not isinstance(value, bool)
 
 
@@ -126,24 +126,31 @@ def checked_option(
     kind = hint.removesuffix(" | None").removesuffix(" | bool")
     if value.__class__ is bool and kind == "Dims" != hint and position is not None:
         return value  # var(input, unbiased): by position alone
-    if value.__class__ is int and hint[0] in "iI":
+    if hint[0] in "iI" and (value.__class__ is int or name + "?" * (kind != hint) in SYMBOLIC):
         return as_int(value, f"{function}(): argument '{name}'")
     expected, matches = _SIMPLE[kind]
-    number = value
+    number = None
     if matches(value):
         if not isinstance(value, Tensor) or "Tensor" in kind:
             return value.item() if isinstance(value, np.number) else value  # which would promote arrays to its dtype
-        if _is_number_of(kind, value):
-            number = value if value.ndim else value.item()
-            if kind != "float" or not isinstance(number, complex):
-                return number
-    check_real(function, value, number)
+        number = _number_of(kind, value)
+        if number is not None and (kind != "float" or not isinstance(number, complex)):
+            return number
+    check_real(function, value, value if number is None else number)
     place = "" if position is None else f" (position {position + 1})"
     raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
 
 
-def _is_number_of(kind: str, value: Tensor) -> bool:
-    return not value.requires_grad and (kind in ("float", "Number") or value._a.dtype.kind in "iu")
+SYMBOLIC = ("groups", "ignore_index", "index", "n?", "num_samples", "padding_idx", "padding_idx?", "step", "step?")
+"""Integer options (? or None) that may also be arrays and vectors of one element."""
+
+
+def _number_of(kind: str, value: Tensor) -> Any:
+    """Return a tensor's number, or the tensor in place of several; None if it is of another kind."""
+    several = kind in ("Dims", "Ints")
+    if value.requires_grad or kind not in ("float", "Number") and value._a.dtype.kind not in "iub"[: 2 + several]:
+        return None
+    return value if value.ndim else 1 * value.item() if several else value.item()
 
 
 def _check_factor(function: str, name: str, operands: tuple[Any, ...]) -> None:

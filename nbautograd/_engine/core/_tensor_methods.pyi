@@ -443,7 +443,7 @@ class TensorMethods:
         """Fill with samples of the exponential distribution of rate ``lambd``."""
     def fill_(self, value: Tensor | Number) -> Tensor:
         """In-place version of ``fill``: writes the result into this tensor and returns it."""
-    def fill_diagonal_(self, fill_value: Any, wrap: _bool = False) -> Tensor:
+    def fill_diagonal_(self, fill_value: Number, wrap: _bool = False) -> Tensor:
         """Fill the main diagonal with one value, in place."""
     def fix(self) -> Tensor:
         """Truncate each element: round towards zero; the derivative is 0."""

@@ -8,7 +8,7 @@ from typing import Any
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import tensor
-from nbautograd.errors import kind_of
+from nbautograd._engine.ops.queries import check_tensors
 
 __all__ = [
     "_assert",
@@ -92,8 +92,7 @@ def _assert_async(input: Tensor, assert_msg: str = "Expected Tensor with single 
 
     :raises RuntimeError: the element is zero, or the tensor has several elements.
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(f"_assert_async(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    check_tensors("_assert_async", input=input)
     if input.numel() != 1:
         raise RuntimeError(
             f"Boolean value of Tensor with {'no values' if input.numel() == 0 else 'more than one value'} is ambiguous"

@@ -45,6 +45,7 @@ for _name in __all__:
         *("affine_grid", "avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "threshold"),
         *("scaled_dot_product_attention", "triplet_margin_loss", "kl_div", "embedding_bag", "grid_sample", "one_hot"),
         *("hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "huber_loss", "poisson_nll_loss"),
+        *("lp_pool1d", "lp_pool2d", "lp_pool3d", "rrelu", "glu"),
         *("pairwise_distance", "softmin", "bilinear", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
     ):
         globals()[_name] = _function = with_argument_errors(_function)

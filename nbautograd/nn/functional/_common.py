@@ -12,6 +12,7 @@ from nbautograd._engine.compiler.op import POINTWISE, op
 from nbautograd._engine.core import dispatch_mode, inplace, tracing
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.indexing import view_alias
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.autograd import saved_tensors
@@ -128,6 +129,13 @@ def in_place_or_not(name: str, function: Callable[..., Tensor], write: bool, inp
     return function(input, *options)
 
 
+def fitting(name: str, number: Any, input: Tensor) -> Any:
+    """Return a number that a tensor's dtype, or float32, can hold."""
+    if isinstance(number, (int, float)) and not -65504 <= number <= 65504:
+        number_in(number, dtypes.promote_types(input.dtype, dtypes.float32), name)
+    return number
+
+
 def check_reduction(reduction: str) -> None:
     """Check that a reduction is ``"mean"``, ``"sum"`` or ``"none"``.
 
@@ -172,7 +180,8 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     """Return the reduction that the deprecated arguments ``size_average`` and ``reduce`` select, if given."""
     if size_average is None and reduce is None:
         return reduction
-    result = "none" if reduce is False else "sum" if size_average is False else "mean"
+    average, is_reduced = (flag is None or bool(flag) for flag in (size_average, reduce))
+    result = "none" if not is_reduced else "mean" if average else "sum"
     warn(f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.")
     return result
 

@@ -13,7 +13,7 @@ from nbautograd._engine.ops.creation.from_data import item, number_in
 from nbautograd._engine.ops.elementwise.selection import along, along_threshold, relu as _relu  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.rng import generator
-from nbautograd.errors import UnsupportedDtypeError, kind_of
+from nbautograd.errors import UnsupportedDtypeError
 from nbautograd.nn.functional._common import in_place_or_not, pointwise
 
 __all__ = [
@@ -124,6 +124,7 @@ def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor:
     scaled = input * negative_slope
     if 0 < negative_slope <= 1:
         return np.maximum(input, scaled, out=scaled if scaled.__class__ is np.ndarray else None)
+    number_in(negative_slope, dtypes.of(input.dtype), "leaky_relu")
     return np.where(input > 0, input, scaled)
 
 
@@ -344,8 +345,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> torch.nn.functional.hardshrink(torch.tensor([-0.4, 2.]))
     tensor([0., 2.])
     """
-    if not isinstance(lambd, (int, float)):
-        raise TypeError(f"hardshrink(): argument 'lambd' (position 2) must be Number, not {kind_of(lambd)}")
+    number_in(lambd, dtypes.of(input.dtype), "hardshrink")
     return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
 
 

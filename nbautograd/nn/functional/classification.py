@@ -176,7 +176,7 @@ def nll_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("nll_loss", input=input, target=target)
     check_reduction(reduction)
-    check_option("nll_loss", "ignore_index", ignore_index, "int")
+    ignore_index = check_option("nll_loss", "ignore_index", ignore_index, "int")
     _check_target("nll_loss", input, target, weight)
     floating_only("nll_loss", input)
     _check_weight("nll_loss", input, weight)

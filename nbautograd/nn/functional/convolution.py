@@ -321,6 +321,9 @@ def conv_transpose3d(
 def _window_options(
     kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    for given in (kernel_size, dilation, padding, stride):
+        if isinstance(given, (tuple, list)) and len(given) != 2:
+            raise RuntimeError(f"unfold() and fold() take one number or two, not {given!r}")
     kernel, spread = tuple_of(kernel_size, 2, "kernel_size", 1), tuple_of(dilation, 2, "dilation", 1)
     return kernel, spread, tuple_of(padding, 2, "padding", 0), tuple_of(stride, 2, "stride", 1)
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.strides import dense, strides_of
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.rng import generator
-from nbautograd.errors import kind_of, warn
+from nbautograd.errors import warn
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -23,6 +24,7 @@ SATURATION = 1.7580993408473766
 
 def _check(name: str, input: Tensor, p: float) -> None:
     check_tensors(name, input=input)
+    check_option(name, "p", p, "float", 1)
     if not 0 <= p <= 1:
         raise (ValueError if p == p else RuntimeError)(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -57,14 +59,9 @@ def _times(input: Tensor, factors: Any, inplace: bool) -> Tensor:
     return input.mul_(array) if inplace else input * array
 
 
-def _check_training(training: Any) -> None:
-    if not isinstance(training, bool):
-        raise TypeError(f"dropout(): argument 'train' (position 3) must be bool, not {kind_of(training)}")
-
-
 def _dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_channels: bool = False) -> Tensor:
-    if training is not True and training is not False:
-        _check_training(training)
+    check_option("dropout", "train", training, "bool", 2)
+    inplace = bool(inplace)
     if not training or p == 0 or not input._a.size:
         return input
     if p == 1:
@@ -180,8 +177,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_channels: bool) -> Tensor:
     """Set dropped elements to selu's lower bound; then scale and shift all to mean 0 and variance 1."""
-    if training is not True and training is not False:
-        _check_training(training)
+    check_option("dropout", "train", training, "bool", 2)
     if not training or p == 0 or not input._a.size:
         return input
     if p == 1:

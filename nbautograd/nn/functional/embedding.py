@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
 from nbautograd._engine.core.grad_mode import unrecorded
@@ -87,6 +88,7 @@ def _padding_index(padding_idx: int | None, rows: int) -> int:
     """Return the index from the front, or -1."""
     if padding_idx is None:
         return -1
+    padding_idx = check_option("embedding", "padding_idx", padding_idx, "int", 2)
     if not -rows <= padding_idx < rows:
         raise AssertionError(f"Padding_idx must be within num_embeddings: got {padding_idx} for {rows} rows")
     return padding_idx % rows
@@ -260,9 +262,7 @@ def _winners(weight: Any, index: Any, bag: Any, counted: Any, bags: int) -> tupl
 
 def _factors_of_rows(factors: Tensor, input: Tensor, weight: Tensor, mode: str) -> Tensor:
     """Check the ``per_sample_weights`` of ``embedding_bag``, and return them in one dimension."""
-    if not isinstance(factors, Tensor):
-        kind = type(factors).__name__
-        raise TypeError(f"embedding_bag(): argument 'per_sample_weights' must be Tensor, not {kind}")
+    check_tensors("embedding_bag", per_sample_weights=factors)
     if factors._a.shape != input._a.shape:
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({factors.shape}) is not None, then it must have the "

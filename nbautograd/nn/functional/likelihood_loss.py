@@ -224,7 +224,10 @@ def soft_margin_loss(
     check_tensors("soft_margin_loss", input=input, target=target)
     check_reduction(reduction)
     dtype = input.dtype
+    shape = input._a.shape
     input, target = broadcast_pair("soft_margin_loss", input, target, warns=False)
+    if input._a.shape != shape:
+        raise ShapeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(input._a.shape)}")
     floating_only("soft_margin_loss", input)
     check_cast(input.dtype.numpy, dtype.numpy)
     return _soft_margin(input, target, reduction).to(dtype)

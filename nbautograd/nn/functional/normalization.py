@@ -11,6 +11,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes, normalization as kernels, rows as row_kernels
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.arrays.strides import images_like, in_format
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import no_method, op
 from nbautograd._engine.core import batched
@@ -419,7 +420,7 @@ def group_norm(
     if len(shape) < 2:
         raise RuntimeError(f"group_norm(): Expected at least 2 dimensions for input tensor but received {len(shape)}")
     check_tensors("group_norm", **{name: t for name, t in (("weight", weight), ("bias", bias)) if t is not None})
-    if as_int(num_groups, "group_norm(): argument 'num_groups' (position 2)") <= 0:
+    if (num_groups := check_option("group_norm", "num_groups", num_groups, "int", 1)) <= 0:
         raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {num_groups}")
     n, c = shape[:2]
     if c % num_groups:

@@ -17,7 +17,7 @@ from nbautograd._engine.ops.elementwise.trigonometric import tanh
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.softmax import refuse_integers
 from nbautograd._engine.ops.shape.joining import cat_same
-from nbautograd.nn.functional._common import in_place_or_not, pointwise
+from nbautograd.nn.functional._common import fitting, in_place_or_not, pointwise
 
 __all__ = [
     "celu",
@@ -72,7 +72,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
     tensor([-0.6321,  2.0000])
     """
-    return in_place_or_not("elu", _elu, inplace, input, alpha, 1.0, 1.0)
+    return in_place_or_not("elu", _elu, inplace, input, fitting("elu", alpha, input), 1.0, 1.0)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -116,7 +116,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return in_place_or_not("celu", _celu, inplace, input, alpha)
+    return in_place_or_not("celu", _celu, inplace, input, fitting("celu", alpha, input))
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -247,7 +247,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     >>> torch.nn.functional.softplus(torch.tensor([-1., 2.]))
     tensor([0.3133, 2.1269])
     """
-    return _softplus(input, beta, threshold)
+    return _softplus(input, fitting("softplus", beta, input), fitting("softplus", threshold, input))
 
 
 @pointwise(node="LogSigmoidBackward0", symbol="log σ", input="g * sigmoid(-input)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.queries import check_tensors
@@ -33,7 +34,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     tensor([0.5000, 0.5000])
     """
     check_tensors("softmax", input=input)
-    x = input if dtype is None else input.to(dtype)
+    x = input if dtype is None else input.to(check_option("softmax", "dtype", dtype, "dtypes.dtype"))
     return softmax_over(x, _implicit_dim("softmax", dim, x._a.ndim))
 
 
@@ -61,7 +62,7 @@ def log_softmax(
     tensor([-0.6931, -0.6931])
     """
     check_tensors("log_softmax", input=input)
-    x = input if dtype is None else input.to(dtype)
+    x = input if dtype is None else input.to(check_option("log_softmax", "dtype", dtype, "dtypes.dtype"))
     return log_softmax_over(x, _implicit_dim("log_softmax", dim, x._a.ndim))
 
 
@@ -85,6 +86,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     check_tensors("gumbel_softmax", logits=logits)
     array = logits._a
     refuse_integers("gumbel_softmax", array)
+    check_option("softmax", "dim", dim, "int", 1)
     soft = softmax((logits - _exponential_like(logits).log()) / tau, dim)
     if not hard:
         return soft

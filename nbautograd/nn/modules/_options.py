@@ -167,12 +167,3 @@ def _with_self(signature: inspect.Signature) -> inspect.Signature:
     """Return a method's signature, from that of its other arguments."""
     me = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return signature.replace(parameters=[me, *signature.parameters.values()])
-
-
-def tuples(n: int) -> Callable[[Any], Any]:
-    """Return a converter from a number to a tuple of ``n`` copies."""
-
-    def convert(value: Any) -> Any:
-        return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
-
-    return convert

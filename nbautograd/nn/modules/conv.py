@@ -7,9 +7,9 @@ from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
-from nbautograd.nn.modules._options import tuples
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
+from nbautograd.nn.modules.utils import _ntuple as tuples, _reverse_repeat_tuple
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
@@ -88,16 +88,12 @@ class _ConvNd(Module):
         self.padding: Any = padding if isinstance(padding, str) else full(padding)
         self.output_padding: tuple[int, ...] = (0,) * self._n
         self.groups, self.padding_mode = groups, padding_mode
-        self._reversed_padding_repeated_twice = self._sides()
-
-    def _sides(self) -> list[int]:
-        """Return the padding of each side in the order of ``F.pad``: from the last dimension."""
-        around = (0,) * self._n if isinstance(self.padding, str) else self.padding
-        sides = []
-        for k, d, p in zip(self.kernel_size, self.dilation, around, strict=True):
-            total = d * (k - 1) if self.padding == "same" else 2 * p
-            sides.append((total // 2, total - total // 2))
-        return [side for pair in reversed(sides) for side in pair]
+        if isinstance(padding, str):
+            totals = [d * (k - 1) * (padding == "same") for k, d in zip(self.kernel_size, self.dilation, strict=False)]
+            sides = [side for total in reversed(totals) for side in (total // 2, total - total // 2)]
+        else:
+            sides = list(_reverse_repeat_tuple(self.padding, 2))
+        self._reversed_padding_repeated_twice = sides
 
     def _make(self, bias: bool, device: Any, dtype: Any) -> None:
         """Create and fill the parameters."""

@@ -7,6 +7,7 @@ from typing import Any
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.modules.module import Module
+from nbautograd.nn.modules.utils import _ntuple
 
 __all__ = [
     f"{kind}Pad{n}d" for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in (1, 2, 3)
@@ -29,7 +30,7 @@ class _Pad(Module):
 
     def __init__(self, padding: int | tuple[int, ...]) -> None:
         super().__init__()
-        self.padding = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * (2 * self._n)
+        self.padding = _ntuple(2 * self._n)(padding)
 
     def _check(self, input: Tensor) -> None:
         """Check the number of dimensions of the input (circular padding only)."""

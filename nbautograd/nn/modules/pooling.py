@@ -6,7 +6,8 @@ from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn import functional as F  # noqa: N812
-from nbautograd.nn.modules._options import Layer, tuples
+from nbautograd.nn.modules._options import Layer
+from nbautograd.nn.modules.utils import _ntuple as tuples
 
 __all__ = [
     *(f"{kind}Pool{n}d" for kind in ("AdaptiveAvg", "AdaptiveMax", "Avg", "LP", "Max") for n in (1, 2, 3)),

@@ -61,7 +61,7 @@ class RNNBase(Module):
         if mode not in STEPS:
             raise ValueError(f"Unrecognized RNN mode: {mode}")
         _check_dropout(dropout, num_layers)
-        _check_flags(bias=bias, batch_first=batch_first)
+        _check_flags(bias=bias, batch_first=batch_first, bidirectional=bidirectional)
         _check_sizes(input_size, hidden_size, num_layers, proj_size)
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
@@ -240,7 +240,7 @@ def _check_dropout(dropout: float, num_layers: int) -> None:
 
 def _check_sizes(input_size: Any, hidden_size: Any, num_layers: Any, proj_size: Any) -> None:
     for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
-        if name != "num_layers" and not isinstance(size, int):
+        if size is True if name == "num_layers" else not isinstance(size, int):
             raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
         if size <= 0:
             raise ValueError(f"{name} must be greater than zero, got {size}")

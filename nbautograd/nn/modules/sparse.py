@@ -27,7 +27,7 @@ class _Table(Module):
         if padding is not None:
             if not -self.num_embeddings <= padding < self.num_embeddings:
                 raise AssertionError(f"padding_idx must be within num_embeddings ({self.num_embeddings}): {padding}")
-            self.padding_idx = padding % self.num_embeddings
+            self.padding_idx = padding + self.num_embeddings if padding < 0 else padding
         if weight is None:
             self.weight = new_parameter(self.num_embeddings, self.embedding_dim, device=device, dtype=dtype)
             self.weight.requires_grad = not freeze

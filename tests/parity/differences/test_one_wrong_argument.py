@@ -18,7 +18,10 @@ def outcomes(torch: Any, calls: str) -> list[Any]:
     found: list[Any] = []
     for call in (each.strip() for each in calls.split(";")):
         x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-        names = {"T": torch, "F": torch.nn.functional, "np": np, "x": x, "y": x * 2, "c": x > 2, "i": x.long()}
+        names = {"T": torch, "F": torch.nn.functional, "nn": torch.nn, "O": torch.optim, "np": np, "x": x, "y": x * 2}
+        names |= {"c": x > 2, "i": x.long(), "w": x.clone().requires_grad_(), "p": torch.nn.Parameter(x[0].clone())}
+        names |= {"s": x.T @ x + torch.eye(3), "im": torch.arange(48.0).reshape(1, 3, 4, 4) / 7}
+        names |= {"stepped": stepped, "scheduled": scheduled}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -27,6 +30,23 @@ def outcomes(torch: Any, calls: str) -> list[Any]:
                 result = next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
         found.append([call, result])
     return found
+
+
+def stepped(optimizer: Any) -> Any:
+    """Return the parameter after three steps with its own values as gradients."""
+    (p,) = optimizer.param_groups[0]["params"]
+    for _ in range(3):
+        p.grad = p.detach() / 2
+        optimizer.step()
+    return p
+
+
+def scheduled(schedule: Any) -> Any:
+    """Return the learning rates after three steps."""
+    for _ in range(3):
+        schedule.optimizer.step()
+        schedule.step()
+    return schedule.get_last_lr()
 
 
 LARGE = """
@@ -151,3 +171,114 @@ VALUES = """
 @agrees
 def test_lists_in_place_of_tensors_and_tuples(torch: Any) -> Any:
     return outcomes(torch, VALUES)
+
+
+# -- what makes tensors, layers, optimizers and passes -----------------------------------------------------------------
+
+CREATED = """
+    T.hann_window(np.array(4)); T.kaiser_window(4, True, [0]); T.kaiser_window(4, True, T.tensor(2.0));
+    T.hamming_window(4, False, T.tensor(0.5), np.float32(0.5)); T.hamming_window(4, False, 'a'); T.fft.fftfreq(4, '');
+    T.fft.fftfreq(4, T.tensor(2.0)); T.linspace(0, 1, np.array(3)); T.eye(T.tensor([2]));
+    T.logspace(0, 1, 3, np.array(2)); T.tril_indices(2, np.array(2)); T.range(np.array(1), 4); T.range(1, T.tensor(3));
+    T.asarray([1.0], copy=0); T.asarray([1.0], requires_grad=1); T.scalar_tensor(T.tensor(1)); T.scalar_tensor('a');
+    T.zeros([[1]]); T.ones(size=[[2]]); T.zeros(2, True); T.zeros(True, 2); T.zeros((2, False)); x.reshape(6, True);
+    T.randint(T.tensor([1]), (2,)); T.randint(T.tensor([1, 2]), (2,)); T.randint(low=False, high=5, size=(2,));
+    T.randint(5, [[1]]); T.normal(0.0, 1.0, 2); T.normal(T.tensor(1.0), 0.0, (2,)); T.full((2,), np.array(1));
+    x.uniform_(np.array(1), 2); x.uniform_(1, T.tensor(1)); x.random_(0, np.array(4)); x.random_(None, 5);
+    x.exponential_(np.array(1)); x.exponential_(T.tensor(1.0)).shape; x.bernoulli_(np.array(1)); x.geometric_('a');
+    s.fill_diagonal_(1, 0); s.fill_diagonal_(np.array(1)); s.fill_diagonal_(T.tensor(1))
+"""
+
+
+@agrees
+def test_arguments_of_functions_that_make_tensors(torch: Any) -> Any:
+    return outcomes(torch, CREATED)
+
+
+ONE = """
+    T.fft.fft(x, T.tensor([2])); T.fft.fft(x, np.array(2)); T.fft.fftn(x, np.int64(2), (1,)); T.fft.fftn(x, 'a', (1,));
+    T.multinomial(x[:, :1], np.array(1)); F.nll_loss(x, i[:, 0] * 0, ignore_index=np.array(1));
+    T.slice_scatter(x, x, 0, 0, 2, T.tensor([1])); T.select_scatter(x, y[0], 0, np.array(1));
+    F.conv2d(im, im[:, :, :2, :2], None, 1, 0, 1, np.array(1)); F.embedding(i[:, :2] * 0, x, T.tensor([1]));
+    F.max_pool2d(im, 2, T.tensor(True)); F.group_norm(im, T.tensor([1])); T.polygamma(np.int64(1), x);
+    T.polygamma(True, x); T.linalg.norm(x, np.array(1)); T.linalg.norm(x, T.tensor(1)); T.linalg.cond(s, np.array(1));
+    T.linalg.matrix_norm(x, T.tensor([1])); T.linalg.vector_norm(x, w); T.linalg.cond(s, T.tensor(1))
+"""
+
+
+@agrees
+def test_arrays_and_tensors_of_one_element(torch: Any) -> Any:
+    return outcomes(torch, ONE)
+
+
+PASSES = """
+    w.sum().backward(None, 'a'); w.sum().backward(None, 2.0); w.sum().backward(None, False, None);
+    w.sum().backward(None, T.tensor(True)); w.sum().backward(None, np.bool_(True));
+    w.sum().backward(None, 1); w.sum().backward(None, x);
+    T.autograd.backward(w.sum(), None, 'a'); T.autograd.backward(w.sum(), None, np.array([0, 1]));
+    T.autograd.grad(w.sum(), w, None, 1.5); T.autograd.grad(w.sum(), w, None, None, None);
+    T.autograd.grad(w.sum(), w, None, np.int64(1)); T.autograd.functional.jacobian(lambda a: a * 2, x, None)
+"""
+
+
+@agrees
+def test_flags_of_passes(torch: Any) -> Any:
+    return outcomes(torch, PASSES)
+
+
+FUNCTIONAL = """
+    F.leaky_relu(x, 1e300); F.leaky_relu(x.double(), 1e300); F.leaky_relu(x.half(), 1e5); F.leaky_relu(x, float('inf'));
+    F.elu(x, 1e300); F.elu(x, 2**70); F.celu(x, -1e39); F.softplus(x, 1, 1e300); F.hardshrink(x, 1e300);
+    F.rrelu(x, 0.1, 0.3, 0); F.rrelu(x, 0.1, np.array(1.0)); F.threshold(x, 2, 20, 1);
+    F.dropout(x, np.array(1)); F.dropout(x, T.tensor(1.0)); F.dropout(x, 'a'); F.dropout(x, 0.0, True, x);
+    F.softmax(x, 0, dtype='cpu'); F.softmax(x, 0, dtype=x); F.log_softmax(x, 0, dtype=1); F.softmax(x, 0, dtype=float);
+    F.gumbel_softmax(x, dim=None); F.unfold(im, [2]); F.unfold(im, 2, padding=(0,)); F.unfold(im, (2, 2));
+    F.fold(T.ones(1, 12, 4), (3, 3), 2, 1, [0]); F.lp_pool2d(im, 2, 2, 1, 0); F.lp_pool2d(im, 2, 2, 1, True);
+    F.embedding(i * 0, x, True);
+    F.mse_loss(x, y, size_average=0); F.mse_loss(x, y, reduce=0); F.mse_loss(x, y, 1, 0); F.mse_loss(x, y, x);
+    F.soft_margin_loss(x[0], x); F.soft_margin_loss(x, x[0])
+"""
+
+
+@agrees
+def test_arguments_of_functional(torch: Any) -> Any:
+    """``size_average=0`` meant the mean, and a target of more dimensions than the input was taken."""
+    return outcomes(torch, FUNCTIONAL)
+
+
+LAYERS = """
+    nn.Conv2d(3, 4, 2, padding=[0])(im).shape; nn.Conv2d(3, 4, 2, padding=(1,))(im).shape; nn.Conv2d(3, 4, np.array(2));
+    nn.Conv2d(3, 4, T.tensor([2, 2]))(im).shape; nn.Conv2d(3, 4, range(2, 4))(im).shape; nn.Conv2d(3, 4, 2.0);
+    nn.Conv2d(3, 4, 3, padding='same', dilation=(2, 1))(im).shape; nn.Conv2d(3, 4, 2, T.tensor(1));
+    nn.Conv2d(3, 4, True)(im).shape; nn.ConvTranspose2d(3, 4, 2, padding=[0])(im).shape; nn.Linear(3, True);
+    nn.Linear(True, 3)(x[:, :1]).shape; nn.Embedding(5, True)(i[0] % 5).shape; nn.Embedding(5, 3, True)(i % 5);
+    nn.ZeroPad2d(np.array(1)); nn.ZeroPad2d(np.array([1, 0]))(im); nn.ZeroPad2d(T.tensor([1]))(im);
+    nn.RNN(3, 2, 1, bidirectional=1)(x); nn.RNN(3, 2, True)(x); nn.LSTM(3, 2, T.tensor(2))(x)[0].shape;
+    nn.GRU(3, 2, np.int64(2))(x)[0].shape; nn.LeakyReLU(1e300)(x); nn.Threshold(2, 20, None)(x); nn.Dropout('a')(x);
+    nn.ZeroPad2d(range(2))(im)
+"""
+
+
+@agrees
+def test_options_of_layers(torch: Any) -> Any:
+    return outcomes(torch, LAYERS)
+
+
+OPTIMIZERS = """
+    O.SGD([p], np.array(0.5), T.tensor(0.9), 0.1, np.float32(0.5)); O.SGD([p], 0.1, weight_decay=True);
+    O.SGD([p], 0.1, True); O.SGD([p], 0.1, True, nesterov=True);
+    O.SGD([p], 0.1, 0, None); O.SGD([p], np.array([0, 1])); O.SGD([p], 'a'); O.Adam([p], 0.1, (0.9, 0.99), 0.1, True);
+    O.Adam([p], 0.1, eps=T.tensor(0.5)); O.Adam([p], 0.1, weight_decay=np.float64(0.5));
+    O.AdamW([p], 0.1, weight_decay=True); O.Adam([p], 0.1, eps='a');
+    O.NAdam([p], 0.1, momentum_decay=T.tensor(0.5)); O.RMSprop([p], 0.1, alpha=T.tensor(0.5));
+    O.ASGD([p], 0.1, lambd=T.tensor(0.5)); O.Adagrad([p], 0.1, initial_accumulator_value=T.tensor(0.5));
+    O.Adagrad([p], 0.1, lr_decay=np.array(0.5)); O.Rprop([p], 0.1, step_sizes=np.array([1e-6, 50.0]))
+"""
+
+
+@agrees
+def test_options_of_optimizers(torch: Any) -> Any:
+    """Three steps: what PyTorch finds in the second one may raise before it here."""
+    calls = ";".join(f"stepped({call.strip()})" for call in OPTIMIZERS.split(";"))
+    made = ("StepLR(O.SGD([p]), 1, None)", "ExponentialLR(O.SGD([p]), None)", "ExponentialLR(O.SGD([p]), 0.5)")
+    return outcomes(torch, ";".join([calls, *(f"scheduled(O.lr_scheduler.{each})" for each in made)]))

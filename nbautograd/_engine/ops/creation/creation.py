@@ -13,6 +13,7 @@ from nbautograd._engine.arrays.device import as_device
 from nbautograd._engine.arrays.memory_format import contiguous_format, memory_format, preserve_format, sparse_coo
 from nbautograd._engine.arrays.size import as_int, by_name, dimension, new_shape
 from nbautograd._engine.arrays.sparse import SparseArray
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import NATIVE, op
 from nbautograd._engine.compiler.promotion import broadcast_shapes
 from nbautograd._engine.core.batched import BatchedTensor, batched
@@ -31,7 +32,7 @@ from nbautograd._engine.ops.creation.from_data import (
     tensor,
 )
 from nbautograd._engine.ops.creation.ranges import written
-from nbautograd._engine.ops.queries import Number
+from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._names.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 
@@ -115,8 +116,7 @@ def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dty
 
 def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: dtypes.dtype | None) -> Tensor:
     """Write the filled array into ``out=``, which is resized without a warning and keeps its dtype."""
-    if not isinstance(out, Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
+    check_tensors(name, out=out)
     if dtype is not None and dtype is not out.dtype:
         have = dtypes.scalar_type(out.dtype)
         raise RuntimeError(
@@ -180,9 +180,7 @@ def full(
     """
     dtype = check_options("full", dtype, layout, pin_memory)
     value = item("full", fill_value)
-    if not isinstance(size, (tuple, list)):
-        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
-    shape = new_shape((size,), "full")
+    shape = new_shape((check_option("full", "size", size, "Sequence[int]", 0),), "full")
 
     def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
         with backend.quiet():
@@ -389,10 +387,7 @@ def scalar_tensor(
     >>> torch.scalar_tensor(2)
     tensor(2.)
     """
-    if isinstance(s, np.number):
-        s = s.item()
-    if not isinstance(s, (int, float, complex)):
-        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {kind_of(s)}")
+    s = check_option("scalar_tensor", "s", s, "Number", 0)
     kind = check_options("scalar_tensor", dtype, layout, pin_memory) or dtypes.get_default_dtype()
     return full((), s, dtype=kind, layout=layout, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 

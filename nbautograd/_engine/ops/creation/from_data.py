@@ -13,7 +13,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.memory_format import strided
-from nbautograd._engine.compiler.argument_errors import check_option
+from nbautograd._engine.compiler.argument_errors import check_option, check_options as checked_options, options_of
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.node import LEAF
@@ -110,10 +110,14 @@ def filler(value: Any, a: Any) -> Any:
 
 
 def creation(function: F) -> F:
-    """Name a function that makes tensors in its errors of too large arrays."""
+    """Check the options of a function that makes tensors, and name it in errors."""
+    unchecked = ("dtype", "requires_grad", "pin_memory", "low", "high", "n", "m")
+    options = [each for each in options_of(function) if each[0] not in unchecked]
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
+        if options:
+            args = checked_options(function, options, args, kwargs)
         try:
             return function(*args, **kwargs)
         except (MemoryError, ValueError) as error:

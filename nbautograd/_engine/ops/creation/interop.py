@@ -12,6 +12,7 @@ from nbautograd._engine.arrays import backend, dtypes, raw_memory
 from nbautograd._engine.arrays.device import as_device, device, get_default
 from nbautograd._engine.arrays.mapped_file import map_file
 from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.creation.from_data import check_options, finish, from_numpy, tensor
 from nbautograd._names.docstrings import described
@@ -62,12 +63,13 @@ def asarray(
     array([1., 0.])
     """
     dtype = check_options("asarray", dtype)
+    check_option("asarray", "copy", copy, "bool | None")
     result = tensor(data) if copy and isinstance(data, np.ndarray) else _with_memory_of(data, dtype)
     if result is None:
         if copy is False:
             kind = type(data).__name__
             raise ValueError(f"asarray(): can't alias arbitrary sequence into a tensor: {kind}, copy=False")
-        return tensor(data, dtype=dtype, device=device, requires_grad=bool(requires_grad))
+        return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad or False)
     kind = result.dtype if dtype is None else dtype
     place = result.device if device is None else as_device(device)
     if kind is not result.dtype or place != result.device:

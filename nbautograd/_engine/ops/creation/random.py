@@ -16,6 +16,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.size import as_int, by_name, new_shape
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import NATIVE, no_method
 from nbautograd._engine.core.batched import elements, random_function
 from nbautograd._engine.core.grad_mode import is_grad_enabled
@@ -34,11 +35,12 @@ from nbautograd._engine.ops.creation.random_inplace import (
     uniform_numbers,
 )
 from nbautograd._engine.ops.creation.ranges import written
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.rng import generator
 from nbautograd._engine.rng.dtype_range import largest_integer
 from nbautograd._engine.rng.generator import Generator
 from nbautograd._names.docstrings import described
-from nbautograd.errors import AutogradError, kind_of
+from nbautograd.errors import AutogradError
 
 __all__ = [
     "get_rng_state",
@@ -89,8 +91,7 @@ def _new(
 @contextmanager
 def resized_out(out: Tensor, shape: tuple[int, ...], name: str, operand: Tensor | None = None) -> Iterator[None]:
     """Resize ``out=`` to the shape of the result, without a warning as in PyTorch; restore it if filling it fails."""
-    if not isinstance(out, Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
+    check_tensors(name, out=out)
     if is_grad_enabled() and any(t is not None and t._fn is not None for t in (out, operand)):
         raise AutogradError(f"{name}(): functions with out=... arguments don't support automatic differentiation")
     former = out._a
@@ -190,10 +191,9 @@ def randint(
     positional = list(arguments)
     if size is None and positional:
         size = positional.pop()
-    if not isinstance(size, (tuple, list)):
-        raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {kind_of(size)}")
+    size = check_option("randint", "size", size, "Sequence[int]")
     first, end = _bounds("randint", positional, low, high)
-    shape = new_shape((tuple(size),), "randint")
+    shape = new_shape((size,), "randint")
     kind = dtypes.int64 if dtype is None and out is None else dtype
     return _new("randint", shape, kind, integers("randint", generator, first, end), device, requires_grad, out)
 
@@ -204,10 +204,10 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
     positions = missing if len(positional) == 2 else ["high" if high is None else "low"]
     if len(positional) > len(missing) or high is None and not positional:
         raise TypeError(f"{name}() takes the bounds (high) or (low, high), got {len(positional)} positional ones")
-    named = {"low": low or 0, "high": high} | dict(zip(positions, positional, strict=False))
+    named = {"low": 0 if low is None else low, "high": high} | dict(zip(positions, positional, strict=False))
     for key, value in named.items():
-        if isinstance(value, Tensor) and (value.ndim or not value.is_cpu):
-            raise RuntimeError(f"{name}(): {key} must be a scalar tensor and on CPU, got the shape {list(value.shape)}")
+        if isinstance(value, Tensor) and not value.is_cpu:
+            raise RuntimeError(f"{name}(): {key} must be on the CPU")
     first, end = (as_int(named[k], f"{name}(): argument '{k}'") for k in ("low", "high"))
     return first, end
 
@@ -256,8 +256,7 @@ def randperm(
 @random_function("like")
 def _like(name: str, input: Tensor, dtype: Any, place: Device, requires_grad: bool, order: Any, draw: Draw) -> Tensor:
     """Return a random tensor like ``input``, by default with its memory format."""
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    check_tensors(name, input=input)
     place = input.device if place is None else as_device(place)
     xp = backend.module(place)
     kind = input._a.dtype if dtype is None else dtype.numpy
@@ -379,6 +378,9 @@ def normal(
     >>> torch.normal(torch.zeros(3), 1.0).shape, torch.normal(2.0, 3.0, size=(1, 4)).shape
     (torch.Size([3]), torch.Size([1, 4]))
     """
+    if size is not None:
+        size = check_option("normal", "size", size, "Sequence[int]", 2)
+        mean, std = check_option("normal", "mean", mean, "float", 0), check_option("normal", "std", std, "float", 1)
     _check_spread(std)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:

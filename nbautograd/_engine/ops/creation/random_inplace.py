@@ -13,8 +13,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import device
-from nbautograd._engine.arrays.size import as_int
-from nbautograd._engine.compiler.argument_errors import check_option
+from nbautograd._engine.compiler.argument_errors import check_option, with_argument_errors
 from nbautograd._engine.compiler.op import NATIVE, no_method
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.inplace import check_call, check_writable, copy_into
@@ -199,7 +198,8 @@ def uniform_(
     >>> torch.empty(2).uniform_(0, 1)
     tensor([0.8823, 0.9150])
     """
-    return _fill(self, "uniform_", uniform_numbers("uniform_", generator, _named("uniform_", named, from_), to))
+    low = check_option("uniform_", "from", _named("uniform_", named, from_), "float", 0)
+    return _fill(self, "uniform_", uniform_numbers("uniform_", generator, low, to))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
@@ -227,6 +227,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     """
     check_dtype("bernoulli_", self._a.dtype, "fiub")
     if not isinstance(p, Tensor):
+        p = check_option("bernoulli_", "p", p, "float", 0)
         return _fill(self, "bernoulli_", decided(p, source(generator)))
     check_writable(self, "bernoulli_")
     check_dtype("bernoulli_", p._a.dtype, "f")
@@ -314,10 +315,9 @@ def random_(self: Tensor, *bounds: int | None, generator: Generator | None = Non
     for key in [key for key in named if key not in ("from", "to") or key in arguments] or ["from"] * (len(bounds) > 2):
         raise TypeError(f"random_() takes (), (to) or (from, to): '{key}' is unknown or given twice")
     arguments.update(named)
-    bound = {key: None if value is None else as_int(value, f"random_(): '{key}'") for key, value in arguments.items()}
+    hints = {"from": "int", "to": "int | None" if "from" in arguments else "int"}
+    bound = {key: check_option("random_", key, value, hints[key]) for key, value in arguments.items()}
     low, high = bound.get("from"), bound.get("to")
-    if arguments.keys() == {"to"} and high is None:
-        raise TypeError("random_(): argument 'to' must be int, not NoneType, unless 'from' is given")
     first = low or 0 if arguments else low
     history = "random_from_to" if "from" in arguments else "random_to" if arguments else "random_"
     draw = integers("random_", generator, first, high)
@@ -334,4 +334,4 @@ for _method in (
     log_normal_,
     random_,
 ):
-    setattr(Tensor, _method.__name__, _method)
+    setattr(Tensor, _method.__name__, with_argument_errors(_method))

@@ -9,7 +9,6 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device
-from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.tensor import Tensor
@@ -46,17 +45,16 @@ def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
         )
 
 
-def _real_numbers(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
-    """Return the bounds and the step of ``arange`` as real numbers."""
-    for label, value in (("start", start), ("end", end), ("step", step)):
-        check_option("arange", label, value, "Number")
-    numbers = _number(start), _number(end), _number(step)
+def _real_numbers(name: str, start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
+    """Return the bounds and the step of a range as real numbers."""
+    given = {"start": start, "end": end, "step": step}
+    numbers = tuple(check_option(name, label, value, "Number") for label, value in given.items())
     for number in numbers:
         if isinstance(number, complex):
-            raise RuntimeError(f"arange(): value cannot be converted to type double without overflow: {number}")
+            raise RuntimeError(f"{name}(): value cannot be converted to type double without overflow: {number}")
     for number in numbers[:2]:
         if isinstance(number, float) and not math.isfinite(number):
-            raise RuntimeError(f"arange(): unsupported range: {numbers[0]} -> {numbers[1]}")
+            raise RuntimeError(f"{name}(): unsupported range: {numbers[0]} -> {numbers[1]}")
     return numbers
 
 
@@ -98,7 +96,7 @@ def arange(
     """
     dtype = check_options("arange", dtype, layout, pin_memory)
     start, end, step = _given(start, end, step)
-    first, last, by = _real_numbers(start, end, step)
+    first, last, by = _real_numbers("arange", start, end, step)
     if out is not None:
         check_tensors("arange", out=out)
     dtype = _dtype_of(dtype, out)
@@ -133,22 +131,18 @@ def ranged(name: str, values: Any, out: Tensor | None, requires_grad: bool) -> T
     return written(resize_into(out, finish(values), name), requires_grad)
 
 
-def _steps(name: str, steps: Any) -> int:
-    if as_int(steps, "steps") < 0:
-        raise RuntimeError(f"{name}(): number of steps must be non-negative")
-    return int(steps)
-
-
 def _dtype_of(dtype: dtypes.dtype | None, out: Tensor | None) -> dtypes.dtype | None:
     """The dtype that is asked for, or else that of ``out``."""
     return out.dtype if dtype is None and isinstance(out, Tensor) else dtype
 
 
-def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[Any, Any, np.dtype[Any]]:
+def _ends(name: str, start: Any, end: Any, steps: int, dtype: dtypes.dtype | None) -> tuple[Any, Any, np.dtype[Any]]:
     """Return the ends of a range as numbers, and the NumPy dtype of the result.
 
     :raises RuntimeError: an end does not fit into the dtype, is complex where that is not, or has several elements.
     """
+    if steps < 0:
+        raise RuntimeError(f"{name}(): number of steps must be non-negative")
     for what, value in (("start", start), ("end", end)):
         check_option(name, what, value, "Number | Tensor")
         if isinstance(value, Tensor) and value._a.ndim:
@@ -203,9 +197,9 @@ def linspace(
     tensor([ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000])
     """
     dtype = _dtype_of(check_options("linspace", dtype, layout, pin_memory), out)
-    xp, n = backend.module(as_device(device)), _steps("linspace", steps)
-    first, last, kind = _ends("linspace", start, end, dtype)
-    values = _even(first, last, n, kind, xp)
+    xp = backend.module(as_device(device))
+    first, last, kind = _ends("linspace", start, end, steps, dtype)
+    values = _even(first, last, steps, kind, xp)
     return ranged("linspace", values, out, requires_grad)
 
 
@@ -232,10 +226,10 @@ def logspace(
     tensor([ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000])
     """
     dtype = _dtype_of(check_options("logspace", dtype, layout, pin_memory), out)
-    xp, n = backend.module(as_device(device)), _steps("logspace", steps)
-    first, last, kind = _ends("logspace", start, end, dtype)
+    xp = backend.module(as_device(device))
+    first, last, kind = _ends("logspace", start, end, steps, dtype)
     wide = np.dtype(np.complex128 if kind.kind == "c" else np.float64)
-    exponents = _even(first, last, n, wide, xp)
+    exponents = _even(first, last, steps, wide, xp)
     with backend.quiet():
         values = (float(base) ** exponents).astype(kind)
     return ranged("logspace", values, out, requires_grad)
@@ -261,7 +255,7 @@ def range(
     dtype = check_options("range", dtype, layout)
     if end is None:
         start, end = 0, start
-    first, last, by = _number(start), _number(end), _number(step)
+    first, last, by = _real_numbers("range", start, end, step)
     _check_step("range", first, last, by)
     kind = (dtype or dtypes.get_default_dtype()).numpy
     xp = backend.module(as_device(device))

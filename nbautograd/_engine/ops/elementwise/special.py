@@ -12,6 +12,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, error_function, precise
 from nbautograd._engine.arrays.strides import copied, row_major
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import POINTWISE, UNSUPPORTED, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
@@ -124,9 +125,7 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"polygamma(): argument 'input' (position 2) must be Tensor, not {kind_of(input)}")
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {kind_of(n)}")
-    return derivative_of_digamma(input, n, out=out)
+    return derivative_of_digamma(input, check_option("polygamma", "n", n, "int", 0), out=out)
 
 
 def _polygamma(input: Tensor, n: int) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import dimension
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.selection import where
@@ -17,7 +18,7 @@ from nbautograd._engine.ops.linalg.solvers import linalg_inv_ex
 from nbautograd._engine.ops.linalg.svd import linalg_svdvals
 from nbautograd._engine.ops.queries import Number
 from nbautograd._engine.ops.reduction.distances import vector_norm
-from nbautograd.errors import DtypeError, ShapeError, kind_of
+from nbautograd.errors import DtypeError, ShapeError
 
 __all__ = ["norm"]
 
@@ -66,8 +67,7 @@ def linalg_vector_norm(
     tensor(5.)
     """
     name = "linalg.vector_norm"
-    if isinstance(ord, str):
-        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {kind_of(ord)}")
+    ord = check_option("linalg_vector_norm", "ord", ord, "Number", 1)
     if isinstance(ord, complex):
         raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
     x = _in_dtype(name, x, dtype)
@@ -80,8 +80,7 @@ def linalg_vector_norm(
 
 
 def _two_dims(name: str, a: Tensor, dim: Any) -> tuple[int, int]:
-    if not isinstance(dim, (tuple, list)):
-        raise TypeError(f"{name}: argument 'dim' must be tuple of ints, not {kind_of(dim)}")
+    check_option(name, "dim", dim, "Sequence[int]")
     if len(dim) != 2:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {dim}")
     first, second = dimension(dim[0], a._a.ndim), dimension(dim[1], a._a.ndim)
@@ -115,6 +114,7 @@ def linalg_matrix_norm(
     if isinstance(A, Tensor) and A._a.ndim < 2:
         raise ShapeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     rows, columns = _two_dims(name, A, dim)
+    ord = ord if isinstance(ord, str) else check_option("linalg_matrix_norm", "ord", ord, "Number", 1)
     check_float(name, A, low=ord not in ("nuc", 2, -2))
     A = _in_dtype(name, A, dtype)
     if ord == "fro":
@@ -187,6 +187,7 @@ def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
     tensor(2.)
     """
     name = "linalg.cond"
+    p = p if p is None or isinstance(p, str) else check_option("linalg_cond", "p", p, "Number", 1)
     if p not in (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"{name} got an invalid norm type: {p}")
     if A._a.ndim > 1 and not A.numel() and (A._a.shape[-1] == A._a.shape[-2] or not isinstance(p, str)):

@@ -15,7 +15,7 @@ from nbautograd._engine.compiler.op import NATIVE, composite, op
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import pairwise_sum
 from nbautograd._engine.ops.creation.from_data import check_options, creation
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.ops.shape.as_strided import as_strided
 from nbautograd._engine.ops.shape.rearrange import flip
 from nbautograd._engine.ops.shape.shape import clone, reshape, unsqueeze
@@ -99,7 +99,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed(reshape(input, -1), offset)
 
 
-def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+def _fill_diagonal(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """Fill the main diagonal with one value, in place.
 
     :param wrap: in a matrix with more rows than columns, start the diagonal again below its end.
@@ -128,7 +128,7 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 
 _fill_diagonal.__name__ = _fill_diagonal.__qualname__ = "fill_diagonal_"
-Tensor.fill_diagonal_ = _fill_diagonal
+Tensor.fill_diagonal_ = with_argument_errors(_fill_diagonal)
 
 
 @op(symbol="tr", accepts="ifc", input="diagonal_back(expand(g, shorter(input.shape)), input.shape, 0, 0, 1)")

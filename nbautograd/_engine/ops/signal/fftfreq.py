@@ -14,9 +14,10 @@ from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import Device, check_options, creation
 from nbautograd._engine.ops.creation.ranges import ranged
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.rearrange import roll
 from nbautograd._engine.ops.signal.fourier import Dims
-from nbautograd.errors import DtypeError, kind_of
+from nbautograd.errors import DtypeError
 
 __all__: list[str] = []
 
@@ -94,8 +95,7 @@ def fft_rfftfreq(
 
 
 def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    check_tensors(name, input=input)
     chosen = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
     dims = tuple(dimension(d, input.ndim) for d in chosen)
     if not dims:

@@ -14,11 +14,13 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.arrays.strides import row_major
+from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.complex import conj
 from nbautograd._engine.ops.indexing.gather import crop_like, pad_like
-from nbautograd.errors import DtypeError, kind_of
+from nbautograd._engine.ops.queries import check_tensors
+from nbautograd.errors import DtypeError
 
 __all__: list[str] = []
 
@@ -79,9 +81,7 @@ def _mode(name: str, norm: Any) -> str:
 
     :raises RuntimeError: it is unknown.
     """
-    if norm is not None and not isinstance(norm, str):
-        raise TypeError(f"{name}(): argument 'norm' must be str, not {kind_of(norm)}")
-    if norm not in (None, *FLIPPED):
+    if check_option(name, "norm", norm, "str | None") not in (None, *FLIPPED):
         raise RuntimeError(f'{name}(): Invalid normalization mode: "{norm}"; expected one of {", ".join(FLIPPED)}')
     return norm or "backward"
 
@@ -91,8 +91,7 @@ def _signal(name: str, input: Any, real: bool = False) -> Tensor:
 
     :raises RuntimeError: it is complex where it must be real, or of half precision.
     """
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    check_tensors(name, input=input)
     kind = input.dtype
     if kind.is_complex and real:
         raise DtypeError(f"{name} expects a real input tensor (a floating-point dtype), but got {kind!r}")
@@ -132,8 +131,7 @@ def _given_dims(name: str, x: Tensor, dim: Any) -> tuple[int, ...]:
 
 def _several(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None], tuple[int, ...]]:
     """Check ``s`` (None for all points) and ``dim`` of an n-d transform, and return them."""
-    if isinstance(s, bool):
-        raise TypeError(f"{name}(): argument 's' (position 2) must be tuple of ints, not bool")
+    s = s if s is None else check_option(name, "s", s, "Ints", 1)
     points = None if s is None else [s] if isinstance(s, int) else list(s)
     dims = _given_dims(name, x, dim) if dim is not None else tuple(range(x.ndim))
     if points is None:

@@ -22,7 +22,7 @@ from nbautograd._engine.ops.shape.shape import reshape, squeezed
 from nbautograd._engine.ops.shape.slicing import narrow
 from nbautograd._engine.ops.shape.transpose import transpose
 from nbautograd._engine.ops.signal.fourier import _fft_c2c, _fft_c2r, _fft_r2c
-from nbautograd.errors import DtypeError, ShapeError, kind_of, warn
+from nbautograd.errors import DtypeError, ShapeError, warn
 
 __all__ = ["istft", "stft"]
 
@@ -102,8 +102,7 @@ def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
             "frequencies. Pass window=torch.hann_window(...), or torch.ones(...) for a rectangular one."
         )
         window = ones(size, dtype=like.dtype.to_real(), device=like.device)
-    elif not isinstance(window, Tensor):
-        raise TypeError(f"{name}(): argument 'window' must be Tensor, not {kind_of(window)}")
+    check_tensors(name, window=window)
     if window.shape != (size,):
         _refuse(
             name,

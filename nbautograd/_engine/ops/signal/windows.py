@@ -15,7 +15,6 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, precise
 from nbautograd._engine.arrays.device import as_device
 from nbautograd._engine.arrays.size import as_int
-from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import Device, check_options, creation, finish
 from nbautograd.errors import DtypeError
@@ -39,7 +38,6 @@ def points(n: int, device: Device) -> Any:
 
 def span(n: int, periodic: bool) -> int:
     """Return the period of a window: the distance between its equal ends, at least 1."""
-    check_option("window", "periodic", periodic, "bool")
     return max(1, n if periodic else n - 1)
 
 
