@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["clean", "columns", "escape", "escape_long", "fit", "fit_path", "one_line", "ordered", "width"]
+__all__ = ["clean", "columns", "escape", "escape_long", "fit", "fit_path", "line_of", "one_line", "ordered", "width"]
 
 LIMIT = 200  # limit of the characters of a text in a picture
 
@@ -44,6 +44,11 @@ def one_line(text: str, limit: int = LIMIT) -> str:
     'a b'
     """
     return " ".join(clean(text, limit).split())
+
+
+def line_of(value: object, limit: int) -> str:
+    """Return the text of any object on one line of at most ``limit`` characters."""
+    return one_line((value if isinstance(value, str) else str(value))[: 4 * limit], limit)
 
 
 @lru_cache(maxsize=2048, typed=True)  # a text is in several drawings and tables

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import caching_allocator, precise
+from nbautograd._engine.arrays import caching_allocator, dtypes, precise
 from nbautograd._engine.arrays.axpy import axpy_rows, multiples, scale_rows, shift_rows
 from nbautograd._engine.arrays.summation import pairwise_sum
 from nbautograd._engine.arrays.thread_pool import for_each_tile
@@ -47,7 +47,6 @@ MIN_SIZE = 1 << 14
 """Minimum number of elements for tiles."""
 TILE_SIZE = 1 << 18
 """Approximate number of elements of each array computed at a time."""
-FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 NARROW = 1 << 6
 """Minimum length of a row whose maximum NumPy finds quickly."""
 WIDE = 1 << 9
@@ -70,7 +69,7 @@ def are_rows(*arrays: Any) -> bool:
     (True, False)
     """
     dtype = arrays[0].dtype
-    if dtype not in FLOATS:
+    if dtype not in dtypes.FLOATS_32_64:
         return False
     for a in arrays:
         if a is not None and not (a.__class__ is np.ndarray and a.dtype is dtype and a.flags.c_contiguous):

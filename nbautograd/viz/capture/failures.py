@@ -18,7 +18,7 @@ from nbautograd.viz import language
 from nbautograd.viz.capture import diagnostics
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP
 from nbautograd.viz.capture.timeline import Product
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.builder import build
@@ -72,8 +72,7 @@ def of_pass(error: BaseException, node: Node | None, model: GraphModel, root: st
         return _freed(error, node, model, root)
     if issubclass(kind, InplaceError) and node is not None:
         return _written(error, node, model, resolve)
-    what = f"{type(error).__name__}: {one_line(clean(error, 500), 500)}"
-    return Failure(what, (what,))
+    return _plain(error)
 
 
 def refused(
@@ -89,7 +88,12 @@ def refused(
             cause = cause._replace(name=name)
         drawn = _cut_graph(cause, tensor, namespace, resolve)
         return Failure(type(error).__name__, cause.told(language.texts()), drawn=drawn)
-    what = f"{type(error).__name__}: {one_line(clean(error, 500), 500)}"
+    return _plain(error)
+
+
+def _plain(error: BaseException) -> Failure:
+    """Describe an error by its class and its message."""
+    what = f"{type(error).__name__}: {line_of(error, 500)}"
     return Failure(what, (what,))
 
 

@@ -20,7 +20,7 @@ from nbautograd.viz.capture.readings import Reading
 from nbautograd.viz.capture.sums import TERMS, Joints, LeafAccount
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
 from nbautograd.viz.capture.words import called, equations, gradient_name, op_words, sum_of
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
 from nbautograd.viz.read.formulas import Mark
@@ -310,7 +310,7 @@ class Recorder:
         if self.open is None:
             return
         known = event.kind in ("tensor", "pre", "post", "accumulate")
-        what = say(f"hook_{event.kind}") if known else one_line(clean(event.kind, 20), 20)
+        what = say(f"hook_{event.kind}") if known else line_of(event.kind, 20)
         before, after = values.inline(event.before), values.inline(event.after)
         changed = "" if event.before is None or event.after is None or before == after else f": {before} → {after}"
         acted = (self.open.node, changed.removeprefix(": ") or what)

@@ -26,7 +26,6 @@ from nbautograd.viz.read.walk import GraphWalk
 __all__ = ["Cost", "OperationCost", "cost"]
 
 ROWS = 8  # of each table
-READ = 100_000  # nodes
 
 
 @dataclass(slots=True)
@@ -152,7 +151,7 @@ def cost(computation: Callable[[], Any] | Any, *, namespace: Mapping[str, Any] |
         if not is_tensor(root):
             raise TypeError(f"cost needs a function that returns a tensor, but it returned {type(root).__name__}")
         settle(names)
-        walk = GraphWalk(root, READ)
+        walk = GraphWalk(root)
         untimed = _backward(root, walk)
     if given or not any(times.of(node)[0] for node in walk.order):
         whole = 0.0

@@ -24,7 +24,6 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Difference", "diff"]
 
-READ = 100_000  # nodes
 COMPARED = 3000  # limit of the operations compared one by one between the first and the last difference
 SHOWN = 6  # limit of the lines of each kind
 
@@ -86,7 +85,7 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
     names = namespace if namespace is not None else callers_names()
     settle(names)
     first, second = _name(a, names, "a"), _name(b, names, "b")
-    walks = GraphWalk(a, READ), GraphWalk(b, READ)
+    walks = GraphWalk(a), GraphWalk(b)
     steps = [_steps(walk) for walk in walks]
     pairs, only = _matched(*steps)
     lines = [say("diff_only", name=name, what=_told(step)) for name, which in zip((first, second), only, strict=True)

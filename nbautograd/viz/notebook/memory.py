@@ -27,7 +27,6 @@ from nbautograd.viz.read.walk import GraphWalk
 __all__ = ["MemoryReport", "memory"]
 
 ROWS = 8  # of each table
-READ = 100_000  # nodes
 POINTS = 300  # of the curve
 TOP, HIGH, LEFT, RIGHT = 40, 120, 78, 16
 
@@ -240,7 +239,7 @@ def memory(tensor: Any, *, namespace: Mapping[str, Any] | None = None) -> Memory
         raise TypeError(f"memory needs a tensor, but was given {type(tensor).__name__}")
     namespace = namespace if namespace is not None else callers_names()
     settle(namespace)
-    walk = GraphWalk(tensor, READ)
+    walk = GraphWalk(tensor)
     name = name_in(namespace, tensor) or "out"
     cut = (say("cut", count=len(walk.next)),) if walk.cut else ()
     kept = read_kept(walk, namespace)

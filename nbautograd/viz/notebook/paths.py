@@ -45,7 +45,6 @@ __all__ = ["Path", "PathStep", "Paths", "paths"]
 LISTED = 6  # paths: one of each color
 STEPS = 7  # of a path, in its text
 STOPS = 4  # lines
-READ = 100_000  # nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +155,9 @@ def paths(x: Any, y: Any, *, most: int = LISTED, namespace: Mapping[str, Any] | 
             raise TypeError(f"paths needs two tensors, but was given {type(tensor).__name__}")
     names = namespace if namespace is not None else callers_names()
     settle(names)
-    walk = GraphWalk(y, READ)
+    walk = GraphWalk(y)
     routes = Routes(walk, x)
-    if not routes.count and (other := Routes(GraphWalk(x, READ), y)).count:
+    if not routes.count and (other := Routes(GraphWalk(x), y)).count:
         x, y, walk, routes = y, x, other.walk, other
     if not routes.count and x is not y:
         label, *lines = no_path(x, y, names, "x")
@@ -304,7 +303,7 @@ def no_path(tensor: Any, root: Any, names: Mapping[str, Any], other: str = "w") 
     title = name_of(root, names, "out")
     if root.grad_fn is None:
         return [say("why_root_bare", root=title), *_told(cause_of(root, names))]
-    return [say("why_no_path", name=name, root=title), *stopped(name, GraphWalk(root, READ), names)]
+    return [say("why_no_path", name=name, root=title), *stopped(name, GraphWalk(root), names)]
 
 
 def stopped(name: str, walk: GraphWalk | None, names: Mapping[str, Any]) -> list[str]:

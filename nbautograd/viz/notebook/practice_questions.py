@@ -23,7 +23,7 @@ T = TypeVar("T")
 KINDS = ("gradient", "leaf", "passes", "fails")
 """The kinds of questions, which take turns."""
 LEVELS = (1, 2, 3, 4)
-OURS = __name__.partition(".")[0]
+PACKAGE = __name__.partition(".")[0]
 LARGEST = 60.0  # limit of the numbers in a program and its answer
 STEPS = 4  # numbers are multiples of 1 / STEPS
 ATTEMPTS = 500
@@ -131,7 +131,7 @@ def run(lines: list[str] | tuple[str, ...], file: str = "<practice>", names: dic
 
 def library() -> dict[str, Any]:
     """Return the variables with which a program begins."""
-    return {"torch": import_module(OURS)}
+    return {"torch": import_module(PACKAGE)}
 
 
 def _answered(kind: str, lines: tuple[str, ...], asked: str, place: tuple[int, int, int]) -> Question | None:

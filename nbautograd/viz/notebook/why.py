@@ -33,7 +33,6 @@ __all__ = ["Explanation", "why"]
 
 SHOWN = 4  # paths
 TINY, HUGE = 1e-6, 1e4
-READ = 100_000
 ROWS = 12  # parameters of a module
 SATURATED = {"sigmoid": (0.02, 0.98), "tanh": (-0.98, 0.98), "softmax": (0.001, 0.999)}
 FLAT = ("sign", "round", "floor", "ceil", "trunc")
@@ -89,7 +88,7 @@ def why(tensor: Any, of: Any = None, *, namespace: Mapping[str, Any] | None = No
         raise TypeError(f"why: of must be a tensor, but is {type(of).__name__}")
     name = name_of(tensor, names)
     root = of if of is not None else _root(tensor, names) if tensor.requires_grad else None
-    routes = Routes(GraphWalk(root, READ), tensor) if tensor.requires_grad and attribute(root, "grad_fn") else None
+    routes = Routes(GraphWalk(root), tensor) if tensor.requires_grad and attribute(root, "grad_fn") else None
     if routes is None or not routes.count:
         grad = _grad(tensor) if tensor.requires_grad else None
         picture = picture_of(root, names) if routes is not None else None
@@ -247,7 +246,7 @@ def _of_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanation:
     own = next((key for key, value in names.items() if value is module and key[:1] != "_"), type(module).__name__)
     parameters = dict(module.named_parameters())
     root = of if of is not None else _first_root(parameters.values(), names)
-    walk = GraphWalk(root, READ) if root is not None and root.grad_fn is not None else None
+    walk = GraphWalk(root) if root is not None and root.grad_fn is not None else None
     grads = _gradients(parameters, root, walk)
     sizes = {key: abs(size_of(g)) if g is not None else None for key, g in grads.items()}
     squares = sum(s * s for s in sizes.values() if s is not None and math.isfinite(s)) or 1.0
@@ -372,7 +371,7 @@ def _root(tensor: Any, names: Mapping[str, Any]) -> Any:
             number = attribute(node, "_sequence_nr", lambda: 0)()
             found.append((math.prod(values.shape(value)) == 1, number, value))
     for _, _, value in sorted(found, key=lambda one: one[:2], reverse=True)[:20]:
-        if Routes(GraphWalk(value, READ), tensor).count:
+        if Routes(GraphWalk(value), tensor).count:
             return value
     return None
 

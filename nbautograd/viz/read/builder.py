@@ -13,7 +13,7 @@ from typing import Any
 
 from nbautograd._engine.base.missing_graph import cut_of
 from nbautograd.protocol import SourceLocator
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, levels, values
 from nbautograd.viz.read.introspect import attribute
@@ -25,11 +25,10 @@ from nbautograd.viz.read.operations import OperationReader
 from nbautograd.viz.read.segments import label_of
 from nbautograd.viz.read.tiles import repeated_number, tile
 from nbautograd.viz.read.turns import Turns, name_of
-from nbautograd.viz.read.walk import GraphWalk
+from nbautograd.viz.read.walk import MAX_READ_NODES, GraphWalk
 
 __all__ = ["Resolve", "build"]
 
-READ = 100_000  # limit of the nodes of a graph that is read whole; beyond it, only those nearest to the roots
 TURNS = 4  # limit of the operations of a graph with folded loops
 DESCRIBED = 500  # limit of the operations with full descriptions, for groups that are opened
 
@@ -39,7 +38,7 @@ def build(
     namespace: Mapping[str, Any] | None = None,
     *,
     resolve: Resolve | None = None,
-    most: int = READ,
+    most: int = MAX_READ_NODES,
     budget: int = folding.BUDGET,
     fold: bool | None = False,
     opened: Collection[str] = (),
@@ -187,7 +186,7 @@ class _Builder:
         key = self.new_id()
         self.handles.ops[node] = key
         cls = self.walk.declared[node]
-        symbol = one_line(clean(getattr(cls, "symbol", None) or formulas.symbol_of(name), 20), 20)
+        symbol = line_of(getattr(cls, "symbol", None) or formulas.symbol_of(name), 20)
         symbol = "xᵀ" if introspect.transposes(node, name) else symbol
         outputs = self.outputs(node)
         boxes = [output for output in outputs if self.has_box(output)]

@@ -17,7 +17,7 @@ from typing import Any
 
 from nbautograd._engine.base.users_code import place_of
 from nbautograd.protocol import SourceLocator
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say, texts
 from nbautograd.viz.read import values
 from nbautograd.viz.read.builder import build
@@ -66,7 +66,7 @@ def failed_call(error: BaseException) -> FailedCall | None:
         return None
     public = [one for one in given if _is_operation(one[0].f_code)]
     frame, operands = (public or given)[-1]
-    message = one_line(clean(error, 500), 500)
+    message = line_of(error, 500)
     named = _NAMED.match(message)
     user, filename, line = frames[users[-1]]
     name = named[1] if named else frame.f_code.co_name.lstrip("_")

@@ -48,7 +48,7 @@ __all__ = [
 
 MAX_ELEMENTS = 65_536
 """Elements of a tensor with which a formula is evaluated."""
-_REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
+REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
 
 Operands = Mapping[str, Any]
 """Arrays, numbers and options by the names that formulas have for them."""
@@ -371,8 +371,8 @@ def kept_operands(node: Any, declared: Any = None, trace: Any = None) -> dict[st
         from nbautograd.viz.read import pytorch_operands
 
         pytorch_operands.add_to(operands, node, node_name(node))
-    if operands.get("reduction") in _REDUCTIONS:
-        operands["reduction"] = _REDUCTIONS[operands["reduction"]]
+    if operands.get("reduction") in REDUCTIONS:
+        operands["reduction"] = REDUCTIONS[operands["reduction"]]
     declared = introspect.declared(node) if declared is None else declared
     if slots := getattr(declared, "formula_slots", None):
         _add_slots(operands, node, slots)

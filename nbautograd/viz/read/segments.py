@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of
 from nbautograd.viz.language import say
 
 __all__ = ["Segment", "label_of", "plan"]
@@ -101,7 +101,7 @@ def _level(
 
 def label_of(scope: Any) -> str:
     """Return the label of a block."""
-    return one_line(clean(scope[0] if isinstance(scope, tuple) and scope else scope, 40), 40)
+    return line_of(scope[0] if isinstance(scope, tuple) and scope else scope, 40)
 
 
 def _segment(kind: str, label: str, children: list[Segment], known: dict[Hashable, int], times: int = 0) -> Segment:

@@ -22,7 +22,7 @@ from nbautograd._engine.base import users_code
 from nbautograd._engine.base.users_code import Place, called
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read.introspect import attribute, operation_of, same_operation, subscript
-from nbautograd.viz.read.turns import Turn, number_of
+from nbautograd.viz.read.turns import SCOPES, Turn, number_of
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["LONG", "SHORT", "Place", "SourceTexts", "place_of", "short"]
@@ -30,7 +30,6 @@ __all__ = ["LONG", "SHORT", "Place", "SourceTexts", "place_of", "short"]
 SHORT, LONG = 16, 24  # limits of the characters of a text: in formulas, and elsewhere
 MOST_PARTS = 4  # limit of the omitted parts of an expression
 _KINDS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute)
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _PASSES = {"backward", "grad", "animate", "run_line_magic"}
 """Calls that run the operations of a backward pass, whose results they do not return."""
@@ -118,7 +117,7 @@ def _expressions(source: str) -> Mapping[Place, _Expression]:
             found[_span(node)] = _Expression(written, data, node.target.id, repeats)
         elif isinstance(node, _KINDS) and target is not None:
             found[_span(node)] = _Expression(node, data, target, repeats)
-        repeats = not isinstance(node, _SCOPES) and (repeats or isinstance(node, _REPEATING))
+        repeats = not isinstance(node, SCOPES) and (repeats or isinstance(node, _REPEATING))
         if pairs := _pairs(node):
             waiting += [(value, name, repeats) for name, value in pairs]
             continue

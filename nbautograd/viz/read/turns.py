@@ -38,7 +38,7 @@ _Loop = ast.For | ast.While
 _Loops = Mapping[int, Sequence[_Loop]]
 """By line: the enclosing loops, the outermost first."""
 _Point = tuple[int, int]
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def _places_in_loops(traces: Sequence[Any]) -> tuple[dict[str, _Loops], dict[_Loop, list[int]]]:
@@ -117,10 +117,10 @@ def _loops(code: str) -> _Loops:
     around: dict[int, Sequence[_Loop]] = {}
 
     def visit(node: ast.AST, loops: tuple[_Loop, ...]) -> None:
-        inside = () if isinstance(node, _FUNCTIONS) else loops
+        inside = () if isinstance(node, SCOPES) else loops
         for child in ast.iter_child_nodes(node):
             within = (*inside, node) if isinstance(node, (ast.For, ast.While)) and child in node.body else inside
-            if within or isinstance(node, _FUNCTIONS):
+            if within or isinstance(node, SCOPES):
                 for line in range(getattr(child, "lineno", 1), (getattr(child, "end_lineno", 0) or 0) + 1):
                     around[line] = within
             visit(child, within)

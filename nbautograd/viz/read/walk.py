@@ -19,6 +19,7 @@ from nbautograd.viz.read.turns import Turns, turns_of
 
 __all__ = ["GraphWalk", "sequence"]
 
+MAX_READ_NODES = 100_000  # of a graph that is read whole; beyond it, only those nearest to the roots
 NEAREST = 5000  # limit of the nodes read of a graph that is too large
 NEAR = 16  # number of operations, going back, in which inputs distinguish steps of a loop
 TURNS = 3  # least number of turns of a loop
@@ -34,7 +35,7 @@ class GraphWalk:
     :param most: a graph of more nodes is ``cut`` to the part nearest to the roots.
     """
 
-    def __init__(self, roots: Any, most: int) -> None:
+    def __init__(self, roots: Any, most: int = MAX_READ_NODES) -> None:
         several = isinstance(roots, (list, tuple)) and not (len(roots) == 2 and isinstance(roots[1], int))
         self.roots = [_root_of(root) for root in (roots if several else [roots])]
         self.next: dict[Any, tuple[tuple[Any, int], ...]] = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device
-from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.arrays.size import MAX_INT64, MIN_INT64, as_int
 from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.tensor import Tensor
@@ -103,7 +103,7 @@ def arange(
     kind = dtype or (
         dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (first, last, by)) else dtypes.get_default_dtype()
     )
-    if kind.rank == 1 and not -(2**63) <= last < 2**63:
+    if kind.rank == 1 and not MIN_INT64 <= last <= MAX_INT64:
         number_in(last, dtypes.int64, "arange")  # raises
     if kind is not dtypes.int64 and kind.rank == 1:
         length = math.ceil((exact[1] - exact[0]) / exact[2])  # PyTorch cuts the bounds only for int64
