@@ -65,7 +65,7 @@ _CONVERSIONS = {
 }
 
 
-def _conversion(what: str) -> Any:
+def _warning_handler(what: str) -> Any:
     def handler(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         recorder = _recorder()
         if recorder is not None and recorder.varies(args[0]):
@@ -105,7 +105,7 @@ def _constant(plain: Callable[..., Any], args: Any, kwargs: Any, likes: int = 0)
     return plain(*args, **kwargs)
 
 
-def _refused(why: str) -> Any:
+def _refusing_handler(why: str) -> Any:
     def handler(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         recorder = _recorder()
         if recorder is not None:
@@ -191,7 +191,7 @@ class _Hooks:
             recorder.refuse("a function looks at the values of its arguments, which a trace cannot record")
 
 
-_METHODS = {name: _conversion(what) for name, what in _CONVERSIONS.items()}
+_METHODS = {name: _warning_handler(what) for name, what in _CONVERSIONS.items()}
 
 
 _OPAQUE = """
@@ -205,14 +205,14 @@ _OPAQUE = """
 def _interceptions() -> list[tuple[Any, Any]]:
     pairs = [(vars(TensorConversions)[name], handler) for name, handler in _METHODS.items()]
     pairs += [
-        (Tensor.register_hook, _refused("it registers hooks on tensors")),
-        (Tensor.retain_grad, _refused("it calls retain_grad()")),
+        (Tensor.register_hook, _refusing_handler("it registers hooks on tensors")),
+        (Tensor.retain_grad, _refusing_handler("it calls retain_grad()")),
         (vars(Function)["apply"].__func__, _apply),
         (Tensor.detach, _detached),
         (vars(Tensor)["data"].fget, _detached),
         (inplace.own_copy, _copied),
         (engine.capture, _capture),
-        (engine.execute, _refused(
+        (engine.execute, _refusing_handler(
             "it calls backward(), which adds to .grad; torch.autograd.grad(..., create_graph=True) gives gradients")),
     ]  # fmt: skip
     package: Any = sys.modules[__name__.partition(".")[0]]

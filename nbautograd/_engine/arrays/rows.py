@@ -44,20 +44,19 @@ __all__ = [
 ]
 
 MIN_SIZE = 1 << 14
-"""Minimum number of elements for tiles."""
 TILE_SIZE = 1 << 18
-"""Approximate number of elements of each array computed at a time."""
-NARROW = 1 << 6
-"""Minimum length of a row whose maximum NumPy finds quickly."""
-WIDE = 1 << 9
-"""Minimum length of a row whose maximum takes longer than NumPy's overhead per row."""
+"""Elements of each array computed at a time."""
+MIN_QUICK_ROW = 1 << 6
+"""NumPy finds its maximum quickly."""
+MIN_WIDE_ROW = 1 << 9
+"""Its maximum takes longer than NumPy's overhead per row."""
 MAX_ROW_ELEMENTS = 1 << 12
-"""Maximum length of a row that is summed as a product: its error still hardly grows with the length."""
-UNSHIFTED = 30.0
+"""Of a row that is summed as a product: its error still hardly grows with the length."""
+MAX_UNSHIFTED = 30.0
 """Up to this number, exponentials and their sums are far from overflow."""
-LARGEST_LOGARITHM = 345.0
+MAX_LOGARITHM = 345.0
 """Up to this number, no exponential of float64 underflows that float32 could tell from 0 next to the largest."""
-HUGE = math.exp(2 * LARGEST_LOGARITHM)
+HUGE = math.exp(2 * MAX_LOGARITHM)
 LEAST_SUM = math.exp(-10)
 """From this sum on, every exponential that underflowed would also have a share that underflows."""
 
@@ -155,7 +154,7 @@ def unshifted_exponentials(x: Any, out: Any) -> Any:
     If no element is large, nothing has to be subtracted: finding the largest element of each row costs as much as the
     exponentials themselves.
     """
-    if np.maximum.reduce(x, None) <= UNSHIFTED:  # false for nan
+    if np.maximum.reduce(x, None) <= MAX_UNSHIFTED:  # false for nan
         np.exp(x, out)
         sums = row_sums(out)
         if np.minimum.reduce(sums) >= LEAST_SUM:
@@ -180,9 +179,9 @@ def _shifted(x: Any, out: Any) -> None:
 def _row_maxima(x: Any) -> Any:
     """Return the largest element of each row, by ``reduceat`` in half of the time, since NumPy has overhead per row."""
     rows, width = x.shape
-    if width < NARROW:
+    if width < MIN_QUICK_ROW:
         return np.maximum.reduce(np.ascontiguousarray(x.T), 0)
-    if width < WIDE:
+    if width < MIN_WIDE_ROW:
         return np.maximum.reduceat(x.reshape(-1), multiples(rows, width))
     return np.maximum.reduce(x, 1)
 
@@ -233,7 +232,7 @@ def small_log_softmax(a: Any) -> Any:
         return None
     wide = _matrix(a).astype(np.float64)
     logarithms = np.log(row_sums(np.exp(wide)))
-    if not logarithms.dot(logarithms) <= LARGEST_LOGARITHM**2:
+    if not logarithms.dot(logarithms) <= MAX_LOGARITHM**2:
         return None
     np.subtract(wide, logarithms[:, None], wide)
     return wide.astype(a.dtype).reshape(a.shape)

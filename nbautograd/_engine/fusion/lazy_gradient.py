@@ -40,7 +40,7 @@ pending_gradients: ContextVar[list[weakref.ref[LazyGradient]] | None] = ContextV
 """The lazy gradients of this backward pass; None if they are disabled."""
 
 MAX_FUSED_COST = 16
-"""Maximum cost of a fused kernel, in passes over memory; more expensive kernels are computed at once."""
+"""In passes over memory; more expensive kernels are computed at once."""
 
 
 class LazyGradient:
@@ -249,7 +249,7 @@ def _fused(calls: list[tuple[ElementwiseKernel, list[str], str]]) -> Elementwise
 
 
 MAX_CHAINS = 1000
-"""Maximum number of fused kernels kept for devices."""
+"""Fused kernels kept for devices."""
 _chains: dict[Any, ElementwiseKernel] = {}
 
 

@@ -34,13 +34,10 @@ __all__ = [
 ]
 
 MIN_TILED_SIZE = 1 << 17
-"""Minimum number of elements for tiling."""
 TILE_SIZE = 1 << 17
-"""Number of elements of a tile."""
 TILES_PER_TASK = 4
-"""Number of tiles that a thread takes at a time."""
 MAX_ROW_ELEMENTS = 1 << 19
-"""Upper bound of a row's scratch buffer, in elements: arrays with longer rows are computed whole."""
+"""Of its scratch buffer: arrays with longer rows are computed whole."""
 
 
 class Tiling:

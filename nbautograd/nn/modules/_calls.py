@@ -206,7 +206,7 @@ def _when_incomplete(args: tuple[Any, ...], result: Any, node: Any) -> str:
     return ""
 
 
-def _after(hooks: _Registry, number: int, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _new_arguments(hooks: _Registry, number: int, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     replacement = hooks.call(number, module, args, kwargs)
     if replacement is None:
         return args, kwargs
@@ -267,7 +267,7 @@ class Calls:
         result: Any = None
         try:
             for hooks, number in self._hooks("_forward_pre_hooks"):
-                args, kwargs = _after(hooks, number, module, args, kwargs)
+                args, kwargs = _new_arguments(hooks, number, module, args, kwargs)
             watcher = None
             registered = self._hooks("_backward_hooks")
             backward = [hooks[number] for hooks, number in registered if number not in hooks.at_last_node]

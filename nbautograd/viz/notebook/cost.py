@@ -25,7 +25,7 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Cost", "OperationCost", "cost"]
 
-ROWS = 8  # of each table
+MAX_TABLE_ROWS = 8
 
 
 @dataclass(slots=True)
@@ -241,10 +241,10 @@ def _table(walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str,
         ranked = sorted(found.items(), key=lambda item: -key(item[1]))
         if ranked:
             lines.append((say(title), *[""] * 7))
-            lines += [(one_line(what, 90), str(step.count), *step.texts()) for what, step in ranked[:ROWS]]
-            if len(ranked) > ROWS:
-                left = summed(step for _, step in ranked[ROWS:])
-                lines.append((say("memory_more", n=len(ranked) - ROWS), str(left.count), *left.texts()))
+            lines += [(one_line(what, 90), str(step.count), *step.texts()) for what, step in ranked[:MAX_TABLE_ROWS]]
+            if len(ranked) > MAX_TABLE_ROWS:
+                left = summed(step for _, step in ranked[MAX_TABLE_ROWS:])
+                lines.append((say("memory_more", n=len(ranked) - MAX_TABLE_ROWS), str(left.count), *left.texts()))
     head = tuple(
         say(f"cost_{k}") for k in ("count", "parameters", "flops", "backward_flops", "ms", "backward_ms", "bytes")
     )

@@ -20,8 +20,8 @@ from nbautograd.viz.read.introspect import is_module, is_tensor, parameters_of
 
 __all__ = ["one_tensor", "parsed", "tensor_names", "tensors"]
 
-LISTED = 10
-"""Names of tensors that a message lists."""
+MAX_LISTED_NAMES = 10
+"""Of tensors, in a message."""
 
 
 def parsed(magic: Any, line: str) -> tuple[Any, bool]:
@@ -155,7 +155,7 @@ def _unknown(shell: Any, magic: str, error: NameError) -> str:
     close = _close(name, known) or _close(name, others)
     if close:
         return f"%{magic}: name {name!r} is not defined; did you mean {close!r}?"
-    listed = ", ".join(known[:LISTED]) + (", …" if len(known) > LISTED else "")
+    listed = ", ".join(known[:MAX_LISTED_NAMES]) + (", …" if len(known) > MAX_LISTED_NAMES else "")
     return f"%{magic}: name {name!r} is not defined" + (f"; tensors here: {listed}" if known else "")
 
 

@@ -42,9 +42,9 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Path", "PathStep", "Paths", "paths"]
 
-LISTED = 6  # paths: one of each color
-STEPS = 7  # of a path, in its text
-STOPS = 4  # lines
+MAX_LISTED_PATHS = 6  # one of each color
+MAX_PATH_STEPS = 7  # in its text
+MAX_STOP_LINES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Paths(Answer):
 
 
 @at_once
-def paths(x: Any, y: Any, *, most: int = LISTED, namespace: Mapping[str, Any] | None = None) -> Paths:
+def paths(x: Any, y: Any, *, most: int = MAX_LISTED_PATHS, namespace: Mapping[str, Any] | None = None) -> Paths:
     """List the paths by which a result depends on a tensor: operations, lines, local derivatives and products.
 
     A gradient is the sum over all paths of the product of the local derivatives along each. ``why(x)`` explains the
@@ -213,9 +213,10 @@ def _path(
         if i + 1 < len(sizes):
             factor = sizes[i + 1] / sizes[i] if sizes[i] and math.isfinite(sizes[i]) else None
         steps.append(PathStep(*about(node), factor, [count for _, count in parts[0][i : i + 2]] == [1, 1]))
-    shown = [str(step) for step in (steps if len(steps) <= STEPS else [*steps[: STEPS // 2], *steps[-(STEPS // 2) :]])]
-    if len(steps) > STEPS:
-        shown.insert(STEPS // 2, say("why_left_out", n=len(steps) - STEPS + 1))
+    half = MAX_PATH_STEPS // 2
+    shown = [str(step) for step in (steps if len(steps) <= MAX_PATH_STEPS else [*steps[:half], *steps[-half:]])]
+    if len(steps) > MAX_PATH_STEPS:
+        shown.insert(half, say("why_left_out", n=len(steps) - MAX_PATH_STEPS + 1))
     total = None if gradient is None else sizes[-1]
     value = "" if total is None else f"{number_text(total, SUMMARY)} = "
     value = say("why_norm", value=value) if value and math.prod(values.shape(tensor)) != 1 else value
@@ -310,7 +311,7 @@ def stopped(name: str, walk: GraphWalk | None, names: Mapping[str, Any]) -> list
     """The lines that keep the gradient away."""
     ran = {place for node in (walk.order if walk is not None else ()) if (place := line_of(node)) is not None}
     lines = []
-    for stop in stops(name, _reach(name, walk), ran)[:STOPS]:
+    for stop in stops(name, _reach(name, walk), ran)[:MAX_STOP_LINES]:
         lines.append(
             say(f"why_stop_{stop.kind}", what=stop.what, line=place_text((stop.filename, stop.line)), name=name)
         )

@@ -28,10 +28,10 @@ from nbautograd.viz.settings import settings
 
 __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_table", "watch", "zero_grads"]
 
-KEPT = 4096  # limit of the bytes of a kept gradient, which shows the change at the next look
-WIDEST = 40  # characters of a name
-MAX_NAMED = 200  # limit of the tensors of a list with separate names
-MAX_ROWS = 40  # limit of the leaves of one table
+MAX_KEPT_BYTES = 4096  # of a gradient, which shows the change at the next look
+MAX_NAME_CHARACTERS = 40
+MAX_NAMED_TENSORS = 200  # of a list with separate names
+MAX_LEAF_ROWS = 40  # of one table
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class _Seen:
         """Remember the gradient as it is now."""
         self.text, self.digest = values.inline(grad), _digest(grad)
         array = None if grad is None else values.host(grad)
-        self.array = array.copy() if array is not None and array.nbytes <= KEPT else None
+        self.array = array.copy() if array is not None and array.nbytes <= MAX_KEPT_BYTES else None
 
 
 def _digest(grad: Any) -> str:
@@ -187,12 +187,12 @@ def _unlike(name: str, others: Mapping[str, Any]) -> str:
 
 def _shortened(name: str) -> str:
     """Shorten a name to its column: keep its beginning, and its end, which distinguishes parameters."""
-    return name if len(name) <= WIDEST else f"{name[: WIDEST - 25]}…{name[-24:]}"
+    return name if len(name) <= MAX_NAME_CHARACTERS else f"{name[: MAX_NAME_CHARACTERS - 25]}…{name[-24:]}"
 
 
 def _inside(name: str, value: Any) -> Iterable[tuple[str, Any]]:
     """A tensor itself, those of a list or tuple, and the parameters of a module."""
-    if isinstance(value, (list, tuple)) and len(value) <= MAX_NAMED and all(is_tensor(v) for v in value):
+    if isinstance(value, (list, tuple)) and len(value) <= MAX_NAMED_TENSORS and all(is_tensor(v) for v in value):
         return [(f"{name}[{i}]", tensor) for i, tensor in enumerate(value)]
     if is_module(value):
         try:
@@ -244,11 +244,11 @@ COLUMNS = ("col_leaf", "col_type", "col_before", "col_added", "col_now", "col_pa
 def table_of(leaves: Mapping[str, Any]) -> Table:
     """The gradients of leaves as a table; of many leaves those that have a gradient come first."""
     named = list(leaves.items())
-    if len(named) > MAX_ROWS:
+    if len(named) > MAX_LEAF_ROWS:
         named.sort(key=lambda pair: getattr(pair[1], "grad", None) is None)
-    rows = [watch.row(_shortened(name), leaf) for name, leaf in named[:MAX_ROWS]]
+    rows = [watch.row(_shortened(name), leaf) for name, leaf in named[:MAX_LEAF_ROWS]]
     title = say("grads_of", n=len(leaves)) if rows else say("no_leaves")
-    note = say("more_leaves", n=len(named) - MAX_ROWS) if len(named) > MAX_ROWS else ""
+    note = say("more_leaves", n=len(named) - MAX_LEAF_ROWS) if len(named) > MAX_LEAF_ROWS else ""
     head = tuple(say(column) for column in COLUMNS)
     return Table(title, head, tuple(row for row, _ in rows), note, tuple(drawn for _, drawn in rows))
 
@@ -271,8 +271,8 @@ def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
         seen.passes = 0
         seen.look(leaf.grad)  # this table shows it
     head = (say("col_leaf"), say("col_before"), say("col_now"), say("note"))
-    note = say("more_leaves", n=len(rows) - MAX_ROWS) if len(rows) > MAX_ROWS else ""
-    return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:MAX_ROWS]), note)
+    note = say("more_leaves", n=len(rows) - MAX_LEAF_ROWS) if len(rows) > MAX_LEAF_ROWS else ""
+    return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:MAX_LEAF_ROWS]), note)
 
 
 @at_once

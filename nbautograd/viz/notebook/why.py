@@ -31,9 +31,9 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Explanation", "why"]
 
-SHOWN = 4  # paths
-TINY, HUGE = 1e-6, 1e4
-ROWS = 12  # parameters of a module
+MAX_SHOWN_PATHS = 4
+TINY_GRADIENT, HUGE_GRADIENT = 1e-6, 1e4
+MAX_ROWS = 12  # of a module
 SATURATED = {"sigmoid": (0.02, 0.98), "tanh": (-0.98, 0.98), "softmax": (0.001, 0.999)}
 FLAT = ("sign", "round", "floor", "ceil", "trunc")
 
@@ -110,7 +110,7 @@ def _of_paths(tensor: Any, name: str, root: Any, title: str, routes: Routes, nam
     if grad is None:
         waits = gradient is not None or flow.told
         lines = _why_none(tensor, name, root, title, walk, gradient) if waits else _returned_none(flow, routes, name)
-    paths = routes.largest(SHOWN, flow.factor)
+    paths = routes.largest(MAX_SHOWN_PATHS, flow.factor)
     shown = grad if grad is not None else gradient
     kind = "" if shown is None else _kind(shown)
     blame: Any = None
@@ -145,7 +145,7 @@ def _kind(gradient: Any) -> str:
     if not values.is_finite(gradient):
         return "nan"
     size = abs(size_of(gradient))
-    return "zero" if not size else "tiny" if size < TINY else "huge" if size > HUGE else "number"
+    return "zero" if not size else "tiny" if size < TINY_GRADIENT else "huge" if size > HUGE_GRADIENT else "number"
 
 
 def _why_none(tensor: Any, name: str, root: Any, title: str, walk: GraphWalk, gradient: Any) -> list[str]:
@@ -166,7 +166,7 @@ def _returned_none(flow: Flow, routes: Routes, name: str) -> list[str]:
         if node in flow.received
         for edge in routes.edges(node)
         if (node, edge) not in flow.sent
-    ][:SHOWN]
+    ][:MAX_SHOWN_PATHS]
 
 
 def _passes(grad: Any, gradient: Any, name: str, title: str) -> list[str]:
@@ -264,8 +264,9 @@ def _table(own: str, sizes: dict[str, float | None], squares: float, states: dic
     """Return a row of each parameter by the size of its gradient: the largest and, of many, the smallest."""
     ranked = sorted(sizes.items(), key=lambda item: -(item[1] if item[1] is not None else -1.0))
     rows, note = ranked, ""
-    if len(ranked) > ROWS:
-        rows, note = [*ranked[: ROWS - 4], *ranked[-4:]], say("memory_more", n=len(ranked) - ROWS)
+    if len(ranked) > MAX_ROWS:
+        rows = [*ranked[: MAX_ROWS - 4], *ranked[-4:]]
+        note = say("memory_more", n=len(ranked) - MAX_ROWS)
     cells = tuple((f"{own}.{key}", *_norm_and_share(size, squares), states[key]) for key, size in rows)
     head = (say("col_leaf"), say("col_norm"), say("memory_share"), say("note"))
     return Table("", head, cells, note)
@@ -296,7 +297,7 @@ def _norm_and_share(size: float | None, squares: float) -> tuple[str, str]:
 def _modules_without(keys: list[str], own: str, walk: GraphWalk, names: Mapping[str, Any]) -> list[str]:
     """Return why no gradient comes to the modules of these parameters."""
     lines = []
-    for module_name, key in list({key.rpartition(".")[0]: key for key in keys}.items())[:SHOWN]:
+    for module_name, key in list({key.rpartition(".")[0]: key for key in keys}.items())[:MAX_SHOWN_PATHS]:
         told = stopped(f"{own}.{key}", walk, names)
         lines += [f"{own}.{module_name}: {line}" for line in told if line != say("why_unused", name=f"{own}.{key}")]
     return lines
@@ -356,7 +357,7 @@ def _units(walk: GraphWalk) -> list[str]:
             share = float(((array < low) | (array > high)).mean())
             if share > 0.5:
                 lines.append(say("why_ends", name=name, share=f"{share:.0%}", line=_place(node)))
-    return lines[:SHOWN]
+    return lines[:MAX_SHOWN_PATHS]
 
 
 # -- names and places ----------------------------------------------------------------------------------------------

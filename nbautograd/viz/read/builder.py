@@ -29,8 +29,8 @@ from nbautograd.viz.read.walk import MAX_READ_NODES, GraphWalk
 
 __all__ = ["Resolve", "build"]
 
-TURNS = 4  # limit of the operations of a graph with folded loops
-DESCRIBED = 500  # limit of the operations with full descriptions, for groups that are opened
+MIN_TURN_OPS = 4  # a smaller graph has no numbered turns
+MAX_DESCRIBED_OPS = 500  # in full, for groups that are opened
 
 
 def build(
@@ -39,10 +39,10 @@ def build(
     *,
     resolve: Resolve | None = None,
     most: int = MAX_READ_NODES,
-    budget: int = folding.BUDGET,
+    budget: int = folding.MAX_DRAWN_NODES,
     fold: bool | None = False,
     opened: Collection[str] = (),
-    described: int = DESCRIBED,
+    described: int = MAX_DESCRIBED_OPS,
 ) -> GraphModel:
     """Return the graph of ``roots``: a tensor, several, or pairs (node, index of its output).
 
@@ -60,7 +60,7 @@ def build(
         scopes = module_scopes(walk, namespace or {})
     tree = folding.plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
     ops, leaves = len(walk.ops), len(walk.next) - len(walk.ops)
-    turns = walk.turns(namespace or {}) if ops >= TURNS else ()
+    turns = walk.turns(namespace or {}) if ops >= MIN_TURN_OPS else ()
     for segment in tree.inner():
         if segment.kind == "step":
             segment.label = name_of(turns[segment.start : segment.stop]) or segment.label

@@ -31,8 +31,8 @@ __all__ = ["FailedCall", "failed_call", "graph_so_far"]
 _LIBRARY = str(Path(__file__).parents[2])
 _NOT_CALLS = tuple(str(Path(_LIBRARY, part)) for part in ("autograd", "viz", "cli"))
 _NAMED = re.compile(r"(\w+)\(\): ")
-MAX_OPERANDS = 8  # limit of the drawn operands
-MAX_CHARACTERS = 110  # limit of the characters of a line below the picture
+MAX_OPERANDS = 8  # that are drawn
+MAX_CHARACTERS = 110  # of a line below the picture
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,14 @@ from typing import Any
 from nbautograd.viz.escape import line_of, one_line
 
 __all__ = [
-    "COUNT", "MAX_CHARACTERS", "SYMBOLS", "Mark", "bracketed", "is_readable", "latex", "marks", "plain", "summed",
+    "COUNT", "MAX_CHARACTERS", "Mark", "bracketed", "is_readable", "latex", "marks", "plain", "summed",
     "symbol_of", "unbracketed", "value",
 ]  # fmt: skip
 
 Mark = list[Any]
 Names = Mapping[str, list[Mark]]
 Write = Callable[[list[ast.expr], Names, int], list[Mark]]
-MAX_CHARACTERS = 2000  # limit of the characters of a formula
+MAX_CHARACTERS = 2000  # of a formula
 
 SYMBOLS = {
     "add": "+", "sub": "−", "rsub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xⁿ", "exp": "exp", "log": "ln",

@@ -13,8 +13,8 @@ from nbautograd.viz.language import say
 
 __all__ = ["Segment", "label_of", "plan"]
 
-MAX_SEGMENTS = 600  # limit of the segments of one step of a loop
-MAX_SCOPES = 30  # nested scopes
+MAX_SEGMENTS = 600  # of one step of a loop
+MAX_SCOPES = 30  # nested
 
 
 @dataclass(slots=True, eq=False)
