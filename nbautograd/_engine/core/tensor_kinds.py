@@ -16,7 +16,7 @@ def _never(what: str) -> Any:
     return property(lambda self: False, doc=f"True if the tensor {what}; always False here.")
 
 
-def _absent_part(name: str, expected: str) -> Any:
+def _part(name: str, expected: str) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(f"{name} expected {expected} tensor layout but got Strided")
 
@@ -54,14 +54,14 @@ class TensorKinds:
     is_vulkan: bool = _never("is on a Vulkan device")
 
     if not TYPE_CHECKING:  # so that type checkers report ``x.max().values``
-        coalesce = _absent_part("coalesce", "sparse coordinate")
-        is_coalesced = _absent_part("is_coalesced", "sparse coordinate")
-        indices = _absent_part("indices", "sparse coordinate")
-        values = _absent_part("values", "sparse")
-        crow_indices = _absent_part("crow_indices", "sparse row compressed")
-        col_indices = _absent_part("col_indices", "sparse row compressed")
-        ccol_indices = _absent_part("ccol_indices", "sparse column compressed")
-        row_indices = _absent_part("row_indices", "sparse column compressed")
+        coalesce = _part("coalesce", "sparse coordinate")
+        is_coalesced = _part("is_coalesced", "sparse coordinate")
+        indices = _part("indices", "sparse coordinate")
+        values = _part("values", "sparse")
+        crow_indices = _part("crow_indices", "sparse row compressed")
+        col_indices = _part("col_indices", "sparse row compressed")
+        ccol_indices = _part("ccol_indices", "sparse column compressed")
+        row_indices = _part("row_indices", "sparse column compressed")
 
     @property
     def is_meta(self: Any) -> bool:

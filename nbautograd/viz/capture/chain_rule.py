@@ -24,7 +24,7 @@ from nbautograd.viz.read.model import Edge, Formula, GraphModel, Handles
 from nbautograd.viz.read.notes import can_be_noted
 from nbautograd.viz.read.numbers import printed
 from nbautograd.viz.read.operations import broadcast_dims
-from nbautograd.viz.read.terms import MAX_ELEMENT_TERMS, Terms
+from nbautograd.viz.read.terms import MAX_TERMS, Terms
 from nbautograd.viz.read.tiles import MAX_SIDE_CELLS
 
 __all__ = ["Arrival", "ChainStep", "Element", "chain_steps", "kept_before"]
@@ -258,7 +258,7 @@ def _element(
     else:
         ups, factors = _terms_at(derivative, values.host(gradients[0]), place, summed)
         count = len(ups)
-    terms = tuple(zip(_written(ups[:MAX_ELEMENT_TERMS]), _written(factors[:MAX_ELEMENT_TERMS]), strict=True))
+    terms = tuple(zip(_written(ups[:MAX_TERMS]), _written(factors[:MAX_TERMS]), strict=True))
     return Element(place, terms, count, *_written(wanted.reshape(-1)[largest : largest + 1]))
 
 

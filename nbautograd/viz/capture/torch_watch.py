@@ -104,7 +104,7 @@ class TorchWatch:
         self.sequence = self.peek()
         modules = torch.nn.modules.module
         self._hooks = [
-            modules.register_module_forward_pre_hook(self._entered),
+            modules.register_module_forward_pre_hook(self._enter_module),
             modules.register_module_forward_hook(self._left, always_call=True),
         ]
         self._mode, _current = mode_of(_called, self), self
@@ -183,7 +183,7 @@ class TorchWatch:
 
     # -- modules -----------------------------------------------------------------------------------------------------
 
-    def _entered(self, module: Any, args: Any) -> None:
+    def _enter_module(self, module: Any, args: Any) -> None:
         if threading.get_ident() == self._thread:
             if self.full is not None and not _stops:  # inside an operation no mode can be left
                 self._switch(False)
@@ -216,7 +216,7 @@ class TorchWatch:
         if (sequence != self.sequence or self.helped) and threading.get_ident() == self._thread:
             self.sequence, self.helped = sequence, False
             try:
-                noted = self._before(parameters, args, kwargs, sequence - 1, sys._getframe(deep))
+                noted = self._note_call(parameters, args, kwargs, sequence - 1, sys._getframe(deep))
             except Exception:  # any error: the user's operation must not fail because of its picture
                 self.troubles += 1
         result = parameters.run(*args, **kwargs) if kwargs else parameters.run(*args)
@@ -225,12 +225,12 @@ class TorchWatch:
                 if parameters.writes:
                     self._written(result, sys._getframe(deep), 1)
                 if noted is not None:
-                    self._after(noted, result, sequence - 1)
+                    self._note_result(noted, result, sequence - 1)
             except Exception:
                 self.troubles += 1
         return result
 
-    def _before(
+    def _note_call(
         self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], sequence: int, frame: Any
     ) -> NotedCall | None:
         if not self._torch.is_grad_enabled():
@@ -335,7 +335,7 @@ class TorchWatch:
                 pass
         return tensor.detach().clone()
 
-    def _after(self, noted: NotedCall, result: Any, sequence: int) -> None:
+    def _note_result(self, noted: NotedCall, result: Any, sequence: int) -> None:
         if isinstance(result, self._torch.Tensor):
             tensors: Any = (result,)
         else:

@@ -17,7 +17,7 @@ MAX_OVERLAP_PX = 2.0  # of a label's margin with a box or another label
 LABEL_OFFSET_PX = 4.5  # from the line of a value to the line of its gradient
 _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 _STARTS = [9 * abs(t - 0.5) for t in _TRIES]  # their costs
-_GRID_CELL_PX = 80.0  # of the grid for finding obstacles
+_CELL_PX = 80.0  # of the grid for finding obstacles
 _SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
 _NEAR = [(dx, dy, 0.0) for dx, dy in _SIDES]
 _FURTHER = [(dx, dy, far) for far in (0.0, 14.0, 28.0) for dx in (0.0, -0.5, 0.5) for dy in (-1, 1) if far or dx]
@@ -202,8 +202,8 @@ class _Obstacles:
         for area in areas:
             left, top, right, low = area
             known = area, weight
-            first, last = int(left // _GRID_CELL_PX), int(right // _GRID_CELL_PX)
-            upper, lower = int(top // _GRID_CELL_PX), int(low // _GRID_CELL_PX)
+            first, last = int(left // _CELL_PX), int(right // _CELL_PX)
+            upper, lower = int(top // _CELL_PX), int(low // _CELL_PX)
             cells[first, upper].append(known)
             if first != last or upper != lower:
                 for column in range(first, last + 1):
@@ -213,8 +213,8 @@ class _Obstacles:
     def covered(self, area: Area, limit: float) -> float:
         """The cost of covering this area; the sum stops early once it exceeds ``limit``."""
         left, top, right, bottom = area
-        first, last = int(left // _GRID_CELL_PX), int(right // _GRID_CELL_PX)
-        upper, lower = int(top // _GRID_CELL_PX), int(bottom // _GRID_CELL_PX)
+        first, last = int(left // _CELL_PX), int(right // _CELL_PX)
+        upper, lower = int(top // _CELL_PX), int(bottom // _CELL_PX)
         is_one = first == last and upper == lower
         seen: set[int] = set()  # a rectangle in several cells counts once
         cost = 0.0

@@ -164,7 +164,7 @@ def cost(computation: Callable[[], Any] | Any, *, namespace: Mapping[str, Any] |
         lines.append(say("cost_no_forward"))
     inside = sum(step.backward_seconds for step in steps.values())
     lines.append(say(untimed) if untimed else say("cost_backward", inside=time_text(inside)))
-    return _answer(root, walk, steps, names, lines)
+    return _cost_of(root, walk, steps, names, lines)
 
 
 def _backward(root: Any, walk: GraphWalk) -> str:
@@ -205,7 +205,7 @@ def _steps(walk: GraphWalk, names: Mapping[str, Any], times: Times) -> tuple[dic
     return steps, unknown
 
 
-def _answer(
+def _cost_of(
     root: Any, walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str, Any], lines: list[str]
 ) -> Cost:
     total = summed(steps.values())

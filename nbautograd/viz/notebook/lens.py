@@ -24,7 +24,7 @@ def lens_data(run: Run, recordings: Mapping[int, Recording], label: str) -> dict
     """All that the view needs but for the passes themselves."""
     steps = run.steps
     leaves = [
-        _leaf(name, leaf, [step.leaves[i] for step in steps]) for i, (name, leaf) in enumerate(run.leaves.items())
+        _leaf_data(name, leaf, [step.leaves[i] for step in steps]) for i, (name, leaf) in enumerate(run.leaves.items())
     ]
     return {
         "steps": [step.number for step in steps],
@@ -39,7 +39,7 @@ def lens_data(run: Run, recordings: Mapping[int, Recording], label: str) -> dict
     }
 
 
-def _leaf(name: str, leaf: Any, steps: Sequence[Any]) -> dict[str, Any]:
+def _leaf_data(name: str, leaf: Any, steps: Sequence[Any]) -> dict[str, Any]:
     bad = [[i, step.nan, step.inf] for i, step in enumerate(steps) if step.nan or step.inf]
     return {
         "name": one_line(name, 60),

@@ -101,7 +101,7 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
     except NameError as error:
         if not _raised_by(code, error):
             raise
-        raise UsageError(_unknown(shell, magic, error)) from None
+        raise UsageError(_unknown_text(shell, magic, error)) from None
     given = value if isinstance(value, (tuple, list)) else (value,)
     for item in given:
         if not is_tensor(item):
@@ -148,7 +148,7 @@ def _raised_by(code: types.CodeType, error: BaseException) -> bool:
     return traceback is not None and traceback.tb_frame.f_code in (code, *code.co_consts)
 
 
-def _unknown(shell: Any, magic: str, error: NameError) -> str:
+def _unknown_text(shell: Any, magic: str, error: NameError) -> str:
     name = getattr(error, "name", None) or str(error)
     known = sorted(tensor_names(shell))
     others = [key for key in shell.user_ns if key not in shell.user_ns_hidden and not key.startswith("_")]

@@ -144,7 +144,7 @@ def _told(kept: GraphMemory) -> list[str]:
     """The sentences below the heading."""
     lines = []
     if kept.runs is not None:
-        lines += _of_runs(kept.runs)
+        lines += _lines_of_runs(kept.runs)
     if kept.freed:
         lines.append(say("memory_freed", n=kept.freed, of=kept.operations))
     if kept.storages:
@@ -161,7 +161,7 @@ def _told(kept: GraphMemory) -> list[str]:
     return lines
 
 
-def _of_runs(runs: Runs) -> list[str]:
+def _lines_of_runs(runs: Runs) -> list[str]:
     place = _place(runs.line)
     lines = [say("memory_runs", n=runs.count, line=place)]
     if runs.freed:

@@ -164,10 +164,10 @@ def paths(x: Any, y: Any, *, most: int = MAX_LISTED_PATHS, namespace: Mapping[st
         return Paths(label, lines, picture_of(y, names) if y.grad_fn is not None else None)
     flow = Flow() if x is y else flow_of(y, [x], walk)
     found = [()] if x is y else routes.largest(max(most, 1), flow.factor)
-    return _answer(x, y, found, max(routes.count, 1), walk, flow, names)
+    return _paths_between(x, y, found, max(routes.count, 1), walk, flow, names)
 
 
-def _answer(
+def _paths_between(
     x: Any, y: Any, found: Sequence[Route], count: int, walk: GraphWalk, flow: Flow, names: Mapping[str, Any]
 ) -> Paths:
     name, title = name_of(x, names, "x"), name_of(y, names, "y")

@@ -31,7 +31,7 @@ __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_tab
 MAX_KEPT_BYTES = 4096  # of a gradient, which shows the change at the next look
 MAX_NAME_CHARACTERS = 40
 MAX_NAMED_TENSORS = 200  # of a list with separate names
-MAX_LEAF_ROWS = 40  # of one table
+MAX_ROWS = 40  # of one table
 
 
 @dataclass(frozen=True)
@@ -244,11 +244,11 @@ COLUMNS = ("col_leaf", "col_type", "col_before", "col_added", "col_now", "col_pa
 def table_of(leaves: Mapping[str, Any]) -> Table:
     """The gradients of leaves as a table; of many leaves those that have a gradient come first."""
     named = list(leaves.items())
-    if len(named) > MAX_LEAF_ROWS:
+    if len(named) > MAX_ROWS:
         named.sort(key=lambda pair: getattr(pair[1], "grad", None) is None)
-    rows = [watch.row(_shortened(name), leaf) for name, leaf in named[:MAX_LEAF_ROWS]]
+    rows = [watch.row(_shortened(name), leaf) for name, leaf in named[:MAX_ROWS]]
     title = say("grads_of", n=len(leaves)) if rows else say("no_leaves")
-    note = say("more_leaves", n=len(named) - MAX_LEAF_ROWS) if len(named) > MAX_LEAF_ROWS else ""
+    note = say("more_leaves", n=len(named) - MAX_ROWS) if len(named) > MAX_ROWS else ""
     head = tuple(say(column) for column in COLUMNS)
     return Table(title, head, tuple(row for row, _ in rows), note, tuple(drawn for _, drawn in rows))
 
@@ -271,8 +271,8 @@ def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
         seen.passes = 0
         seen.look(leaf.grad)  # this table shows it
     head = (say("col_leaf"), say("col_before"), say("col_now"), say("note"))
-    note = say("more_leaves", n=len(rows) - MAX_LEAF_ROWS) if len(rows) > MAX_LEAF_ROWS else ""
-    return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:MAX_LEAF_ROWS]), note)
+    note = say("more_leaves", n=len(rows) - MAX_ROWS) if len(rows) > MAX_ROWS else ""
+    return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:MAX_ROWS]), note)
 
 
 @at_once

@@ -198,7 +198,7 @@ def tangent(
     """
     if not points:
         raise ValueError("tangent needs at least one point: a leaf with a gradient, or a pair (place, slope)")
-    pairs = [_pair(point) for point in points[-MAX_SHOWN_POINTS:]]
+    pairs = [_place_and_slope(point) for point in points[-MAX_SHOWN_POINTS:]]
     places = [x for x, _ in pairs if math.isfinite(x)] or [0.0]
     room = (max(places) - min(places)) * 0.35 or max(abs(places[0]), 1.0) * 2
     low, high = min(places) - room if low is None else low, max(places) + room if high is None else high
@@ -209,7 +209,7 @@ def tangent(
     return Tangent(f, pairs, low, high, name)
 
 
-def _pair(point: Any) -> tuple[float, float]:
+def _place_and_slope(point: Any) -> tuple[float, float]:
     if isinstance(point, tuple | list) and len(point) == 2:
         return _number(point[0]), _number(point[1])
     slope = getattr(point, "grad", None)

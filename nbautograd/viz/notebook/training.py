@@ -87,7 +87,7 @@ class Run:
         ratio = _moved(self._before.get(name), now)
         self._before[name] = now
         try:
-            return _gradient(grad, ratio) if grad is not None else LeafStep(math.nan, ratio, b"")
+            return _leaf_step(grad, ratio) if grad is not None else LeafStep(math.nan, ratio, b"")
         except Exception:  # an error in the picture must not stop a loop
             return LeafStep(math.nan, ratio, b"")
 
@@ -124,7 +124,7 @@ def _leaps(value: float, past: deque[float]) -> bool:
     return value - middle > max(8 * spread, 0.5 * abs(middle))
 
 
-def _flat(value: Any) -> np.ndarray[Any, Any]:
+def _flat_array(value: Any) -> np.ndarray[Any, Any]:
     array: np.ndarray[Any, Any]
     try:
         array = value.detach().numpy().reshape(-1)  # common to most of them
@@ -136,7 +136,7 @@ def _flat(value: Any) -> np.ndarray[Any, Any]:
 def _sampled(leaf: Any) -> Any:
     """Some of a leaf's elements, copied; None where they cannot be read."""
     try:
-        array = _flat(leaf)
+        array = _flat_array(leaf)
         return array[:: array.size // MAX_SAMPLED_ELEMENTS + 1].astype(np.float64)
     except Exception:
         return None
@@ -149,8 +149,8 @@ def _moved(before: Any, now: Any) -> float:
     return math.sqrt(change @ change) / size if size > 0 and math.isfinite(size) else math.nan
 
 
-def _gradient(grad: Any, ratio: float) -> LeafStep:
-    flat = _flat(grad)
+def _leaf_step(grad: Any, ratio: float) -> LeafStep:
+    flat = _flat_array(grad)
     wide = flat if flat.size > MAX_WIDENED_ELEMENTS else flat.astype(np.float64)
     square = float(wide @ wide)
     if not math.isfinite(square) or square < 1e-30:  # perhaps only the square is

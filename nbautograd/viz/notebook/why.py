@@ -81,7 +81,7 @@ def why(tensor: Any, of: Any = None, *, namespace: Mapping[str, Any] | None = No
     names = namespace if namespace is not None else callers_names()
     settle(names)
     if is_module(tensor):
-        return _of_module(tensor, of, names)
+        return _explain_module(tensor, of, names)
     if not is_tensor(tensor):
         raise TypeError(f"why needs a tensor or a module, but was given {type(tensor).__name__}")
     if of is not None and not is_tensor(of):
@@ -93,13 +93,15 @@ def why(tensor: Any, of: Any = None, *, namespace: Mapping[str, Any] | None = No
         grad = _grad(tensor) if tensor.requires_grad else None
         picture = picture_of(root, names) if routes is not None else None
         return Explanation(_label(tensor, name, grad), no_path(tensor, root, names), picture)
-    return _of_paths(tensor, name, root, name_of(root, names, "out"), routes, names)
+    return _explain_paths(tensor, name, root, name_of(root, names, "out"), routes, names)
 
 
 # -- one tensor ----------------------------------------------------------------------------------------------------
 
 
-def _of_paths(tensor: Any, name: str, root: Any, title: str, routes: Routes, names: Mapping[str, Any]) -> Explanation:
+def _explain_paths(
+    tensor: Any, name: str, root: Any, title: str, routes: Routes, names: Mapping[str, Any]
+) -> Explanation:
     walk = routes.walk
     flow = flow_of(root, [tensor], walk)
     (gradient,) = flow.gradients
@@ -242,7 +244,7 @@ def _first_bad(flow: Flow, walk: GraphWalk, routes: Routes) -> tuple[Any, list[s
 # -- a module ------------------------------------------------------------------------------------------------------
 
 
-def _of_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanation:
+def _explain_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanation:
     own = next((key for key, value in names.items() if value is module and key[:1] != "_"), type(module).__name__)
     parameters = dict(module.named_parameters())
     root = of if of is not None else _first_root(parameters.values(), names)

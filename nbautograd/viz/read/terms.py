@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MAX_ELEMENT_TERMS", "Terms", "Work", "terms_of"]
+__all__ = ["MAX_TERMS", "Terms", "Work", "terms_of"]
 
 MAX_TRACED_ELEMENTS = 256  # of g, one by one
 MAX_JACOBIAN_ELEMENTS = 1 << 18  # that are computed whole
 MAX_STEP_TERMS = 4096  # kept of all elements of a step
-MAX_ELEMENT_TERMS = 9  # of one element, if those of all are too many
+MAX_TERMS = 9  # of one element, if those of all are too many
 MAX_MARKED_TERMS = 256  # and how many of them are kept if a picture can mark them
 SIGNIFICANT_DIGITS = 6  # of the kept elements of a local derivative
 MAX_MOVED_ELEMENTS = 22  # traced at once: the bits of an integer that a float32 holds exactly
@@ -141,7 +141,7 @@ def _kept(
         return Terms(tuple(np.cumsum(counts).tolist()), tuple(ups.tolist()), written)
     place = _largest_place(sent)
     held = np.nonzero(places == place)[0]
-    own = held[: MAX_MARKED_TERMS if work.may_keep(min(len(held), MAX_MARKED_TERMS)) else MAX_ELEMENT_TERMS]
+    own = held[: MAX_MARKED_TERMS if work.may_keep(min(len(held), MAX_MARKED_TERMS)) else MAX_TERMS]
     return Terms(
         (len(own),), tuple(ups[own].tolist()), tuple(written[i] for i in own) if written else (), place, len(held)
     )
@@ -153,7 +153,7 @@ def _largest(call: Linear, came: Array, sent: Array, work: Work) -> Terms | None
     found: list[tuple[int, float]] = []
     other = 1.5 + np.cos(np.arange(came.size) + 1.0) / 2
     halves = [(0, came.size)]
-    while halves and len(found) <= MAX_ELEMENT_TERMS:
+    while halves and len(found) <= MAX_TERMS:
         if not work.may_call(1, came.size + sent.size):
             return None
         start, end = halves.pop()
@@ -167,7 +167,7 @@ def _largest(call: Linear, came: Array, sent: Array, work: Work) -> Terms | None
         else:
             middle = (start + end) // 2
             halves += [(middle, end), (start, middle)]
-    shown, count = found[:MAX_ELEMENT_TERMS], len(found) if len(found) <= MAX_ELEMENT_TERMS else -1
+    shown, count = found[:MAX_TERMS], len(found) if len(found) <= MAX_TERMS else -1
     factors = () if all(value == 1 for _, value in shown) else tuple(_number(value) for _, value in shown)
     return Terms((len(shown),), tuple(up for up, _ in shown), factors, place, count)
 
