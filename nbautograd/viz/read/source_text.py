@@ -53,7 +53,7 @@ def short(text: str, most: int = TEXT_CHARACTERS) -> str:
 
     >>> short("torch.relu(self.first(x) + self.second(x))"), short("(x @ self.weight.T + self.bias).softmax(-1)")
     ('torch.relu(…)', '(…).softmax(-1)')
-    >>> short("x @ self.weight.T + 1", SHORT), short("F.relu(x * weight, inplace=True)", SHORT)
+    >>> short("x @ self.weight.T + 1", 16), short("F.relu(x * weight, inplace=True)", 16)
     ('… + 1', 'F.relu(…)')
     """
     if len(text) > most:
