@@ -101,7 +101,7 @@ NOT_OVERRIDDEN = re.compile(
 def _interceptions() -> Interceptions:
     """Return the handlers of all public functions and methods."""
     homes = [*map(namespaces.module, ("", "nn.functional", "linalg", "fft", "special")), Tensor]
-    functions: dict[Any, Handler] = {autograd.grad: _handler(autograd.grad)}
+    functions: dict[Any, Handler] = {autograd.grad: _offering_handler(autograd.grad)}
     for home in homes:
         for name in dir(home):
             function = getattr(home, name, None)
@@ -109,7 +109,7 @@ def _interceptions() -> Interceptions:
                 op = function.__globals__.get("OP")
                 if function is getattr(op, "operator", None):  # which asks with the operation
                     continue
-                functions.setdefault(function, _handler(function))
+                functions.setdefault(function, _offering_handler(function))
                 if function.__name__[0] == "_" and function.__name__[:2] != "__":
                     function.__name__ = name  # which modes print: an operator has one of its own in its module
     return Interceptions(functions, OVERRIDE)
@@ -118,7 +118,7 @@ def _interceptions() -> Interceptions:
 _process.listeners.append(lambda on: _interceptions().switch(on))
 
 
-def _handler(function: Any) -> Handler:
+def _offering_handler(function: Any) -> Handler:
     def offer(plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if overrides.is_in_mode():
             result = overrides.offer(function, args, kwargs)

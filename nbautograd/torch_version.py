@@ -40,7 +40,7 @@ def _stage(parts: re.Match[str]) -> tuple[str, int]:
     return "z", 0  # a final release comes after all of them
 
 
-def _comparison(name: str) -> Callable[[str, Any], Any]:
+def _comparison_method(name: str) -> Callable[[str, Any], Any]:
     def compare(self: str, other: Any) -> Any:
         if not isinstance(other, (str, tuple, list)):
             return getattr(str, name)(self, other)
@@ -62,6 +62,6 @@ class TorchVersion(str):
 
     __slots__ = ()
     __hash__ = str.__hash__
-    __eq__, __ne__ = _comparison("__eq__"), _comparison("__ne__")
-    __lt__, __le__ = _comparison("__lt__"), _comparison("__le__")
-    __gt__, __ge__ = _comparison("__gt__"), _comparison("__ge__")
+    __eq__, __ne__ = _comparison_method("__eq__"), _comparison_method("__ne__")
+    __lt__, __le__ = _comparison_method("__lt__"), _comparison_method("__le__")
+    __gt__, __ge__ = _comparison_method("__gt__"), _comparison_method("__ge__")

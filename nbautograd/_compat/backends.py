@@ -437,7 +437,7 @@ class _BlasBackend(enum.Enum):
     Default, Cublas, Cublaslt, Ck = range(4)
 
 
-def _preferred(kinds: type[enum.Enum]) -> Callable[..., Any]:
+def _preference_function(kinds: type[enum.Enum]) -> Callable[..., Any]:
     chosen = [next(iter(kinds))]
 
     def preferred(backend: Any = None) -> Any:
@@ -468,8 +468,8 @@ cuda = BackendModule(
     is_built=_cuda.is_available,
     matmul=MatrixProducts(),
     sdp_kernel=sdp_kernel,
-    preferred_linalg_library=_preferred(_LinalgBackend),
-    preferred_blas_library=_preferred(_BlasBackend),
+    preferred_linalg_library=_preference_function(_LinalgBackend),
+    preferred_blas_library=_preference_function(_BlasBackend),
     is_flash_attention_available=false,
     is_ck_sdpa_available=false,
     can_use_flash_attention=false,

@@ -12,7 +12,7 @@ from typing import Any
 
 from nbautograd._names import lazy, namespaces
 
-__all__ = ["VERSION", "ModuleName", "adopt", "give_back", "is_ours"]
+__all__ = ["VERSION", "adopt", "give_back", "is_ours"]
 
 PACKAGE = __name__.partition(".")[0]
 VERSION = "2.13.0"

@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any
 
 __all__ = [
-    "ABSENT_METHODS",
     "FAMILIES",
     "METHODS",
     "NAMES",

@@ -114,7 +114,7 @@ def _forward_calls(node: Node) -> Iterator[str]:
         parent = parent.metadata.get(PARENT)
 
 
-def _switch(on: bool, check_nan: bool, check_forward: bool, inf: bool) -> None:
+def _set_mode(on: bool, check_nan: bool, check_forward: bool, inf: bool) -> None:
     if on != mode.on:
         if on:
             dispatch_mode.push(note, everywhere=True)
@@ -148,13 +148,13 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
         self._before = _state()
         on = boolean(mode, "set_anomaly_enabled", "enabled")
         nan, forward, infinite = _asked(check_nan, check_forward, inf)
-        _switch(on, nan, on and forward, on and infinite)
+        _set_mode(on, nan, on and forward, on and infinite)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exception: object) -> None:
-        _switch(*self._before)
+        _set_mode(*self._before)
 
 
 def _state() -> tuple[bool, bool, bool, bool]:
@@ -200,10 +200,10 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
 
     def __enter__(self) -> None:
         self._before = _state()
-        _switch(True, *self._wanted)
+        _set_mode(True, *self._wanted)
 
     def __exit__(self, *exception: object) -> None:
-        _switch(*self._before)
+        _set_mode(*self._before)
 
 
 def is_anomaly_enabled() -> bool:

@@ -37,15 +37,15 @@ def end(infinite: bool) -> None:
 
 def _stop_at_nan(op: Any, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Run an operation (a dispatch mode) and raise if its result has a NaN."""
-    return _checked(op, run, args, kwargs, infinite=False)
+    return _run_and_check(op, run, args, kwargs, infinite=False)
 
 
 def _stop_at_infinity(op: Any, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Run an operation (a dispatch mode) and raise if its result has a NaN, or an infinity that no argument had."""
-    return _checked(op, run, args, kwargs, infinite=True)
+    return _run_and_check(op, run, args, kwargs, infinite=True)
 
 
-def _checked(op: Any, run: Callable[..., Any], args: Any, kwargs: Any, infinite: bool) -> Any:
+def _run_and_check(op: Any, run: Callable[..., Any], args: Any, kwargs: Any, infinite: bool) -> Any:
     result = run(*args, **kwargs)
     if not op.name.startswith(UNSET):
         for tensor in result if isinstance(result, (tuple, list)) else (result,):

@@ -53,7 +53,7 @@ __all__ = [
 
 
 MIN_LISTED = 16
-"""Minimum number of targets of one node that enter the heap as one list."""
+"""Targets of one node that enter the heap as one list."""
 Roots = list[tuple[Any, Any]]  # the start of a pass: nodes or leaves, each with its gradient
 
 

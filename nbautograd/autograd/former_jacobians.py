@@ -14,7 +14,7 @@ from nbautograd.errors import warn
 __all__ = ["get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input"]
 
 
-def _former(name: str, grad_out: float) -> None:
+def _warn_former(name: str, grad_out: float) -> None:
     warn(
         f"{name} was part of PyTorch's private API and not meant to be exposed: use gradcheck(), or "
         "autograd.functional.jacobian()",
@@ -47,7 +47,7 @@ def get_numerical_jacobian(
     >>> torch.allclose(jacobian, torch.tensor([[2.0, 0.0], [0.0, 4.0]], dtype=torch.float64))
     True
     """
-    _former("get_numerical_jacobian", grad_out)
+    _warn_former("get_numerical_jacobian", grad_out)
     point = Point(lambda *xs: fn(xs), as_tuple(inputs), eps)
     wanted = point.variables if target is None else as_tuple(target)
     return tuple(
@@ -101,7 +101,7 @@ def get_analytical_jacobian(
     ((tensor([[2., 0.],
             [0., 4.]], dtype=torch.float64),), True, True, True)
     """
-    _former("get_analytical_jacobian", grad_out)
+    _warn_former("get_analytical_jacobian", grad_out)
     if output.is_complex():
         raise ValueError(
             "Expected output to be non-complex. get_analytical_jacobian no longer supports functions that return "

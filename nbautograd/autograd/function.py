@@ -79,7 +79,7 @@ class BackwardCFunction(Node, FunctionCtx):
         """
         if self._saved is FREED:
             self.raise_freed()
-        return tuple(None if saved is None else self._unpacked(i, saved) for i, saved in enumerate(self._saved))
+        return tuple(None if saved is None else self._unpack(i, saved) for i, saved in enumerate(self._saved))
 
     @property
     def saved_variables(self) -> Any:
@@ -87,7 +87,7 @@ class BackwardCFunction(Node, FunctionCtx):
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
-    def _unpacked(self, position: int, saved: _Saved) -> Tensor:
+    def _unpack(self, position: int, saved: _Saved) -> Tensor:
         value, edge = saved.value, saved.output
         if not isinstance(value, saving.Packed):
             for array, time in ((saved.array, saved.time), latest(saved.array, saved.time)):
@@ -228,10 +228,10 @@ class BackwardCFunction(Node, FunctionCtx):
                     f"{position + 1}"
                 )
             if self.all_edges[slot] is not None:
-                by_edge[slot] = self._fitted(value, position, *self.input_meta[slot])
+                by_edge[slot] = self._fit_gradient(value, position, *self.input_meta[slot])
         return by_edge
 
-    def _fitted(self, g: Tensor, position: int, shape: tuple[int, ...], dtype: Any) -> Tensor:
+    def _fit_gradient(self, g: Tensor, position: int, shape: tuple[int, ...], dtype: Any) -> Tensor:
         if g.__class__ is SparseTensor and tuple(g.shape) == shape:
             return g
         if g._a.shape != shape:

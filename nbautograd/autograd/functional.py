@@ -201,7 +201,7 @@ def hessian(
         answer = func(*xs)
         _, outputs = _as_tuple(answer, OUTPUTS, "hessian")
         _all_require_grad(outputs, "outputs", strict)
-        result = _scalar(answer, "hessian")
+        result = _as_scalar(answer, "hessian")
         gradients: Any = (None,) * len(xs)
         if result.requires_grad:
             gradients = grad(result, xs, create_graph=True, allow_unused=True)
@@ -229,7 +229,7 @@ def vhp(
     with enable_grad():
         is_tuple, xs, result, outputs, _ = _call(func, inputs, "vhp", create_graph)
         weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "vhp")
-        _all_require_grad((_scalar(result, "vhp"),), "outputs", strict)
+        _all_require_grad((_as_scalar(result, "vhp"),), "outputs", strict)
         first = _gradient(outputs, xs, strict)
         product = _product(first, xs, weights, create_graph, strict, None)
     return _returned(outputs, False, create_graph), _returned(product, is_tuple, create_graph)
@@ -247,7 +247,7 @@ def hvp(
     with enable_grad():
         is_tuple, xs, result, outputs, _ = _call(func, inputs, "hvp", create_graph)
         weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "hvp")
-        _all_require_grad((_scalar(result, "hvp"),), "outputs", strict)
+        _all_require_grad((_as_scalar(result, "hvp"),), "outputs", strict)
         first = _gradient(outputs, xs, strict)
         cotangents = tuple(x.detach().new_zeros(x.shape).requires_grad_() for x in xs)
         second = _product(first, xs, cotangents, True, strict, None)
@@ -389,7 +389,7 @@ def _gradient(outputs: tuple[Tensor, ...], xs: tuple[Tensor, ...], strict: bool)
     return _filled(gradients, xs)
 
 
-def _scalar(result: Any, caller: str) -> Tensor:
+def _as_scalar(result: Any, caller: str) -> Tensor:
     if not isinstance(result, Tensor):
         raise AutogradError(f"The function given to {caller} should return a single Tensor")
     if result.numel() != 1:

@@ -9,8 +9,8 @@ from typing import Any
 __all__ = ["format_memory", "format_time", "table"]
 
 WIDTH = 12
-SECOND, MILLISECOND = 1e6, 1e3  # in microseconds
-UNITS = {"s": SECOND, "ms": MILLISECOND, "us": 1.0}
+US_PER_SECOND, US_PER_MILLISECOND = 1e6, 1e3  # in microseconds
+UNITS = {"s": US_PER_SECOND, "ms": US_PER_MILLISECOND, "us": 1.0}
 Column = tuple[str, int, Callable[[Any], str]]
 
 
@@ -21,7 +21,7 @@ def format_time(microseconds: float, unit: str | None = None) -> str:
     ('1.234ms', '0.001s')
     """
     if unit not in UNITS:
-        unit = "s" if microseconds >= SECOND else "ms" if microseconds >= MILLISECOND else "us"
+        unit = "s" if microseconds >= US_PER_SECOND else "ms" if microseconds >= US_PER_MILLISECOND else "us"
     return f"{microseconds / UNITS[unit]:.3f}{unit}"
 
 

@@ -22,8 +22,8 @@ import nbautograd._engine.base.installing as _installing
 
 __all__ = ["Finding", "as_json", "as_text", "findings"]
 
-DEADLINE = 30.0
-"""Deadline in seconds for each process."""
+DEADLINE_SECONDS = 30.0
+"""For each process."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def imported(name: str, distribution: str, code: str, gives: str, get: str) -> F
     return program(name, [sys.executable, "-c", code], gives, get)
 
 
-def program(name: str, command: Sequence[str], gives: str, get: str, deadline: float = DEADLINE) -> Finding:
+def program(name: str, command: Sequence[str], gives: str, get: str, deadline: float = DEADLINE_SECONDS) -> Finding:
     """Check a program by the first line that it prints.
 
     >>> program("Python", [sys.executable, "-c", "print(3)"], "", "").detail

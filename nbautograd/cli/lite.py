@@ -46,7 +46,7 @@ STARTED_WITH = (*LOADED, "micropip", "ipython", "jedi", "traitlets")
 """The packages of Pyodide that a kernel starts with, besides their dependencies."""
 LATE = ("scipy", "ml-dtypes")
 MARK = "jupyter-lite.json"
-DEADLINE = 600.0  # seconds for JupyterLite; it takes five
+DEADLINE_SECONDS = 600.0  # for JupyterLite; it takes five
 """A file that every such site has."""
 
 
@@ -179,7 +179,7 @@ def _jupyterlite(source: Path, site: Path) -> None:
     env = {name: value for name, value in os.environ.items() if not name.startswith("JUPYTERLITE_")}
     done = subprocess.run(
         command, cwd=source, env=env, text=True, errors="replace", check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=DEADLINE,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=DEADLINE_SECONDS,
     )  # fmt: skip
     if done.returncode:
         raise ValueError(f"JupyterLite failed:\n{done.stdout[-4000:]}")

@@ -74,8 +74,9 @@ def repack(installed: Distribution, folder: Path) -> Path:
     contents = {}
     for file in installed.files:
         path = PurePosixPath(file)
-        if path.is_absolute() or path.parts[0].endswith(("..", ".dist-info")) or "__pycache__" in path.parts:
-            continue  # also commands and data outside the packages
+        is_outside = path.is_absolute() or path.parts[0] == ".."  # a command, or data
+        if is_outside or path.parts[0].endswith(".dist-info") or "__pycache__" in path.parts:
+            continue
         if path.suffix in COMPILED:
             module = path.with_name(path.name.partition(".")[0] + ".py")
             if "__mypyc" in path.name or module in map(PurePosixPath, installed.files):

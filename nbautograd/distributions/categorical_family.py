@@ -23,7 +23,7 @@ from nbautograd.nn.functional import one_hot
 
 __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
-_CHOICE = {"probs": constraints.simplex, "logits": constraints.real_vector}
+CHOICE_CONSTRAINTS = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
 
 @expandable
@@ -39,7 +39,7 @@ class Categorical(ByProbability, Distribution):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints = _CHOICE
+    arg_constraints = CHOICE_CONSTRAINTS
     has_enumerate_support = True
     _binary = False
 
@@ -103,7 +103,7 @@ class OneHotCategorical(WithCategorical, Distribution):
     tensor([0., 1.])
     """
 
-    arg_constraints = _CHOICE
+    arg_constraints = CHOICE_CONSTRAINTS
     support = constraints.one_hot
     has_enumerate_support = True
 
@@ -166,7 +166,7 @@ class Multinomial(WithCategorical, Distribution):
     tensor([2., 6.])
     """
 
-    arg_constraints = _CHOICE
+    arg_constraints = CHOICE_CONSTRAINTS
     total_count: int
 
     def __init__(

@@ -12,15 +12,13 @@ from nbautograd._engine.ops.creation.creation import full_like
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import WithCategorical
-from nbautograd.distributions.categorical_family import Categorical
+from nbautograd.distributions.categorical_family import CHOICE_CONSTRAINTS, Categorical
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
 from nbautograd.distributions.transforms import ExpTransform
 from nbautograd.distributions.utils import broadcast_all, clamp_probs
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
-
-_CHOICE = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
 
 @expandable
@@ -38,7 +36,7 @@ class ExpRelaxedCategorical(WithCategorical, Distribution):
     tensor(True)
     """
 
-    arg_constraints = _CHOICE
+    arg_constraints = CHOICE_CONSTRAINTS
     support = constraints.real_vector
     has_rsample = True
 
@@ -82,7 +80,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     torch.Size([3])
     """
 
-    arg_constraints = _CHOICE
+    arg_constraints = CHOICE_CONSTRAINTS
     support = constraints.simplex
     has_rsample = True
     temperature = of_base("temperature")

@@ -58,14 +58,14 @@ class Inputs:
         changed = list(args)
         for place in self.places:
             parts, spec = tree_flatten(args[place])
-            fresh = [self._leaf(name, part) for part in parts]
+            fresh = [self._as_leaf(name, part) for part in parts]
             changed[place] = tree_unflatten(fresh, spec)
             self.given += parts
             self.leaves += fresh
             self.specs.append(spec)
         self.args = tuple(changed)
 
-    def _leaf(self, name: str, x: Any) -> Any:
+    def _as_leaf(self, name: str, x: Any) -> Any:
         if not isinstance(x, Tensor):
             raise ValueError(
                 f"{name}(f, ...)(*args): Expected all inputs that are differentiated by to be Tensors, got {kind_of(x)}"

@@ -14,7 +14,7 @@ from nbautograd.nn.functional.convolution import conv1d, conv2d, conv3d
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 
 
-def _by_input(conv: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _input_gradient(conv: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def function(
         input_size: Any,
         weight: Tensor,
@@ -32,7 +32,7 @@ def _by_input(conv: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return _documented(function, conv, "input", ":param input_size: the shape of the input.")
 
 
-def _by_weight(conv: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _weight_gradient(conv: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def function(
         input: Tensor,
         weight_size: Any,
@@ -59,6 +59,6 @@ def _documented(function: Any, conv: Any, of: str, parameter: str) -> Callable[.
     return function  # type: ignore[no-any-return]
 
 
-conv1d_input, conv1d_weight = _by_input(conv1d), _by_weight(conv1d)
-conv2d_input, conv2d_weight = _by_input(conv2d), _by_weight(conv2d)
-conv3d_input, conv3d_weight = _by_input(conv3d), _by_weight(conv3d)
+conv1d_input, conv1d_weight = _input_gradient(conv1d), _weight_gradient(conv1d)
+conv2d_input, conv2d_weight = _input_gradient(conv2d), _weight_gradient(conv2d)
+conv3d_input, conv3d_weight = _input_gradient(conv3d), _weight_gradient(conv3d)

@@ -121,7 +121,7 @@ def trunc_normal_(
     if mean < a - 2 * std or mean > b + 2 * std:
         warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_: the numbers may be distributed otherwise")
     inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2
-    filled = (_normal_within if inside > 0.3 else _accepted)(tensor, mean, std, a, b, generator)
+    filled = (_normal_within if inside > 0.3 else _by_rejection)(tensor, mean, std, a, b, generator)
     if filled is not tensor:
         tensor.copy_(filled)
     return tensor
@@ -135,7 +135,7 @@ def _normal_within(tensor: Tensor, mean: float, std: float, a: float, b: float, 
     return filled
 
 
-def _accepted(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
+def _by_rejection(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
     top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # the logarithm of the largest density
     filled, candidates, chance, pending = tensor, tensor, empty_like(tensor), None
     while pending is None or not tensor.is_meta and pending.any():

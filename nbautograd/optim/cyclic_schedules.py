@@ -134,7 +134,7 @@ class CyclicLR(_WithMomentum):
         super().load_state_dict(rest)
 
 
-def _product(**counts: Any) -> int:
+def _checked_product(**counts: Any) -> int:
     if None in counts.values():
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
     for name, count in counts.items():
@@ -185,9 +185,9 @@ class OneCycleLR(_WithMomentum):
     ) -> None:
         check_optimizer(optimizer)
         if total_steps is None:
-            self.total_steps = _product(epochs=epochs, steps_per_epoch=steps_per_epoch)
+            self.total_steps = _checked_product(epochs=epochs, steps_per_epoch=steps_per_epoch)
         else:
-            self.total_steps = _product(total_steps=total_steps)
+            self.total_steps = _checked_product(total_steps=total_steps)
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):

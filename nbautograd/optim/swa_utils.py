@@ -59,7 +59,7 @@ def get_swa_avg_fn() -> Average:
     return average
 
 
-def _in_place(average: Average) -> Averages:
+def _averages_function(average: Average) -> Averages:
     @no_grad()
     def averages(old: list[Tensor], new: list[Tensor], count: Any) -> None:
         for a, b in zip(old, new, strict=True):
@@ -70,12 +70,12 @@ def _in_place(average: Average) -> Averages:
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
     """Return :func:`get_ema_avg_fn` for a list of parameters, in place."""
-    return _in_place(get_ema_avg_fn(decay))
+    return _averages_function(get_ema_avg_fn(decay))
 
 
 def get_swa_multi_avg_fn() -> Averages:
     """Return :func:`get_swa_avg_fn` for a list of parameters, in place."""
-    return _in_place(get_swa_avg_fn())
+    return _averages_function(get_swa_avg_fn())
 
 
 def _copy(targets: Iterable[Tensor], sources: Iterable[Tensor]) -> None:

@@ -28,7 +28,7 @@ def add_safe_globals(safe_globals: list[Entry]) -> None:
     [<class 'geometry.Point'>]
     >>> torch.serialization.clear_safe_globals()
     """
-    _allowed.extend(entry for entry in _checked(safe_globals) if entry not in _allowed)
+    _allowed.extend(entry for entry in _checked_entries(safe_globals) if entry not in _allowed)
 
 
 def get_safe_globals() -> list[Entry]:
@@ -72,7 +72,7 @@ class safe_globals:  # noqa: N801 - PyTorch's name
     """
 
     def __init__(self, safe_globals: list[Entry]) -> None:
-        self._entries = _checked(safe_globals)
+        self._entries = _checked_entries(safe_globals)
         self._former: list[Entry] = []
 
     def __enter__(self) -> None:
@@ -102,7 +102,7 @@ def is_safe(value: Any) -> bool:
     return any(value is (entry[0] if isinstance(entry, tuple) else entry) for entry in _allowed)
 
 
-def _checked(entries: Any) -> list[Entry]:
+def _checked_entries(entries: Any) -> list[Entry]:
     if not isinstance(entries, (list, tuple)):
         raise TypeError(f"add_safe_globals(): expected a list of classes and functions, got {type(entries).__name__}")
     for entry in entries:

@@ -18,9 +18,9 @@ from nbautograd.errors import CudaUnavailableError, DeviceError, NbautogradError
 
 __all__ = [
     "ALIGNMENT",
-    "EXTRA_HEADER",
+    "EXTRA_HEADER_BYTES",
     "LENGTH",
-    "LOCAL_HEADER",
+    "LOCAL_HEADER_BYTES",
     "MAGIC_NUMBER",
     "PROTOCOL_VERSION",
     "FileFormatError",
@@ -40,8 +40,8 @@ __all__ = [
 ]
 
 ALIGNMENT = 64
-"""Alignment in bytes of each member of an archive, so that it can be mapped into memory unchanged."""
-LOCAL_HEADER, EXTRA_HEADER = 30, 4
+"""In bytes, of each member of an archive, so that it can be mapped into memory unchanged."""
+LOCAL_HEADER_BYTES, EXTRA_HEADER_BYTES = 30, 4
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 LENGTH = struct.Struct("<q")
@@ -181,8 +181,8 @@ def dtype_by_name(name: str) -> dtypes.dtype:
     return dtypes._by_name(name)
 
 
-NESTED = 1000
-"""Maximum number of values in a key: hashing tuples that contain each other twice over would never finish."""
+MAX_KEY_VALUES = 1000
+"""Hashing tuples that contain each other twice over would never finish."""
 
 
 def hashable(value: Any) -> Any:
@@ -191,8 +191,8 @@ def hashable(value: Any) -> Any:
     while waiting:
         item = waiting.pop()
         count += 1
-        if count > NESTED:
-            raise ValueError(f"a key consists of more than {NESTED} values")
+        if count > MAX_KEY_VALUES:
+            raise ValueError(f"a key consists of more than {MAX_KEY_VALUES} values")
         if isinstance(item, tuple):
             waiting += item
     return value

@@ -163,10 +163,10 @@ def build(target: Any, state: Any) -> None:
             raise UnsafeFileError(f"load(): {cls.__qualname__} has a method __setstate__ of its own. {TRUSTED}")
         call_program(target.__setstate__, state)
     else:
-        _set(target, *(state if type(state) is tuple and len(state) == 2 else (state, None)))
+        _set_attributes(target, *(state if type(state) is tuple and len(state) == 2 else (state, None)))
 
 
-def _set(target: Any, attributes: Any, slots: Any) -> None:
+def _set_attributes(target: Any, attributes: Any, slots: Any) -> None:
     for values in (attributes, slots):
         if values is not None and (type(values) is not dict or not all(type(name) is str for name in values)):
             raise ValueError(f"the attributes of a {type(target).__qualname__} are no dict")

@@ -40,8 +40,8 @@ class StorageType:
     dtype: dtypes.dtype | None
 
 
-COPIES = 16
-"""Maximum memory of tensors that are copies (a conjugate view, or swapped bytes), as a multiple of the file's
+MAX_COPY_RATIO = 16
+"""The memory of tensors that are copies (a conjugate view, or swapped bytes), as a multiple of the file's
 memory.
 """
 
@@ -84,7 +84,7 @@ def _tensor(
     swapped = machine.big != (np.little_endian is False) and dtype.itemsize > 1
     if swapped or metadata:
         machine.copied += array.nbytes
-        if machine.copied > COPIES * sum(memory.size for memory in machine.storages.values()):
+        if machine.copied > MAX_COPY_RATIO * sum(memory.size for memory in machine.storages.values()):
             raise ValueError("its tensors take many times the memory that the file has")
     if swapped:
         array = array.byteswap()

@@ -113,12 +113,12 @@ _SAFE_NAMES = {
     "complex64": "C64",
 }
 MAX_DIMENSIONS = 64  # NumPy's limit
-LONGEST_HEADER = 100_000_000  # bytes, as in the format's own library
+MAX_HEADER_BYTES = 100_000_000  # as in the format's own library
 
 
 def starts_as_safetensors(start: bytes, file: BinaryIO) -> bool:
     """Return whether a file begins with a plausible length and the brace of a header."""
-    if len(start) < 8 or not 2 <= struct.unpack("<Q", start)[0] <= LONGEST_HEADER:
+    if len(start) < 8 or not 2 <= struct.unpack("<Q", start)[0] <= MAX_HEADER_BYTES:
         return False
     file.seek(8)
     brace = file.read(1)
@@ -130,7 +130,7 @@ def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> tuple[
     data = bytearray(file.read())
     try:
         length = struct.unpack_from("<Q", data)[0]
-        if length > min(LONGEST_HEADER, len(data) - 8):
+        if length > min(MAX_HEADER_BYTES, len(data) - 8):
             raise ValueError(f"its header should have {length} bytes, more than the file has or the format allows")
         header = json.loads(bytes(data[8 : 8 + length]).decode(), object_pairs_hook=_without_repeats)
         metadata = header.pop("__metadata__", {})

@@ -186,16 +186,16 @@ class _Machine:
     def do_dict(self, _: Any) -> None:
         values = self.marked()
         self.stack.append({})
-        self._set(values)
+        self._set_items(values)
 
     def do_setitem(self, _: Any) -> None:
         value, key = self.stack.pop(), self.stack.pop()
-        self._set([key, value])
+        self._set_items([key, value])
 
     def do_setitems(self, _: Any) -> None:
-        self._set(self.marked())
+        self._set_items(self.marked())
 
-    def _set(self, values: list[Any]) -> None:
+    def _set_items(self, values: list[Any]) -> None:
         target = self.stack[-1]
         if type(target) not in (dict, OrderedDict, Counter) and not self._is_built(target, dict):
             raise UnsafeFileError(f"load(): the pickle sets items of a {type(target).__name__}")
@@ -207,13 +207,13 @@ class _Machine:
 
     def do_global(self, argument: str) -> None:
         module, _, name = argument.partition(" ")
-        self._named(module, name)
+        self._push_named(module, name)
 
     def do_stack_global(self, _: Any) -> None:
         name, module = self.stack.pop(), self.stack.pop()
-        self._named(module, name)
+        self._push_named(module, name)
 
-    def _named(self, module: Any, name: Any) -> None:
+    def _push_named(self, module: Any, name: Any) -> None:
         if type(module) is not str or type(name) is not str:
             raise UnsafeFileError("load(): the pickle names a function by an object that is not text")
         full = f"{module}.{name}"
@@ -241,13 +241,13 @@ class _Machine:
 
     def do_newobj(self, _: Any) -> None:
         arguments, cls = self.stack.pop(), self.stack.pop()
-        self._new(cls, arguments, {})
+        self._push_new(cls, arguments, {})
 
     def do_newobj_ex(self, _: Any) -> None:
         keywords, arguments, cls = self.stack.pop(), self.stack.pop(), self.stack.pop()
-        self._new(cls, arguments, keywords)
+        self._push_new(cls, arguments, keywords)
 
-    def _new(self, cls: Any, arguments: Any, keywords: Any) -> None:
+    def _push_new(self, cls: Any, arguments: Any, keywords: Any) -> None:
         if type(arguments) is not tuple or type(keywords) is not dict:
             raise UnsafeFileError(f"load(): the pickle makes an object of a {type(arguments).__name__}")
         if isinstance(cls, type) and allowed_globals.is_safe(cls):

@@ -8,14 +8,21 @@ import sys
 import zipfile
 from typing import Any, BinaryIO
 
-from nbautograd.serialization.files import ALIGNMENT, EXTRA_HEADER, LENGTH, LOCAL_HEADER, MAGIC_NUMBER, PROTOCOL_VERSION
+from nbautograd.serialization.files import (
+    ALIGNMENT,
+    EXTRA_HEADER_BYTES,
+    LENGTH,
+    LOCAL_HEADER_BYTES,
+    MAGIC_NUMBER,
+    PROTOCOL_VERSION,
+)
 from nbautograd.serialization.pickler import Pickler
 
 __all__ = ["folder_of", "write_archive", "write_stream"]
 
 PADDING = b"FB"
 """The kind of the extra field that fills the space before a member."""
-ZIP64_EXTRA = 20
+ZIP64_EXTRA_BYTES = 20
 
 
 def folder_of(f: Any) -> str:
@@ -49,9 +56,9 @@ def _add(archive: zipfile.ZipFile, name: str, content: Any) -> None:
     info = zipfile.ZipInfo(name)
     info.external_attr = 0o644 << 16
     size = len(content)
-    start = archive.start_dir + LOCAL_HEADER + len(name.encode()) + EXTRA_HEADER
+    start = archive.start_dir + LOCAL_HEADER_BYTES + len(name.encode()) + EXTRA_HEADER_BYTES
     if size * 1.05 > zipfile.ZIP64_LIMIT:
-        start += ZIP64_EXTRA
+        start += ZIP64_EXTRA_BYTES
     padding = -start % ALIGNMENT
     info.extra = PADDING + padding.to_bytes(2, "little") + b"Z" * padding
     archive.writestr(info, content)

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from nbautograd.serialization import torch_pickle
-from nbautograd.serialization.files import LOCAL_HEADER, FileFormatError, MapLocation, brief, to_location
+from nbautograd.serialization.files import LOCAL_HEADER_BYTES, FileFormatError, MapLocation, brief, to_location
 
 __all__ = ["open_archive", "read_archive"]
 
@@ -84,8 +84,8 @@ def _mapped(archive: zipfile.ZipFile, name: str, whole: Any) -> np.ndarray[Any, 
     info = _info(archive, name)
     with archive.open(info) as member:  # checks the name in the local header
         member.close()
-    header = whole[info.header_offset : info.header_offset + LOCAL_HEADER].tobytes()
-    start = info.header_offset + LOCAL_HEADER
+    header = whole[info.header_offset : info.header_offset + LOCAL_HEADER_BYTES].tobytes()
+    start = info.header_offset + LOCAL_HEADER_BYTES
     start += int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
     if start + info.file_size > whole.size:
         raise FileFormatError(f"load(): the file is incomplete: {name} should end after it")

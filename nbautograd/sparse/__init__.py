@@ -46,7 +46,7 @@ FORMER = (
 )
 
 
-def _type(name: str, kind: dtypes.dtype) -> Callable[..., Tensor]:
+def _former_constructor(name: str, kind: dtypes.dtype) -> Callable[..., Tensor]:
     def make(*parts: Any) -> Tensor:
         warn_once(FORMER)
         sized = len(parts) < 2 or all(isinstance(part, int) for part in parts)
@@ -72,7 +72,7 @@ for _name, _kind in {
     "Long": dtypes.int64,
     "Short": dtypes.int16,
 }.items():
-    globals()[f"{_name}Tensor"] = _type(f"{_name}Tensor", _kind)
+    globals()[f"{_name}Tensor"] = _former_constructor(f"{_name}Tensor", _kind)
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:

@@ -37,7 +37,7 @@ ALIASES = {
 # -- one operand -------------------------------------------------------------------------------------------------------
 
 
-def _unary(name: str) -> Callable[..., Any]:
+def _unary_operation(name: str) -> Callable[..., Any]:
     def operation(input: Any, *args: Any, **kwargs: Any) -> Any:
         if name == "conj_physical" and not input.is_complex():
             return input
@@ -56,7 +56,7 @@ def _unary(name: str) -> Callable[..., Any]:
 
 
 for _name in UNARY.split():
-    handles(_name)(_unary(_name))
+    handles(_name)(_unary_operation(_name))
 for _alias, _name in ALIASES.items():
     handles(_alias)(OPERATIONS[_name])
 
@@ -367,7 +367,7 @@ def _write(input: Any, result: Any, name: str) -> Any:
     return input
 
 
-def _in_place(name: str) -> Callable[..., Any]:
+def _in_place_method(name: str) -> Callable[..., Any]:
     operation = OPERATIONS[name]
     needs_order = name in UNARY.split()
 
@@ -385,7 +385,7 @@ def _in_place(name: str) -> Callable[..., Any]:
 
 for _name in (*UNARY.split(), "neg", "add", "sub", "mul", "div", "pow", "square", "floor_divide"):
     if hasattr(Tensor, f"{_name}_"):
-        handles(f"{_name}_")(_in_place(_name))
+        handles(f"{_name}_")(_in_place_method(_name))
 for _operator, _name in {"iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_"}.items():
     handles(f"__{_operator}__")(OPERATIONS[_name])
 

@@ -136,10 +136,10 @@ def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     """
     if protocol not in (None, PROTOCOL):
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{PROTOCOL}]")
-    return json.dumps((PROTOCOL, _dumped(treespec)))
+    return json.dumps((PROTOCOL, _dict_of_spec(treespec)))
 
 
-def _dumped(spec: TreeSpec) -> dict[str, Any]:
+def _dict_of_spec(spec: TreeSpec) -> dict[str, Any]:
     if spec.is_leaf():
         return {"type": None, "context": None, "children_spec": []}
     how = written_as.get(spec.type)
@@ -157,7 +157,7 @@ def _dumped(spec: TreeSpec) -> dict[str, Any]:
             "Unable to serialize context. Please make the context json dump-able, or register a custom serializer "
             "using _register_pytree_node."
         ) from error
-    return {"type": how.name, "context": context, "children_spec": [_dumped(child) for child in spec.children()]}
+    return {"type": how.name, "context": context, "children_spec": [_dict_of_spec(child) for child in spec.children()]}
 
 
 def treespec_loads(serialized: str) -> TreeSpec:
@@ -176,14 +176,14 @@ def treespec_loads(serialized: str) -> TreeSpec:
     protocol, schema = json.loads(serialized)
     if protocol != PROTOCOL:
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{PROTOCOL}]")
-    return _loaded(schema, {how.name: cls for cls, how in written_as.items()})
+    return _spec_of_dict(schema, {how.name: cls for cls, how in written_as.items()})
 
 
-def _loaded(schema: dict[str, Any], classes: dict[str | None, Any]) -> TreeSpec:
+def _spec_of_dict(schema: dict[str, Any], classes: dict[str | None, Any]) -> TreeSpec:
     if schema["type"] is None:
         return LEAF
     if schema["type"] not in classes:
         raise NotImplementedError(f"Deserializing {schema['type']} in pytree is not registered.")
     cls = classes[schema["type"]]
-    children = [_loaded(child, classes) for child in schema["children_spec"]]
+    children = [_spec_of_dict(child, classes) for child in schema["children_spec"]]
     return TreeSpec(cls, written_as[cls].load(schema["context"]), children)

@@ -11,8 +11,8 @@ from nbautograd._engine.arrays import caching_allocator
 __all__ = ["keep_freed_memory", "keep_large_arrays"]
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # mallopt(3)
-_USUAL = 128 << 10  # the default of both, in bytes
-_ACCEPTED = 32 << 20  # the largest mmap threshold that older versions accept
+_USUAL_BYTES = 128 << 10  # the default of both
+_MAX_MMAP_BYTES = 32 << 20  # that older versions accept
 
 
 def keep_large_arrays(megabytes: int = 256) -> int:
@@ -60,8 +60,8 @@ def keep_freed_memory(megabytes: int = 512) -> bool:
     if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
         return False
     mallopt = ctypes.CDLL(None).mallopt
-    limit = min(megabytes << 20, 2**31 - 1) or _USUAL
-    kept = mallopt(_M_MMAP_THRESHOLD, limit) or mallopt(_M_MMAP_THRESHOLD, _ACCEPTED)
+    limit = min(megabytes << 20, 2**31 - 1) or _USUAL_BYTES
+    kept = mallopt(_M_MMAP_THRESHOLD, limit) or mallopt(_M_MMAP_THRESHOLD, _MAX_MMAP_BYTES)
     done = bool(kept and mallopt(_M_TRIM_THRESHOLD, limit))
     if not megabytes:
         ctypes.CDLL(None).malloc_trim(0)

@@ -31,13 +31,13 @@ from xml.etree import ElementTree
 
 __all__ = ["PrintedStatement", "differences", "same_text", "statements"]
 
-CLOSE = 1.3e-6  # relative tolerance of a number: that of torch.testing.assert_close for float32
-ROUNDING = 1e-6  # relative to the largest number of the line, and to 1
-PIXEL = 1.0
-SHADE = 2  # of 255
-TOUCHING = 3.0  # pixels between the end of a line and its box
-SHOWN = 6  # differences in a message
-ALIGNED = 3000  # limit of the statements compared to find added and removed ones
+NUMBER_TOLERANCE = 1.3e-6  # relative: that of torch.testing.assert_close for float32
+ROUNDING_ERROR = 1e-6  # relative to the largest number of the line, and to 1
+TOLERANCE_PX = 1.0
+SHADE_TOLERANCE = 2  # of 255
+MAX_GAP_PX = 3.0  # between the end of a line and its box
+MAX_DIFFERENCES = 6  # in a message
+MAX_ALIGNED_STATEMENTS = 3000  # compared to find added and removed ones
 
 Clean = Callable[[str], str]
 
@@ -84,17 +84,18 @@ def differences(mime: str, stored: Any, now: Any, clean: Clean = str) -> list[st
     if len(one) == len(two) and all(a.same(b) for a, b in zip(one, two, strict=True)):
         return []
     differing = list(_apart(one, two))
-    return differing[:SHOWN] + [f"and {len(differing) - SHOWN} more"] * (len(differing) > SHOWN)
+    more = len(differing) - MAX_DIFFERENCES
+    return differing[:MAX_DIFFERENCES] + [f"and {more} more"] * (more > 0)
 
 
 def statements(mime: str, output: Any, clean: Clean = str) -> Iterator[PrintedStatement]:
     """Yield the statements of an output."""
     if not isinstance(output, str):
-        yield from _json(output, "", clean)
+        yield from _json_statements(output, "", clean)
     elif mime == "text/html":
         yield from _html(output, "", clean)
     elif mime == "image/svg+xml":
-        yield from _svg(output, "", clean)
+        yield from _svg_statements(output, "", clean)
     else:
         for number, line in enumerate(clean(output).split("\n"), 1):
             yield PrintedStatement(f"line {number}", "", "text", line)
@@ -107,7 +108,7 @@ def _apart(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> 
     end = _common_start(one[::-1], two[::-1])
     one, two = one[: len(one) - end], two[: len(two) - end]
     opcodes: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(one), 0, len(two))]
-    if len(one) != len(two) and max(len(one), len(two)) <= ALIGNED:
+    if len(one) != len(two) and max(len(one), len(two)) <= MAX_ALIGNED_STATEMENTS:
         opcodes = SequenceMatcher(None, [_key(s) for s in one], [_key(s) for s in two], autojunk=False).get_opcodes()
     for _, i, j, k, m in opcodes:
         for a, b in zip_longest(one[i:j], two[k:m]):
@@ -164,9 +165,9 @@ class _Number:
             return self.text.lstrip("+") == other.text.lstrip("+")
         size = max(abs(self.value), abs(other.value))
         shown = all(number.digits >= 4 or number.value == 0 for number in (self, other))
-        if shown and size <= ROUNDING * min(1.0, largest):
+        if shown and size <= ROUNDING_ERROR * min(1.0, largest):
             return True
-        return abs(self.value - other.value) <= 1.000001 * max(*places, CLOSE * size)
+        return abs(self.value - other.value) <= 1.000001 * max(*places, NUMBER_TOLERANCE * size)
 
 
 def same_text(one: str, two: str) -> bool:
@@ -191,18 +192,19 @@ def same_text(one: str, two: str) -> bool:
 
 def _same_float(one: str, two: str) -> bool:
     a, b = float(one), float(two)
-    return abs(a - b) <= max(CLOSE * max(abs(a), abs(b)), ROUNDING)
+    return abs(a - b) <= max(NUMBER_TOLERANCE * max(abs(a), abs(b)), ROUNDING_ERROR)
 
 
 def _same_color(one: str, two: str) -> bool:
-    return all(abs(a - b) <= SHADE for a, b in zip(bytes.fromhex(one[1:]), bytes.fromhex(two[1:]), strict=True))
+    shades = zip(bytes.fromhex(one[1:]), bytes.fromhex(two[1:]), strict=True)
+    return all(abs(a - b) <= SHADE_TOLERANCE for a, b in shades)
 
 
 def _same_points(one: str, two: str) -> bool:
     a, b = POINT.split(one), POINT.split(two)
     if len(a) != len(b) or any(x.strip(" ,\n") != y.strip(" ,\n") for x, y in zip(a[::2], b[::2], strict=True)):
         return False
-    return all(abs(float(x) - float(y)) <= PIXEL for x, y in zip(a[1::2], b[1::2], strict=True))
+    return all(abs(float(x) - float(y)) <= TOLERANCE_PX for x, y in zip(a[1::2], b[1::2], strict=True))
 
 
 POINT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)")
@@ -221,17 +223,17 @@ def _lines(text: str, place: str, name: str = "") -> Iterator[PrintedStatement]:
 # -- JSON --------------------------------------------------------------------------------------------------------------
 
 
-def _json(value: Any, place: str, clean: Clean, name: str = "") -> Iterator[PrintedStatement]:
+def _json_statements(value: Any, place: str, clean: Clean, name: str = "") -> Iterator[PrintedStatement]:
     if isinstance(value, Mapping):
         yield PrintedStatement(place, name, "text", f"{{{', '.join(map(str, value))}}}")
         for key, part in value.items():
-            yield from _json(part, f"{place} > {key}" if place else str(key), clean, str(key))
+            yield from _json_statements(part, f"{place} > {key}" if place else str(key), clean, str(key))
     elif isinstance(value, list):
         yield PrintedStatement(place, name, "text", f"{len(value)} items")
         for number, part in enumerate(value):
-            yield from _json(part, f"{place}[{number}]", clean, name)
+            yield from _json_statements(part, f"{place}[{number}]", clean, name)
     elif isinstance(value, str) and value.startswith("<svg"):
-        yield from _svg(value, place, clean)
+        yield from _svg_statements(value, place, clean)
     elif isinstance(value, str):
         yield from _lines(clean(value), place, name)
     else:
@@ -290,7 +292,7 @@ class _OutputReader(HTMLParser):
             return
         if self.json:
             try:
-                self.statements += _json(json.loads(run), self.place, self.clean)
+                self.statements += _json_statements(json.loads(run), self.place, self.clean)
                 return
             except ValueError:
                 pass
@@ -325,7 +327,7 @@ class _OutputReader(HTMLParser):
         if self.drawn is not None:
             if tag == "svg":
                 end = self.text.index(">", self.at) + 1
-                self.statements += _svg(self.text[self.drawn : end], self.place, str)
+                self.statements += _svg_statements(self.text[self.drawn : end], self.place, str)
                 self.drawn = None
             return
         self.flush()
@@ -373,7 +375,7 @@ DIGEST = re.compile(r"\bnb[0-9a-f]{10}\b")
 REFERS = frozenset({"aria-labelledby", "aria-describedby", "href", "{http://www.w3.org/1999/xlink}href"})
 
 
-def _svg(text: str, place: str, clean: Clean) -> Iterator[PrintedStatement]:
+def _svg_statements(text: str, place: str, clean: Clean) -> Iterator[PrintedStatement]:
     text = clean(text)
     try:
         root = ElementTree.fromstring(text)
@@ -384,7 +386,7 @@ def _svg(text: str, place: str, clean: Clean) -> Iterator[PrintedStatement]:
     names = {key: f"id {number}" for number, key in enumerate(e.get("id") for e in elements) if key is not None}
     graph = any("data-node" in e.attrib or e.get("class") == "node" for e in elements)
     frame = next((e for e in root if _tag(e) == "rect"), None)
-    yield from _element(root, place, _Drawing(names, graph, (root, frame), _boxes(root) if graph else {}))
+    yield from _element_statements(root, place, _Drawing(names, graph, (root, frame), _boxes(root) if graph else {}))
 
 
 class _Drawing(NamedTuple):
@@ -409,7 +411,7 @@ class _Drawing(NamedTuple):
             yield from _lines(value, place, name)
 
 
-def _element(element: Any, place: str, drawing: _Drawing) -> Iterator[PrintedStatement]:
+def _element_statements(element: Any, place: str, drawing: _Drawing) -> Iterator[PrintedStatement]:
     tag, called = _tag(element), _called(element)
     here = f"{place} > {called}" if place else called
     yield PrintedStatement(here, "<>", "text", f"<{tag}>")
@@ -421,7 +423,7 @@ def _element(element: Any, place: str, drawing: _Drawing) -> Iterator[PrintedSta
         yield PrintedStatement(here, "joins", "text", " and ".join(joined))
     yield from _lines(element.text or "", here)
     for child in element:
-        yield from _element(child, here, drawing)
+        yield from _element_statements(child, here, drawing)
         yield from _lines(child.tail or "", here)
     yield PrintedStatement(here, "<>", "text", f"</{tag}>")
 
@@ -460,4 +462,4 @@ def _nearest(boxes: Mapping[str, tuple[float, float, float, float]], x: float, y
         return max(box[0] - x, x - box[2], box[1] - y, y - box[3], 0.0)
 
     key = min(boxes, key=lambda node: away(boxes[node]))
-    return key if away(boxes[key]) <= TOUCHING else "no box"
+    return key if away(boxes[key]) <= MAX_GAP_PX else "no box"

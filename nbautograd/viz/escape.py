@@ -11,16 +11,16 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["clean", "columns", "escape", "escape_long", "fit", "fit_path", "one_line", "ordered", "width"]
+__all__ = ["clean", "columns", "escape", "escape_long", "fit", "fit_path", "line_of", "one_line", "ordered", "width"]
 
-LIMIT = 200  # limit of the characters of a text in a picture
+MAX_TEXT_CHARACTERS = 200  # in a picture
 
 # C0 and C1 controls except tab and newline, lone surrogates, bidirectional overrides, non-characters.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 _BREAKS = re.compile("[\r\u2028\u2029]")
 
 
-def clean(text: object, limit: int = LIMIT) -> str:
+def clean(text: object, limit: int = MAX_TEXT_CHARACTERS) -> str:
     r"""Text without control characters, lone surrogates and bidirectional overrides, cut at ``limit`` characters.
 
     >>> clean("a\x00b\u202ec")
@@ -37,13 +37,18 @@ def clean(text: object, limit: int = LIMIT) -> str:
 
 
 @lru_cache(maxsize=2048)  # a name is in many places
-def one_line(text: str, limit: int = LIMIT) -> str:
+def one_line(text: str, limit: int = MAX_TEXT_CHARACTERS) -> str:
     r"""Return the text on one line. Texts that may be long are cut by :func:`clean` before.
 
     >>> one_line("a\n  b")
     'a b'
     """
     return " ".join(clean(text, limit).split())
+
+
+def line_of(value: object, limit: int) -> str:
+    """Return the text of any object on one line of at most ``limit`` characters."""
+    return one_line((value if isinstance(value, str) else str(value))[: 4 * limit], limit)
 
 
 @lru_cache(maxsize=2048, typed=True)  # a text is in several drawings and tables
@@ -53,7 +58,7 @@ def escape(text: str) -> str:
     >>> escape('<b title="x">')
     '&lt;b title=&quot;x&quot;&gt;'
     """
-    return escape_long(text, LIMIT)
+    return escape_long(text, MAX_TEXT_CHARACTERS)
 
 
 def escape_long(text: object, limit: int) -> str:

@@ -15,7 +15,7 @@ from nbautograd._engine.arrays import caching_allocator
 from nbautograd._engine.fusion import tiling
 from nbautograd.utils.allocator import keep_large_arrays
 
-N = caching_allocator.SMALLEST // 4 + 5  # float32
+N = caching_allocator.MIN_BLOCK_BYTES // 4 + 5  # float32
 DTYPE = np.dtype(np.float32)
 
 

@@ -46,6 +46,13 @@ def is_tracing() -> bool:
 
 # -- interceptions while a function is traced ------------------------------------------------------------------------
 
+
+def _recorder() -> TraceRecorder | None:
+    """Return the recorder of the function that is traced here; None outside of one, and while it pauses."""
+    recorder = current.get()
+    return None if recorder is None or recorder.pauses else recorder
+
+
 _CONVERSIONS = {
     "__bool__": "Python boolean",
     "__float__": "Python float",
@@ -58,10 +65,10 @@ _CONVERSIONS = {
 }
 
 
-def _conversion(what: str) -> Any:
+def _warning_handler(what: str) -> Any:
     def handler(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        recorder = current.get()
-        if recorder is not None and not recorder.pauses and recorder.varies(args[0]):
+        recorder = _recorder()
+        if recorder is not None and recorder.varies(args[0]):
             message = (
                 f"Converting a tensor to a {what} might cause the trace to be incorrect: what Python does with the "
                 "value is not recorded, so the trace does for every input what it does for this one."
@@ -85,8 +92,8 @@ def _constant(plain: Callable[..., Any], args: Any, kwargs: Any, likes: int = 0)
 
     :param likes: the number of its first arguments of which it takes no values.
     """
-    recorder = current.get()
-    if recorder is not None and not recorder.pauses:
+    recorder = _recorder()
+    if recorder is not None:
         leaves = tree_flatten((args, {key: part for key, part in kwargs.items() if key != "out"}))[0]
         for leaf in leaves:
             if isinstance(leaf, Tensor) and not any(leaf is like for like in args[:likes]) and recorder.varies(leaf):
@@ -98,10 +105,10 @@ def _constant(plain: Callable[..., Any], args: Any, kwargs: Any, likes: int = 0)
     return plain(*args, **kwargs)
 
 
-def _refused(why: str) -> Any:
+def _refusing_handler(why: str) -> Any:
     def handler(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        recorder = current.get()
-        if recorder is not None and not recorder.pauses:
+        recorder = _recorder()
+        if recorder is not None:
             recorder.refuse(why)
         return plain(*args, **kwargs)
 
@@ -110,16 +117,16 @@ def _refused(why: str) -> Any:
 
 def _apply(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Record ``Function.apply``: a custom function with its own backward."""
-    recorder = current.get()
-    if recorder is None or recorder.pauses:
+    recorder = _recorder()
+    if recorder is None:
         return plain(*args, **kwargs)
     return recorder.call(args[0].apply, args[1:], kwargs)
 
 
 def _capture(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Run ``autograd.grad`` inside a traced function, and record its operations like any others."""
-    recorder = current.get()
-    if recorder is None or recorder.pauses:
+    recorder = _recorder()
+    if recorder is None:
         return plain(*args, **kwargs)
     roots, retain_graph, create_graph, keys = args
     gradients = plain(roots, retain_graph, True, keys)
@@ -129,8 +136,8 @@ def _capture(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def _empty(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Note a tensor whose values are undefined, so that listings do not show them."""
     result = plain(*args, **kwargs)
-    recorder = current.get()
-    if recorder is not None and not recorder.pauses and id(result) in recorder.born:
+    recorder = _recorder()
+    if recorder is not None and id(result) in recorder.born:
         recorder.blank.add(id(result))
     return result
 
@@ -138,8 +145,8 @@ def _empty(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def _detached(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Record ``x.detach()`` and ``x.data``."""
     result = plain(*args, **kwargs)
-    recorder = current.get()
-    if recorder is not None and not recorder.pauses and id(result) not in recorder.entries:
+    recorder = _recorder()
+    if recorder is not None and id(result) not in recorder.entries:
         recorder.detach(args[0], result)
     return result
 
@@ -147,8 +154,8 @@ def _detached(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 def _copied(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Record a copy that an in-place method computes with: it has the value of the tensor."""
     result = plain(*args, **kwargs)
-    recorder = current.get()
-    if recorder is not None and not recorder.pauses:
+    recorder = _recorder()
+    if recorder is not None:
         recorder.know(result, recorder.value_of(args[0]))
     return result
 
@@ -158,33 +165,33 @@ class _Hooks:
 
     @staticmethod
     def random(how: str, function: Any, args: Any, kwargs: Any) -> Any:
-        recorder = current.get()
-        if recorder is None or recorder.pauses:
+        recorder = _recorder()
+        if recorder is None:
             return function(*args, **kwargs)
         return recorder.draw(how, function, args, kwargs)
 
     @staticmethod
     def opaque(function: Any, args: Any, kwargs: Any) -> Any:
-        recorder = current.get()
-        if recorder is None or recorder.pauses:
+        recorder = _recorder()
+        if recorder is None:
             return function(*args, **kwargs)
         return recorder.call(function, args, kwargs)
 
     @staticmethod
     def check(function: Any, args: Any) -> Any:
-        recorder = current.get()
-        if recorder is None or recorder.pauses:
+        recorder = _recorder()
+        if recorder is None:
             return function(*args)
         return recorder.say(function, args)
 
     @staticmethod
     def looks(t: Any) -> None:
-        recorder = current.get()
-        if recorder is not None and not recorder.pauses and recorder.varies(t):
+        recorder = _recorder()
+        if recorder is not None and recorder.varies(t):
             recorder.refuse("a function looks at the values of its arguments, which a trace cannot record")
 
 
-_METHODS = {name: _conversion(what) for name, what in _CONVERSIONS.items()}
+_METHODS = {name: _warning_handler(what) for name, what in _CONVERSIONS.items()}
 
 
 _OPAQUE = """
@@ -195,24 +202,17 @@ _OPAQUE = """
 """Functions that compute with arrays or read values: they run in each call."""
 
 
-def _opaque(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    recorder = current.get()
-    if recorder is None or recorder.pauses:
-        return plain(*args, **kwargs)
-    return recorder.call(plain, args, kwargs)
-
-
 def _interceptions() -> list[tuple[Any, Any]]:
     pairs = [(vars(TensorConversions)[name], handler) for name, handler in _METHODS.items()]
     pairs += [
-        (Tensor.register_hook, _refused("it registers hooks on tensors")),
-        (Tensor.retain_grad, _refused("it calls retain_grad()")),
+        (Tensor.register_hook, _refusing_handler("it registers hooks on tensors")),
+        (Tensor.retain_grad, _refusing_handler("it calls retain_grad()")),
         (vars(Function)["apply"].__func__, _apply),
         (Tensor.detach, _detached),
         (vars(Tensor)["data"].fget, _detached),
         (inplace.own_copy, _copied),
         (engine.capture, _capture),
-        (engine.execute, _refused(
+        (engine.execute, _refusing_handler(
             "it calls backward(), which adds to .grad; torch.autograd.grad(..., create_graph=True) gives gradients")),
     ]  # fmt: skip
     package: Any = sys.modules[__name__.partition(".")[0]]
@@ -225,7 +225,7 @@ def _interceptions() -> list[tuple[Any, Any]]:
         function: Any = package
         for name in path.split("."):
             function = getattr(function, name)
-        pairs.append((function, _opaque))
+        pairs.append((function, _Hooks.opaque))
     return pairs
 
 

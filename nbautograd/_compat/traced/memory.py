@@ -30,7 +30,7 @@ def reusing(lines: list[str], space: Any, kept: set[str], foreign: set[str]) -> 
     statements = [ast.parse(line).body for line in lines]
     statements = _without_unused(statements, kept)
     reads = [_names(statement) for statement in statements]
-    written = [name for statement in statements for name in _targets(statement)]
+    written = [name for statement in statements for name in _assigned_names(statement)]
     once = {name for name in written if written.count(name) == 1}
     last_read = {name: index for index, names in enumerate(reads) for name in names}
     owners = _Owners(space, set(last_read) | set(written) | kept)
@@ -127,7 +127,7 @@ def _is_plain(statement: list[ast.stmt]) -> bool:
     return True
 
 
-def _targets(statement: list[ast.stmt]) -> list[str]:
+def _assigned_names(statement: list[ast.stmt]) -> list[str]:
     names = []
     for part in statement:
         for node in ast.walk(part):

@@ -122,10 +122,10 @@ def _run(step: TraceStep, given: Any) -> list[Any]:
     if isinstance(step, Opaque):
         result = step.function(*given(step.arguments), **given(step.keywords))
         return tree_flatten(result)[0]
-    return [_special(step, given)]
+    return [_replay_special(step, given)]
 
 
-def _special(step: TraceStep, given: Any) -> Any:
+def _replay_special(step: TraceStep, given: Any) -> Any:
     if isinstance(step, Detached):
         return given(step.source).detach()
     if isinstance(step, RegionWrite):

@@ -55,7 +55,7 @@ def _call(function: Any, arguments: Any, keywords: Any, arrays: list[Any], wante
     leaves = iter(call.leaves)
     token = grad_enabled.set(any(wanted))
     try:
-        result = function(*_filled(arguments, leaves), **_filled(keywords, leaves))
+        result = function(*_with_leaves(arguments, leaves), **_with_leaves(keywords, leaves))
     finally:
         grad_enabled.reset(token)
     call.outputs = tree_flatten(result)[0]
@@ -65,15 +65,15 @@ def _call(function: Any, arguments: Any, keywords: Any, arrays: list[Any], wante
     return results, call
 
 
-def _filled(argument: Any, leaves: Any) -> Any:
+def _with_leaves(argument: Any, leaves: Any) -> Any:
     if isinstance(argument, Value):
         return next(leaves)
     if isinstance(argument, Array):
         return next(leaves)._a
     if argument.__class__ in (list, tuple):
-        return argument.__class__([_filled(part, leaves) for part in argument])
+        return argument.__class__([_with_leaves(part, leaves) for part in argument])
     if argument.__class__ is dict:
-        return {key: _filled(part, leaves) for key, part in argument.items()}
+        return {key: _with_leaves(part, leaves) for key, part in argument.items()}
     return argument
 
 
@@ -107,7 +107,7 @@ def check(function: Any, arguments: Any, said: Any, arrays: list[Any]) -> None:
 
     :raises Changed: the result differs from the trace.
     """
-    answer = function(*_filled(arguments, map(wrap, arrays)))
+    answer = function(*_with_leaves(arguments, map(wrap, arrays)))
     if answer != said:
         raise Changed(f"{function.__name__}() says something else than while tracing")
 
@@ -116,7 +116,7 @@ def fill(function: Any, place: Any, arguments: Any, keywords: Any, arrays: list[
     """Return random numbers in a new array with this shape, dtype and layout."""
     scratch = wrap(blank(*place))
     leaves = map(wrap, arrays)
-    function(scratch, *_filled(arguments, leaves), **_filled(keywords, leaves))
+    function(scratch, *_with_leaves(arguments, leaves), **_with_leaves(keywords, leaves))
     return scratch._a
 
 

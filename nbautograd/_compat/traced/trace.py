@@ -242,7 +242,7 @@ def _check(
     compiled = tree_flatten(tree_map(_kept, ours))[0]
     if not np.array_equal(generator.default_generator.get_state()._a, after._a):
         recorder.refuse("it draws random numbers in a way that cannot be recorded")
-    _compare(compiled, tree_flatten(result)[0], tolerance, "compiled")
+    _warn_if_unlike(compiled, tree_flatten(result)[0], tolerance, "compiled")
     _restore(recorder)
     generator.default_generator.set_state(state)
     _check_again(traced, before, strict, tolerance)
@@ -260,7 +260,7 @@ def _check_again(traced: TracedGraph, arguments: Any, strict: bool, tolerance: f
     same_inputs = [v.shape for v in graph.inputs] == [v.shape for v in traced.graph.inputs]
     if same_inputs:
         outputs = tree_flatten(traced.entry(tree_flatten(copies)[0]))[0]
-        _compare(outputs, tree_flatten(result)[0], tolerance, "Python")
+        _warn_if_unlike(outputs, tree_flatten(result)[0], tolerance, "Python")
     first, second = listing(traced.graph, traced.signature.names, True), listing(graph, traced.signature.names, True)
     if first != second:
         lines = difflib.ndiff(first.splitlines(True), second.splitlines(True))
@@ -270,7 +270,7 @@ def _check_again(traced: TracedGraph, arguments: Any, strict: bool, tolerance: f
         )
 
 
-def _compare(ours: list[Any], theirs: list[Any], tolerance: float, what: str) -> None:
+def _warn_if_unlike(ours: list[Any], theirs: list[Any], tolerance: float, what: str) -> None:
     for number, (a, b) in enumerate(zip(ours, theirs, strict=True), 1):
         x, y = np.asarray(a._a), np.asarray(b._a)
         if x.dtype.kind == "V":

@@ -18,7 +18,7 @@ __all__ = ["attention", "attention_back"]
 
 Tile = tuple[slice, slice]
 TILE_SIZE = 1 << 16
-"""Approximate number of scores computed at a time."""
+"""Scores computed at a time."""
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, is_causal: bool, factor: float) -> Any:

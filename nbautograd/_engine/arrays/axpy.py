@@ -21,10 +21,10 @@ from nbautograd._engine.arrays.late_packages import late
 
 __all__ = ["axpy", "axpy_rows", "multiples", "scale_rows", "shift_rows"]
 
-SMALLEST = 1 << 15
-"""Minimum number of elements for which the single pass is worth loading SciPy's sparse matrices."""
-WIDE = 1 << 10
-"""Minimum length of a row that NumPy scales or shifts in place without a buffer."""
+MIN_SIZE = 1 << 15
+"""For so many elements, the single pass is worth loading SciPy's sparse matrices."""
+MIN_WIDE_ROW = 1 << 10
+"""NumPy scales or shifts it in place without a buffer."""
 
 
 def axpy(factor: float, x: Any, y: Any, work: Any) -> None:
@@ -37,7 +37,7 @@ def axpy(factor: float, x: Any, y: Any, work: Any) -> None:
     >>> y.tolist()
     [0.5, 1.5, 2.5]
     """
-    if y.__class__ is np.ndarray and len(y) >= SMALLEST and (sparse := _sparse()) is not None:
+    if y.__class__ is np.ndarray and len(y) >= MIN_SIZE and (sparse := _sparse()) is not None:
         ends = multiples(2, 1)
         sparse.csr_matvecs(1, 1, len(y), ends, ends, np.array([factor], y.dtype), x, y)
     else:
@@ -54,7 +54,7 @@ def axpy_rows(factors: Any, x: Any, y: Any) -> None:
     [[3.0, 5.0], [10.0, 13.0]]
     """
     rows, width = y.shape
-    if y.size >= SMALLEST and (sparse := _sparse()) is not None:
+    if y.size >= MIN_SIZE and (sparse := _sparse()) is not None:
         places = multiples(rows + 1, 1)
         sparse.csr_matvecs(rows, rows, width, places, places, factors, x.reshape(-1), y.reshape(-1))
     else:
@@ -70,7 +70,7 @@ def shift_rows(numbers: Any, y: Any) -> None:
     [[3.0, 3.0], [4.0, 4.0]]
     """
     rows, width = y.shape
-    if y.size >= SMALLEST and width < WIDE and (sparse := _sparse()) is not None:
+    if y.size >= MIN_SIZE and width < MIN_WIDE_ROW and (sparse := _sparse()) is not None:
         one = np.ones(width, y.dtype)
         sparse.csr_matvecs(rows, 1, width, multiples(rows + 1, 1), multiples(rows, 0), numbers, one, y.reshape(-1))
     else:
@@ -86,7 +86,7 @@ def scale_rows(factors: Any, y: Any) -> None:
     [[2.0, 2.0], [3.0, 3.0]]
     """
     rows, width = y.shape
-    if y.size >= SMALLEST and width < WIDE and (sparse := _sparse()) is not None:
+    if y.size >= MIN_SIZE and width < MIN_WIDE_ROW and (sparse := _sparse()) is not None:
         ends = multiples(rows + 1, width)
         sparse.csr_scale_rows(rows, width, ends, ends, y.reshape(-1), factors)
     else:

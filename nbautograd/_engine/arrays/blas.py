@@ -19,13 +19,13 @@ import numpy as np
 __all__ = ["MAX_UNPACKED", "product"]
 
 MAX_UNPACKED = 10**6
-"""Maximum number of multiplications in a product for which OpenBLAS uses the kernels that do not pack."""
+"""Multiplications in a product for which OpenBLAS uses the kernels that do not pack."""
 UNPACKED = {"SkylakeX", "Cooperlake", "SapphireRapids"}
 """OpenBLAS's names of the kernel sets that include such kernels."""
 MAX_ROWS = 96
-"""Maximum number of rows of a batch that is multiplied in blocks."""
-BLOCK = 1 << 10
-"""Maximum number of elements of a block of the result."""
+"""Of a batch that is multiplied in blocks."""
+BLOCK_SIZE = 1 << 10
+"""Maximum number of elements of the result."""
 
 
 def product(a: Any, b: Any) -> Any:
@@ -56,7 +56,7 @@ def product(a: Any, b: Any) -> Any:
 def _by_columns(x: Any, w: Any) -> Any:
     """Compute ``x @ w.T``: a batch times the rows of a weight, some rows at a time."""
     batch, inner = x.shape
-    width = min(32, BLOCK // batch // 8 * 8)
+    width = min(32, BLOCK_SIZE // batch // 8 * 8)
     count = len(w) // width
     if not count:
         return x.dot(w.T)

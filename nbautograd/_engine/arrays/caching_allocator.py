@@ -19,12 +19,12 @@ import numpy as np
 
 from nbautograd._engine.arrays.reference_count import HELD_ONCE, NEVER, VIEWED_ONCE, getrefcount
 
-__all__ = ["BlockHandle", "empty", "is_whole", "keep"]
+__all__ = ["empty", "is_whole", "keep"]
 
-SMALLEST = 1 << 20
-"""Minimum size in bytes for a block. The C library keeps smaller ones itself (``raise_threshold``)."""
-LOOSE = 1.25
-"""Maximum ratio of the size of a block to that of its array."""
+MIN_BLOCK_BYTES = 1 << 20
+"""The C library keeps smaller ones itself (``raise_threshold``)."""
+MAX_BLOCK_RATIO = 1.25
+"""Of its size to that of its array."""
 
 
 class _Pool:
@@ -58,7 +58,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     Two threads cannot get the same block: each holds the one that it inspects, so that neither finds it free.
     """
     size = math.prod(shape) * dtype.itemsize
-    if not SMALLEST <= size <= pool.limit:
+    if not MIN_BLOCK_BYTES <= size <= pool.limit:
         return np.empty(shape, dtype)
     handle = _free_block(size, shape, dtype)
     if handle is None:
@@ -72,7 +72,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 def _free_block(size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> BlockHandle | None:
     for block in pool.blocks:
-        if getrefcount(block) <= HELD_ONCE and size <= block.nbytes <= size * LOOSE:
+        if getrefcount(block) <= HELD_ONCE and size <= block.nbytes <= size * MAX_BLOCK_RATIO:
             return BlockHandle(block, shape, dtype)
     return None
 

@@ -112,6 +112,7 @@ ALIASES = {
     "cfloat": complex64,
     "cdouble": complex128,
 }
+FLOATS_32_64 = (float32.numpy, float64.numpy)
 HALVES = (float16, bfloat16)
 """The dtypes that are computed in float32 and rounded afterwards."""
 INEXACT = "fcV"

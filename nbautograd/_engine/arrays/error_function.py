@@ -24,10 +24,10 @@ __all__ = ["FUNCTIONS", "erf", "gelu", "gelu_slope"]
 FUNCTIONS: dict[str, ArrayFunction] = {}
 """All of them by name, for generated code, which calls ``error_function.name``."""
 
-PIECE = 1 << 15
-"""Number of elements computed at a time, so that they stay in the cache."""
+PIECE_SIZE = 1 << 15
+"""Elements computed at a time: they stay in the cache."""
 MIN_SIZE = 1 << 8
-"""Minimum number of elements that outweighs NumPy's overhead per call."""
+"""Outweighs NumPy's overhead per call."""
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 SQRT_HALF, INVERSE_SQRT_2PI = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 
@@ -123,10 +123,10 @@ class ArrayFunction:
             return np.positive(self(a), out)
         source = a.reshape(-1)
         result = caching_allocator.empty((a.size,), FLOAT32) if out is None else out.reshape(-1)
-        buffers = np.empty((2, min(PIECE, a.size)), self.dtype)
-        for start in range(0, a.size, PIECE):
-            piece = source[start : start + PIECE]
-            self.of_piece(piece, result[start : start + PIECE], *buffers[:, : piece.size])
+        buffers = np.empty((2, min(PIECE_SIZE, a.size)), self.dtype)
+        for start in range(0, a.size, PIECE_SIZE):
+            piece = source[start : start + PIECE_SIZE]
+            self.of_piece(piece, result[start : start + PIECE_SIZE], *buffers[:, : piece.size])
         return result.reshape(a.shape) if out is None else out
 
 

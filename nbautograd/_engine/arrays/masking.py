@@ -15,11 +15,11 @@ import numpy as np
 __all__ = ["CHOICES", "bitwise_where", "bounded", "scale_where_not", "zero_where", "zero_where_not"]
 
 MIN_WHERE_SIZE = 1 << 12
-"""Minimum number of elements for masking the bits of two arrays."""
+"""For masking the bits of two arrays."""
 MIN_ZERO_SIZE = 1 << 8
-"""Minimum number of elements for masking an array and zeros."""
-PIECE = 1 << 16
-"""Number of elements for which a number is repeated, to be compared with an array's."""
+"""For masking an array and zeros."""
+PIECE_SIZE = 1 << 16
+"""A number is repeated so often, to be compared with an array's."""
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 _BOOL = np.dtype(np.bool_)
 _BYTE = np.array(1, np.int8)
@@ -128,15 +128,15 @@ def bounded(ufunc: Any, a: Any, b: Any, out: Any) -> Any:
         return ufunc(a, b, out=out)
     repeated = _repeated(number, array.dtype)
     source, target = array.reshape(-1), out.reshape(-1)
-    for start in range(0, source.size, PIECE):
-        part = source[start : start + PIECE]
-        ufunc(part, repeated[: part.size], out=target[start : start + PIECE])
+    for start in range(0, source.size, PIECE_SIZE):
+        part = source[start : start + PIECE_SIZE]
+        ufunc(part, repeated[: part.size], out=target[start : start + PIECE_SIZE])
     return out
 
 
 @functools.lru_cache(maxsize=16)
 def _repeated(number: float, dtype: Any) -> Any:
-    array = np.full(PIECE, number, dtype)
+    array = np.full(PIECE_SIZE, number, dtype)
     array.flags.writeable = False
     return array
 

@@ -241,7 +241,7 @@ def shown(values: Any, dtype: Any = None) -> MetaArray:
     return blank(array.shape, kind, kept)
 
 
-def _reduction(name: str) -> Callable[..., Any]:
+def _reduction_method(name: str) -> Callable[..., Any]:
     function = getattr(np, name)
 
     def method(self: MetaArray, *args: Any, **kwargs: Any) -> Any:
@@ -255,7 +255,7 @@ _CALLED = """
     sum prod mean max min any all argmax argmin cumsum cumprod argsort clip take repeat nonzero var std round dot trace
     searchsorted conj conjugate partition argpartition"""
 for _name in _CALLED.split():
-    setattr(MetaArray, _name, _reduction(_name))
+    setattr(MetaArray, _name, _reduction_method(_name))
 
 
 def _operator(name: str, ufunc: np.ufunc, reflected: bool = False) -> Callable[..., Any]:

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 MAX_SIZE = 1 << 20
-"""The largest number of elements that a function without a rule is computed for."""
+"""Elements that a function without a rule is computed for."""
 
 
 def order_of(shape: Ints, strides: Ints) -> list[int]:

@@ -23,13 +23,13 @@ from nbautograd._engine.arrays.summation import pairwise_sum
 
 __all__ = ["plane_norm", "plane_norm_back", "row_norm", "row_norm_back"]
 
-LONG = 1 << 9
-"""Minimum length of an inner loop that outweighs NumPy's overhead per row."""
-FEW = 1 << 16
-"""Number of elements of rows below which each step is one call over all of them."""
+MIN_LONG_ROW = 1 << 9
+"""The length outweighs NumPy's overhead per row."""
+MIN_TILED_SIZE = 1 << 16
+"""With fewer elements, each step is one call over all rows."""
 MAX_ROWS = 1 << 8
-"""Maximum number of rows that a product sums sequentially, as in a product of `MAX_ROW_ELEMENTS` numbers."""
-LARGEST_SQUARE = 10.0
+"""Rows that a product sums sequentially, as in a product of `MAX_ROW_ELEMENTS` numbers."""
+MAX_SQUARE_RATIO = 10.0
 """Up to this ratio of the mean of squares to the variance, subtracting the squared mean loses at most three bits."""
 Shape = tuple[int, ...]
 
@@ -67,7 +67,7 @@ def _is_near_zero(square: Any, variance: Any) -> bool:
 
     :param square: the means of squares.
     """
-    return bool(np.count_nonzero(square <= LARGEST_SQUARE * variance) == square.size)  # nan is not
+    return bool(np.count_nonzero(square <= MAX_SQUARE_RATIO * variance) == square.size)  # nan is not
 
 
 # -- planes ----------------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class _Planes:
         self.shape, self.axis = shape, axis
         self.number = math.prod(shape)
         self.count = size // self.number
-        self.by_sample = axis == 0 and self.count < LONG
+        self.by_sample = axis == 0 and self.count < MIN_LONG_ROW
         self.rows = shape[0] if self.by_sample else self.number
         self.width = size // self.rows
 
@@ -213,9 +213,9 @@ def row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any,
     """
     rows, width = a.shape
     dtype = a.dtype
-    if a.size < FEW:
+    if a.size < MIN_TILED_SIZE:
         return _few_row_norm(a, weight, bias, eps)
-    if width < LONG:
+    if width < MIN_LONG_ROW:
         answer = _row_norm_by_products(a, weight, bias, eps)
         if answer is not None:
             return answer
@@ -244,10 +244,10 @@ def row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any,
 def row_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[Any, Any, Any]:
     """Return the gradients of ``row_norm``: of the input, and of weight and bias, a number per element of a row."""
     rows, width = a.shape
-    if a.size < FEW:
+    if a.size < MIN_TILED_SIZE:
         return _few_row_norm_back(g, a, mean.reshape(-1, 1), rstd.reshape(-1, 1), weight)
     mean, rstd = mean.reshape(-1), rstd.reshape(-1)
-    if width < LONG and _is_near_zero(mean * mean, 1 / (rstd * rstd)):
+    if width < MIN_LONG_ROW and _is_near_zero(mean * mean, 1 / (rstd * rstd)):
         return _row_norm_back_by_products(g, a, mean, rstd, weight)
     result = caching_allocator.empty(a.shape, a.dtype)
     row, column = ones(width, a.dtype) if weight is None else weight, ones(rows, a.dtype)
@@ -293,7 +293,7 @@ def _weighted_sums(weights: Any, a: Any, out: Any) -> None:
 
 
 def _few_row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any, Any]:
-    """Compute ``row_norm`` of fewer than ``FEW`` elements."""
+    """Compute ``row_norm`` of fewer than ``MIN_TILED_SIZE`` elements."""
     width, dtype = number(a.shape[1], a.dtype), a.dtype
     mean = row_sums(a)[:, None]
     mean /= width
@@ -312,7 +312,7 @@ def _few_row_norm(a: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any,
 
 
 def _few_row_norm_back(g: Any, a: Any, mean: Any, rstd: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Compute ``row_norm_back`` of fewer than ``FEW`` elements."""
+    """Compute ``row_norm_back`` of fewer than ``MIN_TILED_SIZE`` elements."""
     width = number(a.shape[1], a.dtype)
     unit = a - mean
     unit *= rstd

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import strides
 
-__all__ = ["address", "bytes_at", "deep_copy", "span"]
+__all__ = ["address", "deep_copy", "span"]
 
 
 class _Bytes:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import caching_allocator, precise
+from nbautograd._engine.arrays import caching_allocator, dtypes, precise
 from nbautograd._engine.arrays.axpy import axpy_rows, multiples, scale_rows, shift_rows
 from nbautograd._engine.arrays.summation import pairwise_sum
 from nbautograd._engine.arrays.thread_pool import for_each_tile
@@ -44,21 +44,19 @@ __all__ = [
 ]
 
 MIN_SIZE = 1 << 14
-"""Minimum number of elements for tiles."""
 TILE_SIZE = 1 << 18
-"""Approximate number of elements of each array computed at a time."""
-FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-NARROW = 1 << 6
-"""Minimum length of a row whose maximum NumPy finds quickly."""
-WIDE = 1 << 9
-"""Minimum length of a row whose maximum takes longer than NumPy's overhead per row."""
+"""Elements of each array computed at a time."""
+MIN_QUICK_ROW = 1 << 6
+"""NumPy finds its maximum quickly."""
+MIN_WIDE_ROW = 1 << 9
+"""Its maximum takes longer than NumPy's overhead per row."""
 MAX_ROW_ELEMENTS = 1 << 12
-"""Maximum length of a row that is summed as a product: its error still hardly grows with the length."""
-UNSHIFTED = 30.0
+"""Of a row that is summed as a product: its error still hardly grows with the length."""
+MAX_UNSHIFTED = 30.0
 """Up to this number, exponentials and their sums are far from overflow."""
-LARGEST_LOGARITHM = 345.0
+MAX_LOGARITHM = 345.0
 """Up to this number, no exponential of float64 underflows that float32 could tell from 0 next to the largest."""
-HUGE = math.exp(2 * LARGEST_LOGARITHM)
+HUGE = math.exp(2 * MAX_LOGARITHM)
 LEAST_SUM = math.exp(-10)
 """From this sum on, every exponential that underflowed would also have a share that underflows."""
 
@@ -70,7 +68,7 @@ def are_rows(*arrays: Any) -> bool:
     (True, False)
     """
     dtype = arrays[0].dtype
-    if dtype not in FLOATS:
+    if dtype not in dtypes.FLOATS_32_64:
         return False
     for a in arrays:
         if a is not None and not (a.__class__ is np.ndarray and a.dtype is dtype and a.flags.c_contiguous):
@@ -156,7 +154,7 @@ def unshifted_exponentials(x: Any, out: Any) -> Any:
     If no element is large, nothing has to be subtracted: finding the largest element of each row costs as much as the
     exponentials themselves.
     """
-    if np.maximum.reduce(x, None) <= UNSHIFTED:  # false for nan
+    if np.maximum.reduce(x, None) <= MAX_UNSHIFTED:  # false for nan
         np.exp(x, out)
         sums = row_sums(out)
         if np.minimum.reduce(sums) >= LEAST_SUM:
@@ -181,9 +179,9 @@ def _shifted(x: Any, out: Any) -> None:
 def _row_maxima(x: Any) -> Any:
     """Return the largest element of each row, by ``reduceat`` in half of the time, since NumPy has overhead per row."""
     rows, width = x.shape
-    if width < NARROW:
+    if width < MIN_QUICK_ROW:
         return np.maximum.reduce(np.ascontiguousarray(x.T), 0)
-    if width < WIDE:
+    if width < MIN_WIDE_ROW:
         return np.maximum.reduceat(x.reshape(-1), multiples(rows, width))
     return np.maximum.reduce(x, 1)
 
@@ -234,7 +232,7 @@ def small_log_softmax(a: Any) -> Any:
         return None
     wide = _matrix(a).astype(np.float64)
     logarithms = np.log(row_sums(np.exp(wide)))
-    if not logarithms.dot(logarithms) <= LARGEST_LOGARITHM**2:
+    if not logarithms.dot(logarithms) <= MAX_LOGARITHM**2:
         return None
     np.subtract(wide, logarithms[:, None], wide)
     return wide.astype(a.dtype).reshape(a.shape)

@@ -23,12 +23,11 @@ TYPES = {
     "L": ("unsigned long long", "unsigned long long"), "Q": ("unsigned long long", "unsigned long long"),
 }  # fmt: skip
 """The C++ types of an element and of a sum, by NumPy's type character."""
-BLOCK = 256
-"""Threads per block."""
+BLOCK_THREADS = 256
 MAX_GRID = 1 << 16
-"""Maximum number of blocks; each thread takes several sums if there are more."""
+"""Blocks; each thread takes several sums if there are more."""
 MAX_PARTIAL_SUMS = 1 << 26
-"""Maximum number of partial sums kept at once; wider rows are added some columns at a time."""
+"""Kept at once; wider rows are added some columns at a time."""
 
 _SOURCE = """{include}
 typedef {element} element_type;
@@ -100,10 +99,10 @@ def add_rows(library: Any, output: Any, index: Any, rows: Any) -> None:
     partial = np.empty_like(output, dtype=sums, shape=(count * columns,))
     for first in range(0, width, columns):
         some = min(columns, width - first)
-        grid = (min(-(-count * some // BLOCK), MAX_GRID),)
+        grid = (min(-(-count * some // BLOCK_THREADS), MAX_GRID),)
         sizes = tuple(map(np.int64, (count, width, first, some)))
         for level in (1, 2, 3) if count > 64 else (1, 3):
-            kernel(grid, (BLOCK,), (places, order, rows, partial, output, *sizes, np.int64(level)))
+            kernel(grid, (BLOCK_THREADS,), (places, order, rows, partial, output, *sizes, np.int64(level)))
 
 
 def add_at(library: Any, array: Any, key: Any, values: Any) -> None:

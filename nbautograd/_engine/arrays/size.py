@@ -11,6 +11,7 @@ from nbautograd.errors import kind_of
 
 __all__ = ["Size"]
 
+MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
 Int = Any
 Ints = Any
 """The annotations of an int, or of several, whose default is None, which raises if it is given."""
@@ -86,7 +87,7 @@ def as_int(value: Any, what: str) -> int:
             number = None
         if number is None or isinstance(value, bool):
             raise TypeError(f"{what} must be int, not {kind_of(value)}")
-    if -(2**63) <= number < 2**63:
+    if MIN_INT64 <= number <= MAX_INT64:
         return number  # type: ignore[no-any-return]
     raise ValueError(f"Overflow when unpacking long long: {what}={number}")
 

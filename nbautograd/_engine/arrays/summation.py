@@ -15,17 +15,17 @@ from nbautograd._engine.arrays.thread_pool import parallel_for
 __all__ = ["ONES", "broadcast_axes", "cumulative_sums", "is_half", "pairwise_mean", "pairwise_sum", "upcast_half"]
 
 MAX_SEQUENTIAL = 32
-"""Maximum number of rows that are added sequentially: the rounding error is still small."""
-BLOCK = 16
-"""Number of rows added sequentially in each round of a long sum."""
+"""Rows that are added sequentially: the rounding error is still small."""
+BLOCK_ROWS = 16
+"""Added sequentially in each round of a long sum."""
 ELEMENTS_PER_TASK = 1 << 18
-"""Number of elements of one long row that a thread takes at a time."""
-LONG = 1024
-"""Minimum length of an inner loop that outweighs NumPy's overhead per call."""
-LARGE = 1 << 14
-"""Minimum number of elements for which rows are summed block by block, each as a product with ones."""
-LEAST_BLOCK = 16
-"""Minimum length of a block for which a product is faster."""
+"""Of one long row."""
+MIN_LONG_ROW = 1024
+"""The length outweighs NumPy's overhead per call."""
+MIN_PRODUCT_SIZE = 1 << 14
+"""So many elements are summed block by block, each as a product with ones."""
+MIN_BLOCK_ROWS = 16
+"""For which a product is faster."""
 
 FLOAT16, FLOAT32, FLOAT64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 ONES = {dtype: np.ones(2 * MAX_SEQUENTIAL, dtype) for dtype in (FLOAT32, FLOAT64)}
@@ -74,7 +74,7 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
         if axes is None:
             if a.size >= 2 * ELEMENTS_PER_TASK:
                 return _shared(a.reshape(-1)).reshape((1,) * (a.ndim * keepdims))[()]
-            if a.size < LARGE or ones is None:
+            if a.size < MIN_PRODUCT_SIZE or ones is None:
                 return np.add.reduce(a, None, None, None, keepdims)
             return _sums_by_blocks(a.reshape(1, -1)).reshape((1,) * (a.ndim * keepdims))[()]
         if len(axes) == 1:
@@ -84,7 +84,7 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
                 before, after = shape[:d], shape[d + 1 :]
                 summed = _rows(a.reshape(math.prod(before), shape[d], math.prod(after)))
                 return summed.reshape(before + (1,) * keepdims + after)
-            if d == len(shape) - 1 and a.size >= LARGE:
+            if d == len(shape) - 1 and a.size >= MIN_PRODUCT_SIZE:
                 return _sums_by_blocks(a.reshape(-1, shape[d])).reshape(shape[:d] + (1,) * keepdims)
             return np.add.reduce(a, axes, None, None, keepdims)
         kept = a.ndim - len(axes)
@@ -116,7 +116,7 @@ def _shared(a: Any) -> Any:
 def _sums_by_blocks(a: Any) -> Any:
     """Return the sums of the rows of a matrix. The BLAS sums equally long blocks at once."""
     n = a.shape[1]
-    if a.size < LARGE or a.dtype not in ONES or not a.flags.c_contiguous:
+    if a.size < MIN_PRODUCT_SIZE or a.dtype not in ONES or not a.flags.c_contiguous:
         return np.add.reduce(a, 1)
     ones = ONES[a.dtype]
     if len(a) == 1:  # a product with a wide matrix reads memory in order
@@ -124,7 +124,7 @@ def _sums_by_blocks(a: Any) -> Any:
         sums = np.add.reduce(ones.dot(a[0, :whole].reshape(len(ones), -1)), keepdims=True)
         return sums if whole == n else sums + np.add.reduce(a[0, whole:])
     block = _block(n)
-    if block < min(n, LEAST_BLOCK):
+    if block < min(n, MIN_BLOCK_ROWS):
         return np.add.reduce(a, 1)
     sums = a.reshape(-1, block).dot(ones[:block])
     if block == n:
@@ -143,11 +143,11 @@ def _rows(a: Any) -> Any:
     """Sum over the middle one of three axes: round by round, blocks of rows become one row each."""
     while (rows := a.shape[1]) > MAX_SEQUENTIAL:
         before, _, after = a.shape
-        joined = max(1, min(LONG // max(1, after), rows // BLOCK))  # short adjacent rows make a long one
-        left = rows // (BLOCK * joined) * joined
-        whole = a[:, : left * BLOCK].reshape(before, -1, BLOCK, joined, after)
+        joined = max(1, min(MIN_LONG_ROW // max(1, after), rows // BLOCK_ROWS))  # short adjacent rows make a long one
+        left = rows // (BLOCK_ROWS * joined) * joined
+        whole = a[:, : left * BLOCK_ROWS].reshape(before, -1, BLOCK_ROWS, joined, after)
         summed = np.add.reduce(whole, 2).reshape(before, left, after)
-        for start in range(left * BLOCK, rows, left):
+        for start in range(left * BLOCK_ROWS, rows, left):
             rest = a[:, start : start + left]
             summed[:, : rest.shape[1]] += rest
         a = summed
@@ -182,14 +182,13 @@ def _by_memory(a: Any, axes: Any, keepdims: bool) -> Any:
     return b.reshape([1 if d in axes else n for d, n in enumerate(a.shape)]) if keepdims else b[()]
 
 
-CHUNK = 16
-"""Number of elements whose cumulative sums are one product with a triangle of ones, faster than one by one."""
+CHUNK_SIZE = 16
+"""Elements whose cumulative sums are one product with a triangle of ones, faster than one by one."""
 MAX_TRIANGLE = 64
-"""Maximum number of chunks whose cumulative sums are one such product."""
+"""Chunks whose cumulative sums are one such product."""
 MIN_CUMULATIVE_SIZE = 1 << 10
-"""Minimum number of elements for this method."""
 CUMULATIVE_BLOCK = 1 << 15
-"""Number of elements, in whole rows, computed at a time, so that they stay in the cache."""
+"""Elements, in whole rows, computed at a time: they stay in the cache."""
 
 
 def cumulative_sums(a: Any, reverse: bool) -> Any:
@@ -200,19 +199,19 @@ def cumulative_sums(a: Any, reverse: bool) -> Any:
     :param reverse: begin at the end.
     """
     fits = a.__class__ is np.ndarray and a.dtype is FLOAT32 and a.size >= MIN_CUMULATIVE_SIZE
-    if not fits or a.shape[-1] % CHUNK or not a.flags.c_contiguous:
+    if not fits or a.shape[-1] % CHUNK_SIZE or not a.flags.c_contiguous:
         return None
     result = caching_allocator.empty(a.shape, a.dtype)
-    triangle, width = _triangle(CHUNK, reverse), a.shape[-1] // CHUNK
+    triangle, width = _triangle(CHUNK_SIZE, reverse), a.shape[-1] // CHUNK_SIZE
     whole, rows = 0 if reverse else -1, max(1, CUMULATIVE_BLOCK // a.shape[-1]) * width
-    source, target = a.reshape(-1, CHUNK), result.reshape(-1, CHUNK)
+    source, target = a.reshape(-1, CHUNK_SIZE), result.reshape(-1, CHUNK_SIZE)
     for start in range(0, len(source), rows):
         block = target[start : start + rows]
         np.matmul(source[start : start + rows], triangle, block)
         sums = block[:, whole].astype(np.float64)
         if not np.isfinite(sums).all():  # zeros of the triangle times inf are nan
             return None
-        block += _before(sums.reshape(-1, width), reverse).repeat(CHUNK).reshape(block.shape)
+        block += _before(sums.reshape(-1, width), reverse).repeat(CHUNK_SIZE).reshape(block.shape)
     return result
 
 

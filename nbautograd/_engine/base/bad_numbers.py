@@ -17,7 +17,7 @@ from nbautograd.protocol import SourceLocator
 __all__ = ["TEXTS", "BadNumber", "first_bad", "is_written", "name_of", "number", "of_gradient", "of_result"]
 
 Place = tuple[str, int]
-SHOWN = 6  # operations of a way that are named
+MAX_NAMED_OPS = 6  # of a way
 TEXTS = {
     "bad_made": "{name}() returned {result}{at}{count}",
     "bad_vjp": "Function '{name}' returned {result}{at}{count}",
@@ -103,8 +103,8 @@ class BadNumber(NamedTuple):
 
     def _way(self, texts: Mapping[str, str]) -> str:
         steps = list(self.way)
-        if len(steps) > SHOWN:
-            steps = [*steps[:2], ("…", None), *steps[3 - SHOWN :]]
+        if len(steps) > MAX_NAMED_OPS:
+            steps = [*steps[:2], ("…", None), *steps[3 - MAX_NAMED_OPS :]]
         shown = [name if place is None else f"{name} ({_line(place, texts)})" for name, place in steps]
         return " → ".join([*shown, self.operation])
 

@@ -57,7 +57,7 @@ MAKERS = COPIES | FLOATS | LIKE | {"full", "randint", "arange"}
 """Functions that make a leaf."""
 NO_KEYWORD = {"from_numpy", "as_tensor"}
 INTEGERS = ("int", "uint", "bool", "long", "short", "byte", "char")
-FARTHEST = 20  # maximum number of assignments traced back from the tensor
+MAX_ASSIGNMENTS = 20  # traced back from the tensor
 
 
 class Cut(NamedTuple):
@@ -179,7 +179,7 @@ class _Search:
                 return found
         waiting: list[tuple[ast.AST, _Place]] = [(expression, self.start)]
         seen = set()
-        while waiting and len(self.read) < FARTHEST:
+        while waiting and len(self.read) < MAX_ASSIGNMENTS:
             looked_at, place = waiting.pop(0)
             for name in _names(looked_at):
                 made = last_assignment(name, *place)

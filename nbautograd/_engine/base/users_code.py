@@ -19,7 +19,7 @@ from nbautograd.errors import runs_code_of
 from nbautograd.protocol import SourceLocator
 
 __all__ = [
-    "LARGEST",
+    "MAX_FILE_CHARACTERS",
     "Assignment",
     "Place",
     "SourceCall",
@@ -38,7 +38,7 @@ __all__ = [
 
 LIBRARIES = {"nbautograd", "torch", "IPython", "ipykernel", "contextlib", "traitlets"}
 MODULE = "<module>"
-LARGEST = 400_000  # characters of a file that pictures read
+MAX_FILE_CHARACTERS = 400_000  # that pictures read
 Place = tuple[int, int, int, int]
 """First and last line, first byte and the one after the last, as ``co_positions`` gives them."""
 MODES = {"no_grad", "inference_mode"}

@@ -17,6 +17,7 @@ import numpy as np
 
 from nbautograd import errors
 from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.arrays.size import MAX_INT64, MIN_INT64
 from nbautograd._engine.compiler.schema import OpSchema
 from nbautograd._engine.core.overrides import UNHANDLED, offer, overloaded, subclasses
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -24,7 +25,6 @@ from nbautograd.errors import is_pytorchs
 
 __all__ = [
     "CALL_ERRORS",
-    "LONG",
     "USUAL",
     "answer_error",
     "check_option",
@@ -40,8 +40,6 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-LONG = 2**63
 
 
 def with_argument_errors(function: F) -> F:
@@ -178,7 +176,8 @@ def check_options(
             value = kwargs[name]
         else:
             continue
-        if value.__class__ in at_sight or value.__class__ is int and hint[0] in "iI" and -LONG <= value < LONG:
+        kind = value.__class__
+        if kind in at_sight or kind is int and hint[0] in "iI" and MIN_INT64 <= value <= MAX_INT64:
             continue
         public = function.__name__.lstrip("_")
         if position < count:

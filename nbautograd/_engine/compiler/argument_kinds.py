@@ -20,7 +20,7 @@ __all__ = ["check_arguments", "checked_option", "raise_bad_argument"]
 INTS = (int, np.integer, Tensor)
 NUMBERS = (int, float, complex, np.number, np.bool_, Tensor)
 
-_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
+_TYPES_OF_WORD: dict[str, tuple[str, tuple[type, ...]]] = {
     "Tensor": ("Tensor", (Tensor,)),
     "Number": ("Number", NUMBERS),
     "float": ("float", NUMBERS),
@@ -62,7 +62,7 @@ def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 def _unlike(annotation: str, value: Any) -> str | None:
     """Return the types required by an annotation, if the value does not match; None if it does, or if unknown."""
     outer = re.sub(r"\[.*?\]+", "", annotation)  # Sequence[Tensor] is a sequence
-    kinds = [_KINDS.get(word.rpartition(".")[2]) for word in outer.split(" | ")]
+    kinds = [_TYPES_OF_WORD.get(word.rpartition(".")[2]) for word in outer.split(" | ")]
     accepted = tuple(t for kind in kinds if kind for t in kind[1])
     if None in kinds or isinstance(value, accepted) and _fits(value, outer):
         if "Sequence[Tensor]" in annotation and "Sequence[int]" not in annotation and isinstance(value, (tuple, list)):
@@ -94,7 +94,7 @@ def _are_ints(value: Any) -> bool:
     return isinstance(value, INTS) and not isinstance(value, bool)
 
 
-_SIMPLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
+_TEST_OF_ANNOTATION: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "bool": ("bool", lambda value: isinstance(value, bool)),
     "str": ("str", lambda value: isinstance(value, str)),
     "int": ("int", _is_int),
@@ -128,7 +128,7 @@ def checked_option(
         return value  # var(input, unbiased): by position alone
     if hint[0] in "iI" and (value.__class__ is int or name + "?" * (kind != hint) in SYMBOLIC):
         return as_int(value, f"{function}(): argument '{name}'")
-    expected, matches = _SIMPLE[kind]
+    expected, matches = _TEST_OF_ANNOTATION[kind]
     number = None
     if matches(value):
         if not isinstance(value, Tensor) or "Tensor" in kind:

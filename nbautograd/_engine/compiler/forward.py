@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import math
 
-from nbautograd._engine.compiler.argument_errors import LONG, USUAL, options_of, public_name
+from nbautograd._engine.arrays.size import MAX_INT64, MIN_INT64
+from nbautograd._engine.compiler.argument_errors import USUAL, options_of, public_name
 from nbautograd._engine.compiler.elementwise import constant, constants_as_arrays, single_call
 from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.lowering import lower_to_ufuncs
@@ -70,7 +71,7 @@ class ForwardWriter:
             body.append(f"if {FORMER[0]} is not ...: return call_former(OP, ({arguments}){', out' * op.has_out})")
         for name, _, hint, at_sight in options_of(op.body) if self.fixed is None else ():
             if (usual := USUAL.get(hint.removesuffix(" | None"))) is not None:
-                usual += f" or not {-LONG} <= ? < {LONG}" * (hint[:3] == "int") * (int not in at_sight)
+                usual += f" or not {MIN_INT64} <= ? <= {MAX_INT64}" * (hint[:3] == "int") * (int not in at_sight)
                 unlike = f"({usual})".replace("?", name) + (f" and {name} is not None" if "None" in hint else "")
                 is_factor = name == "alpha" and hint == "Number" and op.kind == POINTWISE
                 operands = f", None, ({', '.join(op.tensors)},)" * is_factor

@@ -33,7 +33,6 @@ __all__ = [
     "unbroadcast",
     "unbroadcast_recorded",
     "unbroadcast_spec",
-    "unbroadcast_specs",
     "upcast_half",
     "upcast_half_recorded",
     "widen_all",

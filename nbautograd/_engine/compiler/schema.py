@@ -24,7 +24,6 @@ __all__ = [
     "VIEW",
     "OpSchema",
     "array_name",
-    "names_used",
     "slot",
 ]
 

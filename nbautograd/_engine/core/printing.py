@@ -210,9 +210,9 @@ class _Numbers:
             self.scientific = bool(uneven or largest > 1e8 or (smallest < 1e-4 and not self.whole))
             if options.sci_mode is not None:
                 self.scientific = options.sci_mode
-            self.width = max(len(self._plain(v)) for v in counted.tolist())
+            self.width = max(len(self._number_text(v)) for v in counted.tolist())
 
-    def _plain(self, value: Any) -> str:
+    def _number_text(self, value: Any) -> str:
         if not self.floating:
             return str(value)
         if self.scientific:
@@ -223,7 +223,7 @@ class _Numbers:
 
     def text(self, value: Any) -> str:
         """Return one element, padded on the left."""
-        return self._plain(value).rjust(self.width)
+        return self._number_text(value).rjust(self.width)
 
 
 class _Layout:
@@ -245,7 +245,7 @@ class _Layout:
     def text(self, indent: int) -> str:
         if not self.shape:
             return self._element(self.values.item())
-        return self._block(self.values, 0, indent)
+        return self._block_text(self.values, 0, indent)
 
     def _element(self, value: Any) -> str:
         if self.imaginary is None:
@@ -256,7 +256,7 @@ class _Layout:
     def _cut(self, dim: int) -> bool:
         return self.summarised and self.shape[dim] > 2 * self.options.edgeitems
 
-    def _block(self, values: np.ndarray[Any, Any], dim: int, indent: int) -> str:
+    def _block_text(self, values: np.ndarray[Any, Any], dim: int, indent: int) -> str:
         inner = len(self.shape) - dim - 1
         edge = self.options.edgeitems
         if inner == 0:
@@ -264,7 +264,7 @@ class _Layout:
             if self._cut(dim):
                 items[edge : len(items) - edge] = [" ..." if edge else "..."]
             return self._wrapped(items, indent)
-        parts = [self._block(part, dim + 1, indent + 1) for part in values]
+        parts = [self._block_text(part, dim + 1, indent + 1) for part in values]
         if self._cut(dim):
             parts[edge : len(parts) - edge] = ["..."]
         return "[" + ("," + "\n" * inner + " " * (indent + 1)).join(parts) + "]"

@@ -357,7 +357,7 @@ CONVERSIONS = {
 }
 
 
-def _conversion(name: str, dtype: dtypes.dtype) -> Any:
+def _conversion_method(name: str, dtype: dtypes.dtype) -> Any:
     def convert(self: _Storage) -> TypedStorage:
         return self._cast(dtype)
 
@@ -367,7 +367,7 @@ def _conversion(name: str, dtype: dtypes.dtype) -> Any:
 
 
 for _name, _kind in CONVERSIONS.items():
-    setattr(_Storage, _name, _conversion(_name, dtypes.ALIASES.get(_kind) or dtypes._by_name(_kind)))
+    setattr(_Storage, _name, _conversion_method(_name, dtypes.ALIASES.get(_kind) or dtypes._by_name(_kind)))
 
 
 def _new_memory(data: Any, kind: np.dtype[Any], place: Any) -> Any:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["is_on", "is_on_anywhere", "note", "switch", "traced"]
 
-MAX_KEPT_BYTES = 4096  # bytes: values up to this size are kept with the node, for the pictures
+MAX_KEPT_BYTES = 4096  # of a value that is kept with the node, for the pictures
 
 _process = dispatch_mode.tracing
 is_on_anywhere = _process.is_on

@@ -23,14 +23,14 @@ from nbautograd._engine.fusion.cuda_source import NUMBER, OPTIONS, CudaProgram, 
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
 
-__all__ = ["compute", "elementwise_kernel", "is_fusable", "params", "partial_sums_kernel", "sum_kernel", "sum_of"]
+__all__ = ["compute", "elementwise_kernel", "is_fusable", "params", "partial_sums_kernel", "sum_of"]
 
 MAX_VARIANTS = 16
-"""Maximum number of compiled variants of an expression whose code depends on the value of a number."""
+"""Of an expression whose code depends on the value of a number."""
 SUM_THREADS = 1 << 16
-"""Number of threads that share the sum of all elements; the library sums their partial sums."""
+"""They share the sum of all elements; the library sums their partial sums."""
 MIN_SUMS = 64
-"""Minimum number of sums that occupy a device; fewer, of several operands, are computed first and then summed."""
+"""They occupy a device; fewer, of several operands, are computed first and then summed."""
 _LOCK = threading.Lock()
 _UNKNOWN = object()
 _BY_VALUE = object()

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.arrays.dtypes import FLOATS_32_64
 from nbautograd._engine.arrays.reference_count import HELD_ONCE, PASSED_ONCE, getrefcount
 from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.arrays.summation import is_half
@@ -39,7 +40,7 @@ pending_gradients: ContextVar[list[weakref.ref[LazyGradient]] | None] = ContextV
 """The lazy gradients of this backward pass; None if they are disabled."""
 
 MAX_FUSED_COST = 16
-"""Maximum cost of a fused kernel, in passes over memory; more expensive kernels are computed at once."""
+"""In passes over memory; more expensive kernels are computed at once."""
 
 
 class LazyGradient:
@@ -158,7 +159,7 @@ def _like(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
     if kernel.steps is None:
         return None
     arrays = [value for value in values if value.__class__ is LazyGradient or value.__class__ is np.ndarray]
-    if first.dtype not in tiling.FLOATS or any(a.dtype is not first.dtype for a in arrays):
+    if first.dtype not in FLOATS_32_64 or any(a.dtype is not first.dtype for a in arrays):
         return None
     return first if all(_is_tileable(a, first.shape) for a in arrays if a.__class__ is np.ndarray) else None
 
@@ -248,7 +249,7 @@ def _fused(calls: list[tuple[ElementwiseKernel, list[str], str]]) -> Elementwise
 
 
 MAX_CHAINS = 1000
-"""Maximum number of fused kernels kept for devices."""
+"""Fused kernels kept for devices."""
 _chains: dict[Any, ElementwiseKernel] = {}
 
 

@@ -22,16 +22,15 @@ from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.fusion.cuda_source import OPTIONS, c_type, with_symbols, written
 from nbautograd._engine.fusion.symbolic import KernelProgram, NeedsValue, NotFusable, Symbol
 
-__all__ = ["Updates", "lower_rule"]
+__all__ = ["Updates"]
 
 CHUNK_ELEMENTS = 2048
-"""Number of elements of one parameter that a block updates at a time."""
+"""Of one parameter: a block updates them at a time."""
 BLOCK_THREADS = 256
-"""Threads per block."""
 MAX_BLOCKS = 4096
-"""Maximum number of blocks; each takes several chunks if there are more."""
+"""Each takes several chunks if there are more."""
 MAX_KERNELS = 256
-"""Maximum number of cached kernels: there are many only if the value of a number changes a rule's code."""
+"""There are many only if the value of a number changes a rule's code."""
 
 Rule = Callable[..., None]
 Cells = list[tuple[str, Any]]

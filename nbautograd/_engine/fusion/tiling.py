@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, caching_allocator, summation
+from nbautograd._engine.arrays.dtypes import FLOATS_32_64
 from nbautograd._engine.arrays.reference_count import PASSED_TWICE, getrefcount
 from nbautograd._engine.arrays.thread_pool import for_each_tile
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
@@ -33,14 +34,10 @@ __all__ = [
 ]
 
 MIN_TILED_SIZE = 1 << 17
-"""Minimum number of elements for tiling."""
 TILE_SIZE = 1 << 17
-"""Number of elements of a tile."""
 TILES_PER_TASK = 4
-"""Number of tiles that a thread takes at a time."""
-FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 MAX_ROW_ELEMENTS = 1 << 19
-"""Upper bound of a row's scratch buffer, in elements: arrays with longer rows are computed whole."""
+"""Of its scratch buffer: arrays with longer rows are computed whole."""
 
 
 class Tiling:
@@ -116,7 +113,7 @@ def _alike(values: tuple[Any, ...]) -> Any:
                 return None
         elif value.__class__ is not int and value.__class__ is not float:
             return None
-    return first if first is not None and first.dtype in FLOATS else None
+    return first if first is not None and first.dtype in FLOATS_32_64 else None
 
 
 def _are_contiguous(values: tuple[Any, ...]) -> bool:
@@ -165,7 +162,7 @@ def _common_dtype(values: tuple[Any, ...]) -> np.dtype[Any] | None:
                 return None
         elif not isinstance(value, (int, float)):
             return None
-    return dtype if dtype in FLOATS else None
+    return dtype if dtype in FLOATS_32_64 else None
 
 
 def _shape_of(values: tuple[Any, ...]) -> tuple[int, ...]:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BLOCK", "box_muller", "fma"]
+__all__ = ["BLOCK_SIZE", "box_muller", "fma"]
 
 Array = np.ndarray[Any, Any]
-BLOCK = 16  # from this many elements on, normal numbers are made in blocks of this size
-TILE_SIZE = 1 << 15  # elements that are computed at a time, a multiple of BLOCK
+BLOCK_SIZE = 16  # from here on, normal numbers are made in blocks
+TILE_SIZE = 1 << 15  # elements that are computed at a time, a multiple of BLOCK_SIZE
 
 
 def fma(a: Array, b: Any, c: Any) -> Array:
@@ -59,7 +59,7 @@ def box_muller(uniform: Array) -> Array:
 
 def _box_muller_tile(uniform: Array) -> Array:
     kind = uniform.dtype.type
-    blocks = uniform.reshape(-1, 2, BLOCK // 2)
+    blocks = uniform.reshape(-1, 2, BLOCK_SIZE // 2)
     angle = kind(2 * math.pi) * blocks[:, 1]
     if kind is np.float64:
         radius, sine, cosine = np.sqrt(-2 * np.log(1 - blocks[:, 0])), np.sin(angle), np.cos(angle)

@@ -19,11 +19,11 @@ from nbautograd._engine.rng.rejection import Numbers, Uniform
 __all__ = ["dirichlet", "gamma"]
 
 Array = np.ndarray[Any, Any]
-_FEW = 256  # samples from which on they are made at once
-_FEW_ROUNDED = 512  # samples from which on it pays to make them less exactly
+_MIN_AT_ONCE = 256  # samples
+_MIN_ROUNDED = 512  # from here on it pays to make them less exactly
 # Units of the last place by which they differ then at most: x by 1e-14, y by 4e-15, of 1 / 64 or more, y**3 by 8e-13.
 _ERROR = 1 << 13
-_PIECE = 1 << 13  # of these that are computed at a time: intermediate results stay in the cache
+_PIECE_SIZE = 1 << 13  # of these that are computed at a time: intermediate results stay in the cache
 _LOST = 1 << 29  # one more than the largest number in the bits that single precision loses
 
 # Of turns up to a quarter of one, divided by the turn: a polynomial of its square, fitted at Chebyshev's points.
@@ -93,23 +93,23 @@ def _drawn(generator: Any, shapes: Array, rounded: bool, recipes: list[tuple[int
             part = [column[done:] for column in columns]
             # How many are taken if nothing is rejected: more would have to be put back.
             least = rest + (rest + (kept is None)) // 2 * 2 + int(part[0].sum()) - (pending is not None)
-            if rest < _FEW or kept is not None:
-                numbers.ahead(min(least, 3 * _FEW))
-                part = [column[: rest if rest < _FEW else 1] for column in part]
+            if rest < _MIN_AT_ONCE or kept is not None:
+                numbers.ahead(min(least, 3 * _MIN_AT_ONCE))
+                part = [column[: rest if rest < _MIN_AT_ONCE else 1] for column in part]
                 some, kept = _one_by_one(part, numbers.one, kept, pending)
                 pending = None
                 values[done : done + len(some)] = some
                 done += len(some)
                 continue
-            if part[0][: places.TILE].any():
+            if part[0][: places.TILE_SIZE].any():
                 (uniform, made_of), kept, pending = places.boosted(part, numbers, least, pending)
             else:
                 (uniform, made_of), kept = places.plain(part, numbers, least)
-            is_rounded = rounded and rest >= _FEW_ROUNDED
+            is_rounded = rounded and rest >= _MIN_ROUNDED
             if is_rounded and recipes is not None:
                 recipes.append((done, (uniform, made_of)))
-            for start in range(0, len(made_of[0]), _PIECE):
-                some = _samples(uniform, [column[start : start + _PIECE] for column in made_of], is_rounded)
+            for start in range(0, len(made_of[0]), _PIECE_SIZE):
+                some = _samples(uniform, [column[start : start + _PIECE_SIZE] for column in made_of], is_rounded)
                 values[done : done + len(some)] = some
                 done += len(some)
     generator._kept = kept

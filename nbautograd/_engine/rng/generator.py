@@ -18,7 +18,7 @@ from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.device import as_device, device as Device  # noqa: N812 - ``device`` is a parameter here
 from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd._engine.rng.box_muller import BLOCK, box_muller, fma
+from nbautograd._engine.rng.box_muller import BLOCK_SIZE, box_muller, fma
 from nbautograd._engine.rng.dtype_range import bounds, largest_integer, representable
 from nbautograd.errors import kind_of, warn
 
@@ -275,7 +275,7 @@ class Generator:
         """
         _check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
         n = math.prod(shape)
-        if n < BLOCK or not contiguous:
+        if n < BLOCK_SIZE or not contiguous:
             values = fma(self.normal_pairs(n), std, mean)
         else:
             values = self._normal_blocks(n, np.dtype(dtype))
@@ -295,15 +295,15 @@ class Generator:
 
     def _normal_blocks(self, n: int, dtype: DType) -> Array:
         """Return standard normal numbers, at least 16; float64 for that dtype and float32 for narrower dtypes."""
-        rest = n % BLOCK
+        rest = n % BLOCK_SIZE
         if not rest:
             return box_muller(self._unit_as(n, dtype))
         # The last 16 are drawn again, as a whole. The numbers drawn for the rest are lost; half precision does not draw
         # them.
         whole = n - rest
         first = self._unit_as(whole if is_half(dtype) else n, dtype)[:whole]
-        values = box_muller(np.append(first, self._unit_as(BLOCK, dtype)))
-        return np.append(values[: n - BLOCK], values[whole:])
+        values = box_muller(np.append(first, self._unit_as(BLOCK_SIZE, dtype)))
+        return np.append(values[: n - BLOCK_SIZE], values[whole:])
 
     def log_normal(self, shape: Sequence[int], dtype: DType, mean: float, std: float) -> Array:
         """Return numbers whose logarithm is normally distributed.

@@ -21,14 +21,14 @@ import numpy as np
 
 from nbautograd._engine.rng.rejection import Numbers
 
-__all__ = ["SQUEEZE", "TILE", "Recipe", "boosted", "plain"]
+__all__ = ["SQUEEZE", "TILE_SIZE", "Recipe", "boosted", "plain"]
 
 Array = np.ndarray[Any, Any]
 Recipe = tuple[Array, list[Array]]  # of samples: the arguments of ``gamma._samples``
 SQUEEZE = float(np.float32(0.0331))  # PyTorch's constants of the gamma distribution have the precision of float32
-TILE = 1 << 15  # samples whose places are found at a time
+TILE_SIZE = 1 << 15  # samples whose places are found at a time
 _BELOW, _ABOVE = 0.995, 1.005  # a width is certainly below or above a threshold from here on
-_WIDE = 1e4  # from this width on, rounding errors decide about an attempt: it is computed as PyTorch does
+_MIN_WIDE = 1e4  # from this width on, rounding errors decide about an attempt: it is computed as PyTorch does
 
 # An attempt is accepted from the width x**4 / -log(u) * factor on, a function of q = 3 sqrt(-log u) / x, which is here
 # for q from -4 to 2 in steps of 1 / 256. Its inverse: y = 1 + s, and q**2 = s - 1.5 - 3 (log(1 + s) - s) / s**2.
@@ -65,7 +65,7 @@ def plain(columns: Sequence[Array], numbers: Numbers, least: int) -> tuple[Recip
     :returns: what the numbers are made of, and the normal number left.
     """
     wanted = len(columns[0])
-    widths, slopes = (column[:TILE] for column in columns[2:])
+    widths, slopes = (column[:TILE_SIZE] for column in columns[2:])
     n = len(widths)
     rejections = 0.035 * float((1 / widths).sum())
     size = min(least, int(2 * (n + rejections) + 6 * math.sqrt(rejections)) + 16)
@@ -132,9 +132,9 @@ def _plain_runs(uniform: Array, widths: Array, slopes: Array) -> tuple[list[int]
             if i >= n:
                 break
             width = width_of[i]
-            if threshold * _ABOVE < width < _WIDE:
+            if threshold * _ABOVE < width < _MIN_WIDE:
                 continue
-            if width < threshold * _BELOW and width < _WIDE:
+            if width < threshold * _BELOW and width < _MIN_WIDE:
                 rejected.append(number)
                 continue
             place, is_second, slope = key >> 1, key & 1, slopes.item(i)
@@ -166,7 +166,7 @@ def boosted(
     :returns: what the numbers are made of, the normal number left, and the boost of the next one if drawn already.
     """
     wanted = len(columns[0])
-    is_boosted, exponents, widths, slopes = (column[:TILE] for column in columns)
+    is_boosted, exponents, widths, slopes = (column[:TILE_SIZE] for column in columns)
     n = len(widths)
     # Where the pair of an element begins if nothing is rejected: of its own, or if it is the second of a pair, of that.
     own = np.cumsum(is_boosted)
@@ -259,7 +259,7 @@ def _boosted_runs(
     :param own: where the pair of each element begins without one.
     :param shift: how far the first run is moved.
     """
-    is_boosted, _, widths, slopes = (column[:TILE] for column in columns)
+    is_boosted, _, widths, slopes = (column[:TILE_SIZE] for column in columns)
     n = len(widths)
     single = uniform.astype(np.float32)
     keys, thresholds, bounds = _doubtful(single, 0, 1, widths, is_boosted)
@@ -276,10 +276,10 @@ def _boosted_runs(
         place, kind = key >> 2, key & 3
         i = element_at[place - shift] + (kind > 0)
         width = width_of[i]
-        if threshold * _ABOVE < width < _WIDE:
+        if threshold * _ABOVE < width < _MIN_WIDE:
             continue
         after = place + kind + 3
-        if not width < threshold * _BELOW or width >= _WIDE:
+        if not width < threshold * _BELOW or width >= _MIN_WIDE:
             x = _normal_pair(uniform, place)[kind > 0]
             taken = _attempt(x, uniform.item(after - 1), width, slopes.item(i))
             if taken < 0:
@@ -326,7 +326,7 @@ def _doubtful(
         second with a boost before (times two without boosts); the width below which it is rejected, or nan where it
         has to be computed; and for each place a bound: with a uniform number above it every second attempt succeeds.
     """
-    least, widest, kinds = min(float(widths.min()), _WIDE), float(widths.max()), 2 if is_boosted is None else 4
+    least, widest, kinds = min(float(widths.min()), _MIN_WIDE), float(widths.max()), 2 if is_boosted is None else 4
     end = len(single) - 4
     places = [slice(begin + k, end + k, step) for k in range(5)]
     radius = np.log1p(-single[places[1]])
@@ -360,7 +360,7 @@ def _doubtful(
     # Where y may be below 0, or single precision has few digits.
     thresholds[(x < -2.99 * math.sqrt(least)) | (square < 4e-4) | (logs < -11)] = math.nan
     unclear = ~(thresholds < least * _BELOW)
-    if widest >= _WIDE:
+    if widest >= _MIN_WIDE:
         unclear |= -logs < 2e-6 * square * square + 1e-15 * widest
     kept = np.flatnonzero(unclear)
     return keys[kept], thresholds[kept], bounds[1]

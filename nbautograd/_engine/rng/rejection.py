@@ -19,7 +19,7 @@ __all__ = ["Numbers", "binomial", "poisson"]
 
 Array = np.ndarray[Any, Any]
 Uniform = Callable[[], float]
-_MANY = 256  # numbers that are drawn ahead at least
+_MIN_DRAWN = 256  # numbers that are drawn ahead
 _CONTINUED = tuple(  # corrections to Stirling's formula for ln k!, k below 10
     math.lgamma(k + 1) - ((k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi)) for k in range(10)
 )
@@ -177,7 +177,7 @@ class Numbers:
 
     def _lists(self) -> Iterator[Iterator[float]]:
         while True:
-            part = self.ahead(1)[:_MANY]
+            part = self.ahead(1)[:_MIN_DRAWN]
             self.use(len(part))
             self._list = iter(part.tolist())
             yield self._list
@@ -196,7 +196,7 @@ class Numbers:
                 while len(self._marks) > 1 and self._marks[1][0] <= first:
                     del self._marks[0]
                 self._marks.append((self._count, self._generator._mt().get_state()))
-                wanted = max(wanted, min(max(self._count, _MANY), 8192))
+                wanted = max(wanted, min(max(self._count, _MIN_DRAWN), 8192))
             fresh = self._generator._unit_double(wanted) if wanted > 4 else self._singly(wanted)
             self._count += len(fresh)
             self._numbers, self._used = np.concatenate([rest, fresh]) if len(rest) else fresh, 0

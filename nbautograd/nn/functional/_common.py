@@ -33,7 +33,6 @@ __all__ = [
     "tuple_of",
 ]
 
-FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 PLAIN_CLASSES = (Tensor, Parameter)
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,7 +45,7 @@ def pointwise(*, accepts: str = "f", method: bool = False, **declaration: Any) -
 def is_fusible(*tensors: Tensor) -> bool:
     """Return whether steps on tensors may become one node: the tensors are on the CPU, and no observer watches."""
     dtype = tensors[0]._a.dtype
-    if dtype not in FLOATS or tracing.is_on() or dispatch_mode.is_on_anywhere() or saved_tensors.current():
+    if dtype not in dtypes.FLOATS_32_64 or tracing.is_on() or dispatch_mode.is_on_anywhere() or saved_tensors.current():
         return False
     for t in tensors:
         array = t._a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,14 +60,17 @@ def _times(input: Tensor, factors: Any, inplace: bool) -> Tensor:
     return input.mul_(array) if inplace else input * array
 
 
-def _dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_channels: bool = False) -> Tensor:
+def _dropped(
+    input: Tensor, p: float, training: bool, inplace: bool, whole_channels: bool = False, alpha: bool = False
+) -> Tensor:
+    """Drop elements or channels, unless nothing or all is dropped."""
     check_option("dropout", "train", training, "bool", 2)
-    inplace = bool(inplace)
+    inplace = inplace if alpha else bool(inplace)
     if not training or p == 0 or not input._a.size:
         return input
     if p == 1:
         return _times(input, np.zeros(()), inplace)
-    return (_drop_channels if whole_channels else _drop)(input, p, inplace, whole_channels)
+    return _DROPS[alpha, whole_channels](input, p, inplace, whole_channels)
 
 
 @random_function("distribution")
@@ -79,10 +83,6 @@ def _factors(input: Tensor, p: float, whole_channels: bool) -> Tensor:
 def _dropped_at_random(input: Tensor, p: float, inplace: bool, whole_channels: bool) -> Tensor:
     factors = _factors(input, p, whole_channels).to(input.dtype)
     return input.mul_(factors) if inplace else input * factors
-
-
-_drop = random_function("elements", traced="steps")(_dropped_at_random)
-_drop_channels = random_function("channels", traced="steps")(_dropped_at_random)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -175,17 +175,8 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _unbatched(input, p, training, inplace, 5)
 
 
-def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_channels: bool) -> Tensor:
-    """Set dropped elements to selu's lower bound; then scale and shift all to mean 0 and variance 1."""
-    check_option("dropout", "train", training, "bool", 2)
-    if not training or p == 0 or not input._a.size:
-        return input
-    if p == 1:
-        return _times(input, np.zeros(()), inplace)
-    return (_alpha_drop_channels if whole_channels else _alpha_drop)(input, p, inplace, whole_channels)
-
-
 def _alpha_dropped_at_random(input: Tensor, p: float, inplace: bool, whole_channels: bool) -> Tensor:
+    """Set dropped elements to selu's lower bound; then scale and shift all to mean 0 and variance 1."""
     kept = _kept(input, p, whole_channels)
     one = kept.dtype.type
     scale = 1 / math.sqrt((SATURATION * SATURATION * p + 1) * (1 - p))
@@ -195,8 +186,13 @@ def _alpha_dropped_at_random(input: Tensor, p: float, inplace: bool, whole_chann
     return result.add_(added) if inplace else result + added
 
 
-_alpha_drop = random_function("elements")(_alpha_dropped_at_random)
-_alpha_drop_channels = random_function("channels")(_alpha_dropped_at_random)
+_alpha_dropped = partial(_dropped, alpha=True)
+_DROPS = {
+    (False, False): random_function("elements", traced="steps")(_dropped_at_random),
+    (False, True): random_function("channels", traced="steps")(_dropped_at_random),
+    (True, False): random_function("elements")(_alpha_dropped_at_random),
+    (True, True): random_function("channels")(_alpha_dropped_at_random),
+}
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:

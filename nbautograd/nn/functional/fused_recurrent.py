@@ -31,9 +31,9 @@ from nbautograd.nn.functional.recurrent import STEPS, State, run
 __all__ = ["Weights", "fused", "is_fused"]
 
 MIN_SIZE = 1 << 12
-"""Minimum number of gate values of a fused layer; a smaller one is recorded step by step, as pictures show it."""
+"""Gate values of a fused layer; a smaller one is recorded step by step, as pictures show it."""
 PART_SIZE = 1 << 15
-"""The approximate number of gate values that a backward pass computes at a time."""
+"""Gate values that a backward pass computes at a time."""
 
 
 class Weights(NamedTuple):

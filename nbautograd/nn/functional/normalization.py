@@ -144,7 +144,7 @@ def _input_back(g: Any, part: Any, unit: Any, shape: Shape, rstd: Any, rows: Sha
     return None if result is None else result.reshape(shape)
 
 
-def _declare(node: str, name: str) -> Any:
+def _declare_norm(node: str, name: str) -> Any:
     backward = "norm_back(g, input, weight, result[1], result[2], rows, axes, wide, own)"
     return op(
         node=node,
@@ -158,9 +158,9 @@ def _declare(node: str, name: str) -> Any:
     )(_norm)
 
 
-_layer = _declare("NativeLayerNormBackward0", "layer_norm")
-_group = _declare("NativeGroupNormBackward0", "group_norm")
-_batch = _declare("NativeBatchNormBackward0", "batch_norm")
+_layer = _declare_norm("NativeLayerNormBackward0", "layer_norm")
+_group = _declare_norm("NativeGroupNormBackward0", "group_norm")
+_batch = _declare_norm("NativeBatchNormBackward0", "batch_norm")
 
 
 @no_method(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.arrays.size import MAX_INT64, as_int
 from nbautograd._engine.arrays.strides import images_like
 from nbautograd._engine.compiler.op import no_method
 from nbautograd._engine.core.tensor import Tensor
@@ -322,7 +322,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
              [2, 3]]])
     """
     upscale_factor = _factor("pixel_shuffle", input, upscale_factor, "upscale_factor")
-    if upscale_factor**2 >= 2**63:
+    if upscale_factor**2 > MAX_INT64:
         raise ValueError(f"pixel_shuffle(): upscale factor is too large, its square overflowed: {upscale_factor=}")
     if input._a.shape[-3] % upscale_factor**2:
         raise ShapeError(

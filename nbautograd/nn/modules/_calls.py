@@ -211,10 +211,7 @@ def _when_incomplete(args: tuple[Any, ...], result: Any, node: Any) -> str:
     return ""
 
 
-def _arguments_of_hook(
-    hooks: _Registry, number: int, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Call a forward pre-hook, and return the arguments that it gives ``forward``."""
+def _new_arguments(hooks: _Registry, number: int, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     replacement = hooks.call(number, module, args, kwargs)
     if replacement is None:
         return args, kwargs
@@ -275,7 +272,7 @@ class Calls:
         result: Any = None
         try:
             for hooks, number in self._hooks("_forward_pre_hooks"):
-                args, kwargs = _arguments_of_hook(hooks, number, module, args, kwargs)
+                args, kwargs = _new_arguments(hooks, number, module, args, kwargs)
             watcher = None
             backward: list[Hook] = []
             at_last_node: list[Hook] = []

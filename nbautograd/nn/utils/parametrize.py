@@ -218,7 +218,7 @@ def register_parametrization(
     if not is_parametrized(module):
         _give_class(module)
         module.parametrizations = ModuleDict()
-    setattr(type(module), tensor_name, _computed(tensor_name))
+    setattr(type(module), tensor_name, _computed_property(tensor_name))
     module.parametrizations[tensor_name] = parametrizations
     return module
 
@@ -264,7 +264,7 @@ def _not_pickled(self: Module) -> NoReturn:
     )
 
 
-def _computed(name: str) -> property:
+def _computed_property(name: str) -> property:
     def get(self: Module) -> Tensor:
         values = _cache.get()
         if values is None:

@@ -23,9 +23,9 @@ __all__ = [
     "unit_to_english",
 ]
 
-FIGURES = 4  # the maximum number of significant figures
-NOISE = 25e-9  # seconds: the resolution of all times
-SUSPECT, WILD = 0.1, 0.25  # the relative spread that causes a warning
+MAX_FIGURES = 4  # that are significant
+RESOLUTION_SECONDS = 25e-9  # of all times
+SUSPECT_SPREAD, WILD_SPREAD = 0.1, 0.25  # the relative spread that causes a warning
 UNITS = {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second"}
 
 Item = TypeVar("Item", bound=Hashable)
@@ -142,10 +142,10 @@ class Measurement:
         """The approximate number of significant figures of the median, from the spread of the middle half."""
         times, count = sorted(self.times), len(self.raw_times)
         middle = np.array(times[count // 4 : math.ceil(3 * count / 4)])
-        interval = max(1.645 * float(middle.std()) / math.sqrt(len(middle)), NOISE)
-        return min(max(math.floor(math.log10(self.median / interval)), 1), FIGURES)
+        interval = max(1.645 * float(middle.std()) / math.sqrt(len(middle)), RESOLUTION_SECONDS)
+        return min(max(math.floor(math.log10(self.median / interval)), 1), MAX_FIGURES)
 
-    def meets_confidence(self, threshold: float = SUSPECT) -> bool:
+    def meets_confidence(self, threshold: float = SUSPECT_SPREAD) -> bool:
         """Return whether the interquartile range is less than a fraction of the median."""
         return self.iqr / self.median < threshold
 
@@ -155,9 +155,9 @@ class Measurement:
         return bool(self._warning())
 
     def _warning(self) -> str:
-        if not self.raw_times or self.meets_confidence(SUSPECT):
+        if not self.raw_times or self.meets_confidence(SUSPECT_SPREAD):
             return ""
-        wild = not self.meets_confidence(WILD)
+        wild = not self.meets_confidence(WILD_SPREAD)
         why = (
             "This suggests significant environmental influence." if wild else "This could indicate system fluctuation."
         )

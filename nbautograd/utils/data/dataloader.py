@@ -154,7 +154,7 @@ class DataLoader:
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.persistent_workers, self.in_order = persistent_workers, in_order
         self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
-        self.multiprocessing_context = _context(multiprocessing_context, num_workers)
+        self.multiprocessing_context = _checked_context(multiprocessing_context, num_workers)
         self.generator = generator
         if collate_fn is None:
             collate_fn = default_convert if batch_sampler is None else default_collate
@@ -215,7 +215,7 @@ class DataLoader:
         return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
 
 
-def _context(context: Any, num_workers: int) -> Any:
+def _checked_context(context: Any, num_workers: int) -> Any:
     if context is None:
         return None
     if num_workers == 0:

@@ -143,10 +143,10 @@ def work(job: Job, number: int, tasks: Any, results: Any) -> None:
                     answer = WorkerFailure(error, where)
             elif broken is None:
                 answer = End()
-            results.send_bytes(_packed((epoch, index, answer), where))
+            results.send_bytes(_pickled((epoch, index, answer), where))
 
 
-def _packed(message: tuple[int, int, Any], where: str) -> Any:
+def _pickled(message: tuple[int, int, Any], where: str) -> Any:
     try:
         return ForkingPickler.dumps(message)
     except Exception as error:  # an answer that cannot be pickled becomes a WorkerFailure

@@ -24,12 +24,12 @@ from nbautograd.viz.read.model import Edge, Formula, GraphModel, Handles
 from nbautograd.viz.read.notes import can_be_noted
 from nbautograd.viz.read.numbers import printed
 from nbautograd.viz.read.operations import broadcast_dims
-from nbautograd.viz.read.terms import SHOWN, Terms
-from nbautograd.viz.read.tiles import MOST
+from nbautograd.viz.read.terms import MAX_TERMS, Terms
+from nbautograd.viz.read.tiles import MAX_SIDE_CELLS
 
 __all__ = ["Arrival", "ChainStep", "Element", "chain_steps", "kept_before"]
 
-KEPT = 4_000_000  # limit of the elements copied from saved tensors of PyTorch's nodes
+MAX_COPIED_ELEMENTS = 4_000_000  # of saved tensors of PyTorch's nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def kept_before(model: GraphModel) -> dict[Any, Operands]:
     kept: dict[Any, Operands] = {}
     size = 0
     for node, key in model.handles.ops.items():
-        if model.by_id[key].formulas and can_be_noted(node) and size < KEPT:
+        if model.by_id[key].formulas and can_be_noted(node) and size < MAX_COPIED_ELEMENTS:
             kept[node] = _kept(node, model.handles)
             size += sum(np.size(value) for value in kept[node].values() if isinstance(value, np.ndarray))
     return kept
@@ -229,7 +229,8 @@ def _told(derivative: LocalDerivative, sent: Any) -> str:
 
 def _places(derivative: LocalDerivative, came: tuple[int, ...]) -> tuple[int, ...]:
     places = derivative.places
-    if derivative.kind != DIAGONAL or places is None or places.shape == came or places.size > MOST * MOST:
+    most = MAX_SIDE_CELLS**2
+    if derivative.kind != DIAGONAL or places is None or places.shape == came or places.size > most:
         return ()
     return tuple(places.reshape(-1).tolist())
 
@@ -257,7 +258,7 @@ def _element(
     else:
         ups, factors = _terms_at(derivative, values.host(gradients[0]), place, summed)
         count = len(ups)
-    terms = tuple(zip(_written(ups[:SHOWN]), _written(factors[:SHOWN]), strict=True))
+    terms = tuple(zip(_written(ups[:MAX_TERMS]), _written(factors[:MAX_TERMS]), strict=True))
     return Element(place, terms, count, *_written(wanted.reshape(-1)[largest : largest + 1]))
 
 

@@ -18,8 +18,8 @@ from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["first_bad", "is_freed", "operand_names", "products", "reset"]
 
-MATRIX = 16  # limit of the elements of a printed Jacobian
-OPS = 60  # limit of the operations of a graph whose Jacobian is computed
+MAX_PRINTED_ELEMENTS = 16  # of a Jacobian
+MAX_JACOBIAN_OPS = 60  # of a graph whose Jacobian is computed
 
 
 def operand_names(model: GraphModel, key: str) -> dict[str, str]:
@@ -94,7 +94,7 @@ def _is_quiet(model: GraphModel, leaves: list[Any]) -> bool:
     nodes = [node for node in model.handles.ops if not hasattr(node, "variable")]
     declared = all(isinstance(getattr(type(n), "formulas", None), Mapping) and n.hooks is None for n in nodes)
     hooked = any(getattr(leaf, "_hooks", None) is not None for leaf in leaves)
-    return 0 < len(nodes) <= OPS and 0 < len(leaves) <= 4 and declared and not hooked
+    return 0 < len(nodes) <= MAX_JACOBIAN_OPS and 0 < len(leaves) <= 4 and declared and not hooked
 
 
 def _rows(tensor: Any, leaves: list[Any]) -> list[tuple[Any, ...]]:
@@ -116,7 +116,8 @@ def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ..
     """
     model, count = model.entire, math.prod(tensor.shape)
     leaves = [leaf for leaf in model.handles.kept if getattr(leaf, "requires_grad", False)]
-    if count < 2 or any(math.prod(leaf.shape) * count > MATRIX for leaf in leaves) or not _is_quiet(model, leaves):
+    largest = max([math.prod(leaf.shape) * count for leaf in leaves], default=0)
+    if count < 2 or largest > MAX_PRINTED_ELEMENTS or not _is_quiet(model, leaves):
         return ()
     token = protocol.observers.set(())
     try:

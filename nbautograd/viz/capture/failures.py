@@ -16,9 +16,9 @@ from nbautograd.errors import GraphFreedError, InplaceError, NbautogradError, No
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz import language
 from nbautograd.viz.capture import diagnostics
-from nbautograd.viz.capture.frame_log import STEP_BY_STEP
+from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS
 from nbautograd.viz.capture.timeline import Product
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.builder import build
@@ -27,7 +27,7 @@ from nbautograd.viz.read.model import Edge, GraphModel, Node
 from nbautograd.viz.read.naming import Resolve
 from nbautograd.viz.read.notes import trace_of
 
-__all__ = ["Failure", "class_of", "of_pass", "refused"]
+__all__ = ["Failure", "of_pass", "refused"]
 
 PYTORCHS: dict[str, type[BaseException]] = {
     "does not require grad": NoGraphError,
@@ -36,7 +36,7 @@ PYTORCHS: dict[str, type[BaseException]] = {
     "modified by an inplace operation": InplaceError,
 }
 """The key words of PyTorch's errors, which have no classes of their own."""
-ENTRIES = 12  # limit of the elements of a Jacobian in symbols
+MAX_SYMBOLS = 12  # elements of a Jacobian in symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,10 @@ def of_pass(error: BaseException, node: Node | None, model: GraphModel, root: st
     if hasattr(error, "bad"):  # a NaN at which the run was told to stop
         return Failure(type(error).__name__, error.bad.told(language.texts()))
     if issubclass(kind, GraphFreedError):
-        return _freed(error, node, model, root)
+        return _freed_graph(error, node, model, root)
     if issubclass(kind, InplaceError) and node is not None:
         return _written(error, node, model, resolve)
-    what = f"{type(error).__name__}: {one_line(clean(error, 500), 500)}"
-    return Failure(what, (what,))
+    return _plain(error)
 
 
 def refused(
@@ -82,14 +81,19 @@ def refused(
     """Describe an error that prevented a pass from starting."""
     kind, name = class_of(error), model.by_id[model.roots[0]].name
     if issubclass(kind, NonScalarError):
-        return _several(error, tensor, model, name, namespace)
+        return _vector(error, tensor, model, name, namespace)
     if issubclass(kind, NoGraphError):
         cause = getattr(error, "cause", None) or cause_of(tensor, namespace)
         if cause.kind == "unknown":
             cause = cause._replace(name=name)
         drawn = _cut_graph(cause, tensor, namespace, resolve)
         return Failure(type(error).__name__, cause.told(language.texts()), drawn=drawn)
-    what = f"{type(error).__name__}: {one_line(clean(error, 500), 500)}"
+    return _plain(error)
+
+
+def _plain(error: BaseException) -> Failure:
+    """Describe an error by its class and its message."""
+    what = f"{type(error).__name__}: {line_of(error, 500)}"
     return Failure(what, (what,))
 
 
@@ -98,7 +102,7 @@ def _cut_graph(cause: Cause, tensor: Any, namespace: Mapping[str, Any], resolve:
     source = namespace.get(cause.source)
     if source is tensor or not is_tensor(source):
         return None
-    both = build([tensor, source], namespace, resolve=resolve, described=STEP_BY_STEP)
+    both = build([tensor, source], namespace, resolve=resolve, described=MAX_STEPPED_OPS)
     own = both.handles.leaves[id(tensor)]
     origin = next(root for root in both.roots if root != own)
     nodes = tuple(replace(node, cut=cause.call) if node.id == own else node for node in both.nodes)
@@ -106,7 +110,7 @@ def _cut_graph(cause: Cause, tensor: Any, namespace: Mapping[str, Any], resolve:
     return replace(both, nodes=nodes, edges=(*both.edges, line), roots=(own,))
 
 
-def _several(error: BaseException, tensor: Any, model: GraphModel, name: str, namespace: Mapping[str, Any]) -> Failure:
+def _vector(error: BaseException, tensor: Any, model: GraphModel, name: str, namespace: Mapping[str, Any]) -> Failure:
     count, call = math.prod(values.shape(tensor)), _running(name)
     library = namespace.get("torch", sys.modules.get("torch"))
     module = next((key for key, value in namespace.items() if value is library and isinstance(key, str)), "torch")
@@ -129,7 +133,7 @@ def _running(root: str) -> SourceCall:
     return running_call(user_frame()) or SourceCall(f"{root}.backward()", root, True)
 
 
-def _freed(error: BaseException, node: Node | None, model: GraphModel, root: str) -> Failure:
+def _freed_graph(error: BaseException, node: Node | None, model: GraphModel, root: str) -> Failure:
     ops = model.handles.ops
     freed = tuple(key for op, key in ops.items() if not hasattr(op, "variable") and diagnostics.is_freed(op))
     alarms = (
@@ -207,7 +211,7 @@ def _symbolic(tensor: Any, root: str, model: GraphModel, count: int) -> tuple[Pr
     leaf = next(iter(model.leaves), None)
     live = {model.handles.leaves[id(t)]: t for t in model.handles.kept if id(t) in model.handles.leaves}
     size = math.prod(values.shape(live[leaf.id])) if leaf is not None and leaf.id in live else 0
-    if leaf is None or not size or size * count > ENTRIES:
+    if leaf is None or not size or size * count > MAX_SYMBOLS:
         return ()
 
     def entry(name: str, i: int, n: int) -> str:

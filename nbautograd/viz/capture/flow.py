@@ -21,8 +21,8 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Flow", "Parts", "flow_of", "size_of"]
 
-NOTED = 20_000  # limit of the operations of a freed graph whose gradients are computed again
-KEPT = 1000  # limit of the elements of a part that is kept
+MAX_REPEATED_OPS = 20_000  # of a freed graph whose gradients are computed again
+MAX_KEPT_ELEMENTS = 1000  # of a part
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ def _from_notes(flow: Flow, root: Any, targets: Sequence[Any], walk: GraphWalk, 
     :param why: there is no pass.
     """
     flow.told, flow.noted = why, True
-    if len(walk.order) > NOTED:
+    if len(walk.order) > MAX_REPEATED_OPS:
         return flow
     node, index, _ = walk.roots[0]
     came: dict[tuple[Any, int], Any] = {(node, index): np.ones(tuple(root.shape), _dtype(root))}
@@ -180,7 +180,7 @@ class Parts:
                     number, part = self.known[key]
                 else:
                     part = self._sent(node, edge, index, part)
-                    number = len(self.known) + 1 if number >= 0 and math.prod(part.shape) <= KEPT else -1
+                    number = len(self.known) + 1 if number >= 0 and math.prod(part.shape) <= MAX_KEPT_ELEMENTS else -1
                     if number > 0:
                         self.known[key] = number, part
                 sizes.append((size_of(part), math.prod(part.shape)))

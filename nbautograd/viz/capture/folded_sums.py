@@ -14,12 +14,12 @@ import numpy as np
 from nbautograd.viz.read import values
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.numbers import SUMMARY
-from nbautograd.viz.read.tiles import MANY, Tile
+from nbautograd.viz.read.tiles import MAX_EXACT_CELLS, Tile
 
 __all__ = ["FoldedSum", "added", "sums_in_view", "text_of"]
 
-POINTS = 48  # points of a curve of sizes
-ROUGH, SHARE = 5e-5, 1e-3  # rounding error of the numbers of a large tile; and of a sum, relative to its largest number
+CURVE_POINTS = 48
+TILE_ERROR, SUM_ERROR = 5e-5, 1e-3  # of the numbers of a large tile; of a sum, relative to its largest number
 
 
 @dataclass(slots=True)
@@ -40,14 +40,14 @@ class FoldedSum:
     def known(self) -> Tile | None:
         """Return the sum, or None if the terms are too imprecise."""
         total = self.total
-        if total is None or len(total.cells) <= MANY or total.block != (1, 1):
+        if total is None or len(total.cells) <= MAX_EXACT_CELLS or total.block != (1, 1):
             return total
         largest = max(abs(float(cell)) for cell in total.cells)
-        return total if self.count * ROUGH <= SHARE * largest else None
+        return total if self.count * TILE_ERROR <= SUM_ERROR * largest else None
 
     def curve(self) -> tuple[float | None, ...]:
         """Return the sizes, reduced to the number that a small curve can show."""
-        step = math.ceil(len(self.sizes) / POINTS)
+        step = math.ceil(len(self.sizes) / CURVE_POINTS)
         return tuple(self.sizes[::step])
 
 
@@ -59,7 +59,7 @@ def added(one: Tile | None, other: Tile | None) -> Tile | None:
     cells = tuple(number if math.isfinite(number) else str(number) for number in numbers)
     bad = [number for number in numbers if not math.isfinite(number)]
     nan = sum(math.isnan(number) for number in bad)
-    form = SUMMARY if len(cells) > MANY else one.form
+    form = SUMMARY if len(cells) > MAX_EXACT_CELLS else one.form
     return replace(one, cells=cells, histogram=(), low=0.0, high=0.0, norm=0.0, nan=nan, inf=len(bad) - nan, form=form)
 
 

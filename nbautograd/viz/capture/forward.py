@@ -20,9 +20,9 @@ __all__ = ["Columns", "ForwardPass", "forward_pass"]
 
 Columns = tuple[int, int]
 """The first character of a line that runs, and the one after the last."""
-NEAR = 12  # lines listed above and below an operation of a long file
-WHOLE = 60  # limit of the lines of a file that is listed whole
-MAX_CHARACTERS = 200  # characters of a line
+NEAR_LINES = 12  # listed above and below an operation of a long file
+MAX_WHOLE_LINES = 60  # of a file that is listed whole
+MAX_LINE_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +70,18 @@ def columns(trace: Any) -> Columns | None:
         return None
     text = linecache.getline(trace.filename, line).rstrip("\n").encode()
     parts = text[:start], text[:stop] if last == line else text
-    first, end = [len(clean(part.decode(errors="ignore"), MAX_CHARACTERS)) for part in parts]
+    first, end = [len(clean(part.decode(errors="ignore"), MAX_LINE_CHARACTERS)) for part in parts]
     return (first, end) if first < end else None
 
 
 def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
     """The lines of a cell, or of a long file those near the lines that are used; without empty ones at the ends."""
     lines = lines_of(filename)
-    near = {n for line in used for n in range(line - NEAR, line + NEAR + 1)}
+    near = {n for line in used for n in range(line - NEAR_LINES, line + NEAR_LINES + 1)}
     chosen = [
-        (n, line.strip() and clean(line.rstrip(), MAX_CHARACTERS))
+        (n, line.strip() and clean(line.rstrip(), MAX_LINE_CHARACTERS))
         for n, line in enumerate(lines, 1)
-        if len(lines) <= WHOLE or n in near
+        if len(lines) <= MAX_WHOLE_LINES or n in near
     ]
     while chosen and not chosen[0][1]:
         del chosen[0]

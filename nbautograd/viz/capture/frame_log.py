@@ -15,10 +15,10 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build
 from nbautograd.viz.read.model import GraphModel
 
-__all__ = ["STEP_BY_STEP", "FrameLog"]
+__all__ = ["MAX_STEPPED_OPS", "FrameLog"]
 
 MAX_FRAMES = 2000
-STEP_BY_STEP = 1000  # limit of the operations with a step each; in a larger graph a group is one step
+MAX_STEPPED_OPS = 1000  # with a step each; in a larger graph a group is one step
 MAX_SCENES = 24
 
 
@@ -164,7 +164,7 @@ class FrameLog:
 
     def build(self, roots: list[Any], namespace: Mapping[str, Any] | None) -> GraphModel:
         """Return the graph of these roots, with descriptions of the nodes in the steps."""
-        model = build(roots, namespace, resolve=self.resolve, described=STEP_BY_STEP)
+        model = build(roots, namespace, resolve=self.resolve, described=MAX_STEPPED_OPS)
         model.entire.handles.names = None  # a recording keeps no variables alive
         return model
 
@@ -180,7 +180,7 @@ class FrameLog:
 
 def is_large(model: GraphModel) -> bool:
     """Return whether a pass has a step for each group of the graph instead of each operation."""
-    return len(model.order) + len(model.entire.leaves) > STEP_BY_STEP
+    return len(model.order) + len(model.entire.leaves) > MAX_STEPPED_OPS
 
 
 def _is_same(one: GraphModel, other: GraphModel) -> bool:

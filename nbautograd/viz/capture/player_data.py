@@ -92,7 +92,7 @@ OPTIONAL = {
     "kept",
     "of",
 }  # parts of a frame that are omitted if empty
-WHOLE = 300  # limit of the group members, or leaves, listed one by one
+MAX_LISTED = 300  # group members, or leaves, listed one by one
 _TOLD = (
     "kind", "name", "names", "expression", "value", "shape", "dtype", "device", "version", "now", "grad", "where",
     "cell", "line", "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times",
@@ -124,14 +124,14 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
     nodes = {node.id: _node_json(node) for node in model.nodes}
     whole = model.entire
     every = whole.leaves  # includes leaves inside a group
-    leaves = [{"id": leaf.id, "name": leaf.name} for leaf in (every if len(every) <= WHOLE else model.leaves)]
+    leaves = [{"id": leaf.id, "name": leaf.name} for leaf in (every if len(every) <= MAX_LISTED else model.leaves)]
     edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]
     values = {edge.id: whole.by_id[edge.src] for edge in whole.edges} if model.stands else {}
     inner = {edge.id: value.label or value.name for edge in model.edges if (value := values.get(edge.id))
              and value.id != edge.src}  # fmt: skip
     groups = [
         [group.id, group.label, group.closed and group.kind != "rail",
-         group.members if len(group.members) <= WHOLE else (), group.parent]
+         group.members if len(group.members) <= MAX_LISTED else (), group.parent]
         for group in model.groups
     ]  # fmt: skip
     return {

@@ -11,14 +11,14 @@ import numpy as np
 from nbautograd.viz.read import values
 from nbautograd.viz.read.numbers import printed
 from nbautograd.viz.read.terms import Work
-from nbautograd.viz.read.tiles import LARGEST, Tile, tile_of
+from nbautograd.viz.read.tiles import MAX_READ_ELEMENTS, Tile, tile_of
 
 __all__ = ["VANISHED", "Reading", "Readings"]
 
-CELLS = 400_000  # limit of the numbers in the tiles of a recording
-EXACT = 4096  # limit of the elements compared to recognize a tensor
-SHARED = 64  # limit of the elements of a value that is read once for several steps
-NARROW = 12  # characters of a vector on an edge; a longer one is written as a column
+MAX_CELLS = 400_000  # of the tiles of a recording
+MAX_COMPARED_ELEMENTS = 4096  # to recognize a tensor
+MAX_SHARED_ELEMENTS = 64  # of a value that is read once for several steps
+MAX_ROW_CHARACTERS = 12  # of a vector on an edge; a longer one is written as a column
 VANISHED = -99.0
 
 
@@ -50,7 +50,7 @@ class Reading:
     def label(self) -> str:
         """As on an edge: its numbers, or its shape and norm."""
         written, whole = values.told(self.value, 4, brief=True)
-        if len(written) > NARROW and len(getattr(self.value, "shape", ())) == 1:
+        if len(written) > MAX_ROW_CHARACTERS and len(getattr(self.value, "shape", ())) == 1:
             written = written.replace(", ", ",\n ")  # a column: a short edge has room beside it
         return written if whole else f"{values.shape_text(self.value)}\n{written}"
 
@@ -68,7 +68,7 @@ class Reading:
     def size(self) -> float | None:
         """log10 of the root mean square, ``VANISHED`` for zeros; None if it is not finite or cannot be read."""
         try:
-            array = values.host(self.value, values.SAMPLE)
+            array = values.host(self.value, values.MAX_SUMMARY_ELEMENTS)
             if array.size == 1:
                 return _log10(abs(complex(array.item())))
             sizes = np.abs(array.astype(np.complex128))
@@ -106,7 +106,7 @@ class Readings:
     def read(self, value: Any) -> Reading:
         """The reading of a value; equal small ones share one, which keeps a copy: memory may be written to."""
         array = value if isinstance(value, values.PLAIN) else values.memory(value)
-        if not isinstance(array, values.PLAIN) or array.size > SHARED:
+        if not isinstance(array, values.PLAIN) or array.size > MAX_SHARED_ELEMENTS:
             return Reading(value, self)
         array = np.array(array, order="K")
         key = array.shape, array.dtype.str, array.tobytes()
@@ -119,13 +119,14 @@ class Readings:
         """The number of the value's tile; -1 for no tile, or no room for more."""
         if value is None:
             return -1
-        array = value if type(value) is np.ndarray and value.size <= LARGEST else values.near(value, LARGEST)
+        is_read = type(value) is np.ndarray and value.size <= MAX_READ_ELEMENTS
+        array = value if is_read else values.near(value, MAX_READ_ELEMENTS)
         if array is None:
             return -1
-        key = array.shape, array.dtype.str, array.tobytes() if array.size <= EXACT else id(value)
+        key = array.shape, array.dtype.str, array.tobytes() if array.size <= MAX_COMPARED_ELEMENTS else id(value)
         number = self._numbers.get(key)
-        if number is None or array.size > EXACT:  # the memory of a large one may have been written to since
-            made = tile_of(array) if self._cells < CELLS else None
+        if number is None or array.size > MAX_COMPARED_ELEMENTS:  # a large one may have been written to
+            made = tile_of(array) if self._cells < MAX_CELLS else None
             if made is None:
                 return -1
             number = self._numbers[key] = len(self.tiles)

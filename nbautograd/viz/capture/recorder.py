@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics
 from nbautograd.viz.capture.chain_rule import Arrival, chain_steps, kept_before
-from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
+from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS, FrameLog
 from nbautograd.viz.capture.player_data import saved_text
 from nbautograd.viz.capture.readings import Reading
-from nbautograd.viz.capture.sums import TERMS, Joints, LeafAccount
+from nbautograd.viz.capture.sums import MAX_ROW_TERMS, Joints, LeafAccount
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
 from nbautograd.viz.capture.words import called, equations, gradient_name, op_words, sum_of
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
 from nbautograd.viz.read.formulas import Mark
@@ -30,9 +30,9 @@ from nbautograd.viz.read.naming import Resolve
 if TYPE_CHECKING:
     from nbautograd.viz.capture.failures import Failure
 
-__all__ = ["STEP_BY_STEP", "Recorder", "Timeline"]
+__all__ = ["MAX_STEPPED_OPS", "Recorder", "Timeline"]
 
-SHORT = 16  # limit of the characters of a number in a formula
+MAX_NUMBER_CHARACTERS = 16  # in a formula
 
 
 class Recorder:
@@ -310,7 +310,7 @@ class Recorder:
         if self.open is None:
             return
         known = event.kind in ("tensor", "pre", "post", "accumulate")
-        what = say(f"hook_{event.kind}") if known else one_line(clean(event.kind, 20), 20)
+        what = say(f"hook_{event.kind}") if known else line_of(event.kind, 20)
         before, after = values.inline(event.before), values.inline(event.after)
         changed = "" if event.before is None or event.after is None or before == after else f": {before} → {after}"
         acted = (self.open.node, changed.removeprefix(": ") or what)
@@ -345,10 +345,10 @@ class Recorder:
         if self.creates:
             self.created[f"{name}.grad"] = tensor
         numbers = f"{before} + {incoming} = {after}" if event.before is not None else f"None → {after}"
-        added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", self._root, name]
+        added: Mark = ["n", incoming] if len(incoming) <= MAX_NUMBER_CHARACTERS else ["d", self._root, name]
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
         count = len(leaf.terms)
-        terms = " + ".join([g for g, _ in leaf.terms]) if count <= TERMS else say("n_terms", n=count)
+        terms = " + ".join([g for g, _ in leaf.terms]) if count <= MAX_ROW_TERMS else say("n_terms", n=count)
         opened = self.open if self.open is not None and self.open.node == key else None
         blamed = self.bad_from if self.bad_from and not came.is_finite else ""
         alarms = (say("bad_came_from", what=blamed),) if blamed else ()

@@ -140,7 +140,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         tensors = {whole.handles.leaves[id(t)]: t for t in whole.handles.kept if id(t) in whole.handles.leaves}
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
         walk = whole.handles.names.walk
-        calls = [_call(key, whole, live[key], walk) for key in whole.order]
+        calls = [_replayed_call(key, whole, live[key], walk) for key in whole.order]
         one = next(iter(tensors.values()))  # PyTorch's graphs are computed again with our operations
         new = sys.modules["nbautograd"].tensor if is_pytorchs(one) else one.new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
@@ -166,7 +166,7 @@ def answer(replay: Replay | None, asked: Any) -> dict[str, Any] | None:
     return {"nudged": {"leaf": leaf, "place": place, "serial": serial, **told}}
 
 
-def _call(key: str, model: GraphModel, node: Any, walk: GraphWalk) -> _ReplayedCall:
+def _replayed_call(key: str, model: GraphModel, node: Any, walk: GraphWalk) -> _ReplayedCall:
     function, edges, trace = walk.declared[node].operation(), walk.next[node], walk.traces[node]
     if str(function.__module__).startswith(RANDOM):
         raise ValueError("random numbers")

@@ -15,10 +15,10 @@ from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import GraphModel, Node
 
-__all__ = ["TERMS", "Joints", "LeafAccount", "waiting"]
+__all__ = ["MAX_ROW_TERMS", "Joints", "LeafAccount", "waiting"]
 
-TERMS = 3  # limit of the terms in a leaf's row
-MAX_CHARACTERS = 30  # limit of the characters of a sum written out in a box
+MAX_ROW_TERMS = 3  # of a leaf
+MAX_SUM_CHARACTERS = 30  # written out in a box
 
 
 class LeafAccount:
@@ -58,8 +58,8 @@ class LeafAccount:
         count = len(self.terms)
         arriving = self.sum_text or "–"
         if count > 1:
-            written = " + ".join([gradient for gradient, _ in self.terms[:TERMS]]) + f" = {self.total}"
-            arriving = written if count <= TERMS and len(written) <= 26 else self.sum_text
+            written = " + ".join([gradient for gradient, _ in self.terms[:MAX_ROW_TERMS]]) + f" = {self.total}"
+            arriving = written if count <= MAX_ROW_TERMS and len(written) <= 26 else self.sum_text
         expected = max(self.node.arrivals, count)
         return LeafState(
             arriving,
@@ -100,7 +100,7 @@ class _Joint:
         if self.expected == 1:
             return LeafState(grad=grad)
         written = " + ".join(self.terms) + (f" = {self.total}" if got > 1 else "")
-        shown = "–" if not got else written if len(written) <= MAX_CHARACTERS else ""
+        shown = "–" if not got else written if len(written) <= MAX_SUM_CHARACTERS else ""
         return LeafState(shown, say("count_of", n=got, of=self.expected), grad, got=got, of=self.expected)
 
 

@@ -16,7 +16,7 @@ from nbautograd.viz.read.walk import sequence
 
 __all__ = ["Times", "timed"]
 
-OPERATIONS = 100_000  # limit of the observed and timed operations
+MAX_TIMED_OPS = 100_000
 
 
 class Times:
@@ -68,7 +68,7 @@ def timed(times: Times) -> Iterator[None]:
 @contextmanager
 def _timed_by_a_mode(torch: Any, times: Times) -> Iterator[None]:
     """Put a mode that measures below the one that watches, so that the watch is not in the times."""
-    own = TorchWatch(OPERATIONS)
+    own = TorchWatch(MAX_TIMED_OPS)
     own.start()
     watch = watching()
     rested = watch is not None and watch.rest()

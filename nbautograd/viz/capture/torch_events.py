@@ -20,7 +20,7 @@ from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["is_foreign", "passes_observed", "watch"]
 
-MAX_NODES = 20_000  # limit of the nodes with hooks
+MAX_NODES = 20_000  # with hooks
 
 
 def is_foreign(tensor: Any) -> bool:
@@ -201,7 +201,7 @@ def _mode_class(torch: Any) -> type:
         started = {
             torch.Tensor.backward: _of_method,
             torch.autograd.backward: _of_backward,
-            torch.autograd.grad: _of_grad,
+            torch.autograd.grad: _arguments_of_grad,
         }
 
         class Listening(base):  # type: ignore[misc, valid-type]
@@ -228,7 +228,7 @@ def _of_backward(
     return several, _as_many(grad_tensors, several), retain_graph, create_graph, None
 
 
-def _of_grad(
+def _arguments_of_grad(
     outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: Any = None, create_graph: bool = False,
     *_: Any, **__: Any,
 ) -> tuple[Any, ...]:  # fmt: skip

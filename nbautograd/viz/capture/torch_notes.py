@@ -11,6 +11,7 @@ from typing import Any
 from nbautograd.protocol import Operand, Trace
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import attribute, declared
+from nbautograd.viz.read.local_derivative import REDUCTIONS
 
 __all__ = ["NotedCall", "Parameters", "dtype_name", "parameter", "trace_of_call"]
 
@@ -25,7 +26,6 @@ HELPERS = {"aten::clone", "aten::_conj_physical", "aten::_neg_view", "aten::copy
 """Functions that PyTorch calls between making a node and computing: they save written tensors or resolve conjugates."""
 STATE = {"running_mean", "running_var"}
 """Arguments that are updated and not part of the result."""
-REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
 
 
 class Parameters:

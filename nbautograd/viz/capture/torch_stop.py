@@ -38,10 +38,10 @@ def check(torch: Any, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, 
             continue
         fine = torch.isfinite(tensor).all() if infinite else ~torch.isnan(tensor).any()
         if not fine:
-            _raise(torch, parameters, args, kwargs, values.host(tensor), infinite)
+            _raise_if_bad(torch, parameters, args, kwargs, values.host(tensor), infinite)
 
 
-def _raise(
+def _raise_if_bad(
     torch: Any, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], array: Any, infinite: bool
 ) -> None:
     found = first_bad(array, infinite)

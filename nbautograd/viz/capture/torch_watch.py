@@ -31,11 +31,11 @@ from nbautograd.viz.settings import settings
 
 __all__ = ["TorchWatch", "mode_of", "pytorch", "settle", "watching", "writes"]
 
-SMALL = 4096  # limit of the bytes of a copied tensor
-LISTED = 32  # limit of the elements kept as numbers, which is faster than a copy
-COPIES = 500  # limit of the tensors whose copy is kept for the next operation
-FEW = 20_000  # limit of the elements summed by NumPy, which starts sooner
-ROWS = 32  # rows and columns of a sample
+MAX_COPIED_BYTES = 4096  # of a tensor
+MAX_LISTED_ELEMENTS = 32  # kept as numbers, which is faster than a copy
+MAX_COPIES = 500  # of tensors, kept for the next operation
+MAX_SUMMED_ELEMENTS = 20_000  # by NumPy, which starts sooner
+SAMPLE_ROWS = 32  # and columns
 PACKAGES = ("torch", "nbautograd", "contextlib")
 """Packages that are skipped in the search for an operation's caller."""
 
@@ -69,7 +69,7 @@ class TorchWatch:
     :param budget: the number of operations to note.
     """
 
-    def __init__(self, budget: int = notes.BUDGET) -> None:
+    def __init__(self, budget: int = notes.MAX_NOTED_OPS) -> None:
         self.budget, self.left = budget, budget
         self.waiting: dict[int, list[NotedCall]] = {}  # by sequence number of the node
         self.troubles = 0
@@ -104,7 +104,7 @@ class TorchWatch:
         self.sequence = self.peek()
         modules = torch.nn.modules.module
         self._hooks = [
-            modules.register_module_forward_pre_hook(self._entered),
+            modules.register_module_forward_pre_hook(self._enter_module),
             modules.register_module_forward_hook(self._left, always_call=True),
         ]
         self._mode, _current = mode_of(_called, self), self
@@ -183,7 +183,7 @@ class TorchWatch:
 
     # -- modules -----------------------------------------------------------------------------------------------------
 
-    def _entered(self, module: Any, args: Any) -> None:
+    def _enter_module(self, module: Any, args: Any) -> None:
         if threading.get_ident() == self._thread:
             if self.full is not None and not _stops:  # inside an operation no mode can be left
                 self._switch(False)
@@ -216,7 +216,7 @@ class TorchWatch:
         if (sequence != self.sequence or self.helped) and threading.get_ident() == self._thread:
             self.sequence, self.helped = sequence, False
             try:
-                noted = self._before(parameters, args, kwargs, sequence - 1, sys._getframe(deep))
+                noted = self._note_call(parameters, args, kwargs, sequence - 1, sys._getframe(deep))
             except Exception:  # any error: the user's operation must not fail because of its picture
                 self.troubles += 1
         result = parameters.run(*args, **kwargs) if kwargs else parameters.run(*args)
@@ -225,12 +225,12 @@ class TorchWatch:
                 if parameters.writes:
                     self._written(result, sys._getframe(deep), 1)
                 if noted is not None:
-                    self._after(noted, result, sequence - 1)
+                    self._note_result(noted, result, sequence - 1)
             except Exception:
                 self.troubles += 1
         return result
 
-    def _before(
+    def _note_call(
         self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], sequence: int, frame: Any
     ) -> NotedCall | None:
         if not self._torch.is_grad_enabled():
@@ -313,14 +313,14 @@ class TorchWatch:
 
     def _copied(self, tensor: Any) -> tuple[Any, ...]:
         """(the version, the tensor while it lives, and what ``_about`` gives), kept for the next operation."""
-        if len(self._copies) > COPIES:
+        if len(self._copies) > MAX_COPIES:
             self._copies.clear()
         ref, shape = weakref.ref(tensor), tensor.shape
         value = None
         if tensor.layout is self._torch.strided:
-            if tensor.numel() <= LISTED and tensor.is_cpu:
+            if tensor.numel() <= MAX_LISTED_ELEMENTS and tensor.is_cpu:
                 value = tensor.tolist()
-            elif tensor.nbytes <= SMALL:
+            elif tensor.nbytes <= MAX_COPIED_BYTES:
                 value = self._small(tensor)
         known = tensor._version, ref, value, "tensor", shape, tensor.dtype, ref
         self._copies[id(tensor)] = known
@@ -335,7 +335,7 @@ class TorchWatch:
                 pass
         return tensor.detach().clone()
 
-    def _after(self, noted: NotedCall, result: Any, sequence: int) -> None:
+    def _note_result(self, noted: NotedCall, result: Any, sequence: int) -> None:
         if isinstance(result, self._torch.Tensor):
             tensors: Any = (result,)
         else:
@@ -369,8 +369,9 @@ class TorchWatch:
         if not tensor.is_floating_point() or tensor.layout is not self._torch.strided or not tensor.ndim:
             return None
         shape, name = tuple(tensor.shape), dtype_name(tensor.dtype)
-        down, across = (-(-size // ROWS) for size in (math.prod(shape[:-1]), shape[-1]))
-        if tensor.is_cpu and tensor.dtype is self._torch.float32 and tensor.numel() <= FEW and not tensor.is_neg():
+        down, across = (-(-size // SAMPLE_ROWS) for size in (math.prod(shape[:-1]), shape[-1]))
+        is_small = tensor.numel() <= MAX_SUMMED_ELEMENTS
+        if is_small and tensor.is_cpu and tensor.dtype is self._torch.float32 and not tensor.is_neg():
             array = tensor.detach().numpy().reshape(-1, shape[-1])
             line = array.reshape(-1)
             with np.errstate(all="ignore"):

@@ -21,9 +21,9 @@ from nbautograd.viz.read.numbers import number_text
 
 __all__ = ["called", "equations", "gradient_name", "op_words", "sum_of", "with_seed"]
 
-MAX_INPUTS = 3  # the number of inputs that a printed operation names
-FEW = 16  # limit of the characters of a printed gradient
-SHORT = 3  # limit of the letters of a variable in formulas; longer ones are called v there
+MAX_INPUTS = 3  # that a printed operation names
+MAX_GRADIENT_CHARACTERS = 16  # of a printed one
+MAX_VARIABLE_LETTERS = 3  # in formulas; longer ones are called v there
 
 
 def op_words(
@@ -35,7 +35,7 @@ def op_words(
     :param sums: the states of the leaves and joints that the step has changed.
     """
     joints = {model.by_id[key].name: state for key, state in sums.items() if state.of > 1 and key in model.by_id}
-    told = [_sent(name, value, root, name in joints) for name, value in sends]
+    told = [_sent_text(name, value, root, name in joints) for name, value in sends]
     for name, state in joints.items():
         left = state.of - state.got
         if left:
@@ -46,7 +46,7 @@ def op_words(
     return say("op_words", op=op, sends="; ".join(shown[: MAX_INPUTS + 1])) if shown else ""
 
 
-def _sent(name: str, value: str, root: str, partly: bool) -> str:
+def _sent_text(name: str, value: str, root: str, partly: bool) -> str:
     try:
         number = float(value)
     except ValueError:
@@ -120,7 +120,7 @@ def called(seed: str) -> str:
     >>> called("v"), called("gradient"), called("")
     ('v', 'v', '')
     """
-    return seed if len(seed) <= SHORT else "v"
+    return seed if len(seed) <= MAX_VARIABLE_LETTERS else "v"
 
 
 def gradient_name(seed: str, root: str, name: str) -> str:
@@ -154,7 +154,7 @@ def sum_of(roots: Sequence[tuple[str, Any]]) -> str:
             part = f"{part}.sum()"
         else:
             shown = values.inline(gradient)
-            part = f"({shown if len(shown) <= FEW else 'v'} · {part}).sum()"
+            part = f"({shown if len(shown) <= MAX_GRADIENT_CHARACTERS else 'v'} · {part}).sum()"
         written += f" {sign} {part}" if written else f"{'−' * (sign == '−')}{part}"
     return written
 
@@ -166,7 +166,7 @@ def with_seed(model: GraphModel, seed: str) -> GraphModel:
     root, v = model.by_id[model.roots[0]].name, called(seed)
 
     def written(formula: Formula) -> Formula:
-        marks = _seeded(formula.marks, root, v)
+        marks = _with_vector(formula.marks, root, v)
         return replace(formula, marks=marks, text=formulas.plain(marks))
 
     nodes = tuple(replace(node, formulas=tuple(map(written, node.formulas))) for node in model.nodes)
@@ -174,11 +174,11 @@ def with_seed(model: GraphModel, seed: str) -> GraphModel:
     return replace(model, nodes=nodes, whole=whole)
 
 
-def _seeded(marks: list[Mark], root: str, v: str) -> list[Mark]:
+def _with_vector(marks: list[Mark], root: str, v: str) -> list[Mark]:
     seeded: list[Mark] = []
     for mark in marks:
         if mark[0] in ("f", "s"):
-            seeded.append([mark[0], _seeded(mark[1], root, v), _seeded(mark[2], root, v)])
+            seeded.append([mark[0], _with_vector(mark[1], root, v), _with_vector(mark[2], root, v)])
         elif mark[0] == "d" and mark[1] == root:
             seeded += [["i", v]] if mark[2] == root else [["i", f"{v}ᵀ"], mark]
         else:

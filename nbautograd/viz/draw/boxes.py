@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nbautograd.viz.capture.timeline import LeafState
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, Grid, grid_of
-from nbautograd.viz.draw.theme import SMALLEST
+from nbautograd.viz.draw.theme import MIN_FONT_PX
 from nbautograd.viz.escape import escape, fit, fit_path, width
 from nbautograd.viz.language import once, say
 from nbautograd.viz.read.model import GraphModel, Node
@@ -17,12 +17,11 @@ from nbautograd.viz.read.numbers import drawn
 from nbautograd.viz.read.tiles import Tile
 
 __all__ = [
-    "LEAD",
+    "LEAD_PX",
     "about_text",
     "cut",
     "cut_lines",
     "grids_of",
-    "group_lines",
     "head_height",
     "is_alarming",
     "is_beside",
@@ -35,18 +34,18 @@ __all__ = [
     "value_text",
 ]
 
-ROW = 22.0  # height of a leaf's rows
-LINE = 16.0  # height of a line of a value
-DOWN = 14.0  # distance of two lines of a small text
-PAD = 11.0
-ROW_PAD = 4.0  # margin above and below a tile in a leaf's row
-LEAD = 6 * 7.1  # room for the words before it
-WIDEST = 330.0
-BOLD = 1.1  # width of bold letters relative to regular ones
-NAME, GROUP = 200.0, 230.0  # room for a tensor's name, and for the lines of a group
-PILE = 4.0  # offset between the cards of a pile
+ROW_PX = 22.0  # of a leaf
+LINE_PX = 16.0  # of a value
+SMALL_LINE_PX = 14.0  # of a small text
+PAD_PX = 11.0
+ROW_PAD_PX = 4.0  # around a tile in a leaf's row
+LEAD_PX = 6 * 7.1  # room for the words before it
+MAX_WIDTH_PX = 330.0
+BOLD_RATIO = 1.1  # of the width of regular letters
+NAME_PX, GROUP_PX = 200.0, 230.0  # of a tensor's name; of the lines of a group
+PILE_PX = 4.0  # between the cards of a pile
 USUAL = "f32"
-SHORT = 12  # characters of a value beside its name
+MAX_SHORT_CHARACTERS = 12  # of a value beside its name
 
 
 def grids_of(
@@ -117,16 +116,16 @@ def _size(node: Node, texts: BoxTexts, states: Sequence[LeafState], grids: Mappi
         rows = max([_rows_width(state, rows_grid) for state in every])
         height += row_height(every, rows_grid)
     elif any(state.of for state in states):
-        rows, height = max(_rows_width(state) for state in states), height + ROW
+        rows, height = max(_rows_width(state) for state in states), height + ROW_PX
     least = 96.0 if node.kind == "leaf" else 56.0
-    return _even(min(max(head, value, rows, least - 2 * PAD) + 2 * PAD, WIDEST + 2 * PAD)), height
+    return _even(min(max(head, value, rows, least - 2 * PAD_PX) + 2 * PAD_PX, MAX_WIDTH_PX + 2 * PAD_PX)), height
 
 
 def row_height(states: Sequence[LeafState], grid: Grid | None) -> float:
     """The height of a leaf's row."""
     if grid is not None:
-        return max(ROW, grid.size[1] + 2 * ROW_PAD)
-    return ROW + DOWN * max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in states)
+        return max(ROW_PX, grid.size[1] + 2 * ROW_PAD_PX)
+    return ROW_PX + SMALL_LINE_PX * max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in states)
 
 
 class BoxTexts(NamedTuple):
@@ -154,7 +153,7 @@ def _texts_of(model: GraphModel) -> dict[str, BoxTexts]:
 
 def name_text(node: Node, about: str) -> str:
     """Return the part of a tensor's name that fits beside its type."""
-    room = min(NAME, WIDEST - width(about, SMALLEST) - 14) / BOLD
+    room = min(NAME_PX, MAX_WIDTH_PX - width(about, MIN_FONT_PX) - 14) / BOLD_RATIO
     return node.names if node.names and width(node.names, 14) <= room else fit_path(node.name, room, 14)
 
 
@@ -162,17 +161,17 @@ def is_beside(node: Node, grid: Grid | None) -> bool:
     """Return whether a value is drawn beside the name instead of below it: a tile without numbers, or a short text."""
     if grid is not None:
         return not grid.written
-    return 0 < len(node.value) <= SHORT and "\n" not in node.value and not node.retains
+    return 0 < len(node.value) <= MAX_SHORT_CHARACTERS and "\n" not in node.value and not node.retains
 
 
 def name_width(name: str) -> float:
     """Return the width of the text of a name."""
-    return BOLD * width(name, 14)
+    return BOLD_RATIO * width(name, 14)
 
 
 def _head_width(node: Node, texts: BoxTexts, grid: Grid | None, beside: bool) -> float:
     """The width of a box's name with the texts beside it."""
-    name, about = name_width(texts.name), width(texts.about, SMALLEST)
+    name, about = name_width(texts.name), width(texts.about, MIN_FONT_PX)
     if not beside:
         return name + about + 14
     if grid is not None:
@@ -186,7 +185,7 @@ def head_height(grid: Grid | None, beside: bool, text: str) -> float:
         return 30.0 if grid is None else max(44.0, grid.size[1] + 14)
     lines = cut_lines(text).count("\n") + 1 if text else 0
     tile = grid.size[1] + 7 if grid is not None else 0.0
-    return 30 + tile + LINE * lines + (6 if lines else 0)
+    return 30 + tile + LINE_PX * lines + (6 if lines else 0)
 
 
 def value_text(node: Node, grid: Grid | None = None) -> str:
@@ -198,14 +197,14 @@ def group_lines(node: Node, about: str) -> list[tuple[str, float, str, bool]]:
     """(text, size, class, in the font of code) of the lines of a group."""
     many = say("parameter_count", n=node.parameters) if node.parameters else node.label
     about = " · ".join(filter(None, (many, about)))
-    named = fit(node.name, GROUP, SMALLEST)
+    named = fit(node.name, GROUP_PX, MIN_FONT_PX)
     if node.module or node.kind == "pile":  # the members of a module are read when it is opened
-        named = fit_path(node.module or node.name, GROUP, SMALLEST)
+        named = fit_path(node.module or node.name, GROUP_PX, MIN_FONT_PX)
     lines = [
-        (fit(node.symbol, GROUP, 15), 15.0, "nb-symbol", False),
-        (named, SMALLEST, "nb-sub", False),
-        (fit(node.source, GROUP, SMALLEST, mono=True), SMALLEST, "nb-value", True),
-        (fit(about if about != node.symbol else "", GROUP, SMALLEST), SMALLEST, "nb-sub", False),
+        (fit(node.symbol, GROUP_PX, 15), 15.0, "nb-symbol", False),
+        (named, MIN_FONT_PX, "nb-sub", False),
+        (fit(node.source, GROUP_PX, MIN_FONT_PX, mono=True), MIN_FONT_PX, "nb-value", True),
+        (fit(about if about != node.symbol else "", GROUP_PX, MIN_FONT_PX), MIN_FONT_PX, "nb-sub", False),
     ]
     return [line for line in lines if line[0]]
 
@@ -214,16 +213,16 @@ def _group_size(node: Node, lines: Sequence[tuple[str, float, str, bool]]) -> tu
     wide = max([width(text, size, mono=mono) for text, size, _, mono in lines])
     sign = 16.0 if node.kind == "group" else 0.0  # by the player, which opens it
     wide = max(wide, width(lines[0][0], 15) + 2 * sign)
-    return _even(wide + 2 * PAD + 2 * PILE), 12.0 + 17 * len(lines) + 2 * PILE
+    return _even(wide + 2 * PAD_PX + 2 * PILE_PX), 12.0 + 17 * len(lines) + 2 * PILE_PX
 
 
 def _rows_width(state: LeafState, grid: Grid | None = None) -> float:
     """Return the width of a leaf's row in a state: a tile, or else a text."""
-    tiled = LEAD + grid.size[0] if grid is not None else 0.0
+    tiled = LEAD_PX + grid.size[0] if grid is not None else 0.0
     arriving, grad = width(cut_lines(state.arriving), 11.5, mono=True), width(cut_lines(state.held), 11.5, mono=True)
     came = tiled if grid is not None and state.arriving_tile >= 0 else arriving + 2 * 7.1
-    held = tiled if grid is not None and state.grad != "None" else grad + LEAD
-    return max(came + width(state.count, SMALLEST) + 14, held)
+    held = tiled if grid is not None and state.grad != "None" else grad + LEAD_PX
+    return max(came + width(state.count, MIN_FONT_PX) + 14, held)
 
 
 @lru_cache(maxsize=2048)  # a number is in each drawing of a pass
@@ -234,7 +233,7 @@ def markup_lines(text: str) -> tuple[str, ...]:
 
 def label_size(text: str) -> tuple[float, float]:
     """The size of a text on an edge."""
-    return width(cut_lines(text), 11.5, mono=True) + 4, DOWN * (cut_lines(text).count("\n") + 1)
+    return width(cut_lines(text), 11.5, mono=True) + 4, SMALL_LINE_PX * (cut_lines(text).count("\n") + 1)
 
 
 def _even(number: float) -> float:

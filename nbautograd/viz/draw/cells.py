@@ -25,17 +25,17 @@ from nbautograd.viz.read.numbers import BOOLS, INTEGERS, number_text
 from nbautograd.viz.read.tiles import Tile, coarser
 
 __all__ = [
-    "ARRIVING", "BOX", "DASH", "EDGE", "Grid", "PictureTiles", "Room", "cell_number", "grid_of", "largest_of", "paint",
-    "scale_key",
+    "ARRIVING", "BOX", "EDGE", "MINUS_HEIGHT_PX", "Grid", "PictureTiles", "cell_number", "grid_of", "largest_of",
+    "paint", "scale_key",
 ]  # fmt: skip
 
-TEXT = 11.0  # width of a number in a cell, in pixels
-AROUND = 8.0  # and beside it
-LEAST = 22.0  # width of a cell with a number, in pixels
-KEY_STEP = 4.0  # width of a color in the legend
+FONT_PX = 11.0  # of a number in a cell
+CELL_PADDING_PX = 8.0  # of both sides of a number
+MIN_WRITTEN_PX = 22.0  # width of a cell with a number
+KEY_COLOR_PX = 4.0  # width of a color in the legend
 KEY_COLORS = [LIGHT[level_name(number)] for number in range(-LEVELS, LEVELS + 1)]
-DASH = 0.9  # height of the minus sign
-GAP, TIGHT = 1.0, 5.0  # gap between two cells, and the side of cells without a gap
+MINUS_HEIGHT_PX = 0.9
+CELL_GAP_PX, MIN_GAPPED_PX = 1.0, 5.0  # smaller cells have no gap
 
 
 class Room(NamedTuple):
@@ -61,10 +61,10 @@ ARRIVING = Room(36.0, (2.25, 9.0), 2, 168.0, 15.0)
 """The tiles of a leaf: the arriving gradient, and ``.grad``."""
 EDGE = Room(48.0, (3.0, 9.0), 2, 96.0, 15.0, down=True)
 """A gradient on an edge."""
-MOST_WRITTEN = 9
-SHORT = 72.0  # limit of the pixels of a row of numbers, close to those of its cells
-STILL_CELLS = 6000  # limit of the tiles of a still picture; larger ones show means
-MOST_DOWN = 4  # limit of the numbers of a vector written as a column
+MAX_WRITTEN_CELLS = 9
+MAX_WRITTEN_ROW_PX = 72.0  # close to that of its cells
+MAX_STILL_CELLS = 6000  # of all tiles of a still picture; larger ones show means
+MAX_COLUMN_CELLS = 4  # of a vector written as a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ class Grid:
 @lru_cache(maxsize=256)
 def _written_grid(longest: float, room: Room, columns: int, rows: int, most: float) -> Grid | None:
     """Return the grid of cells with written numbers, if there is room; a vector may be a column."""
-    wide = float(max(math.ceil(longest + AROUND), LEAST))
+    wide = float(max(math.ceil(longest + CELL_PADDING_PX), MIN_WRITTEN_PX))
     if rows <= room.rows and columns * wide <= most:
         return Grid(columns, rows, wide, room.line, True)
-    is_column = room.down and rows == 1 and columns <= MOST_DOWN and wide <= room.wide
+    is_column = room.down and rows == 1 and columns <= MAX_COLUMN_CELLS and wide <= room.wide
     return Grid(1, columns, wide, room.line, True) if is_column else None
 
 
@@ -107,8 +107,8 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
             whole = whole and tile.block == (1, 1)
     if not tiled:
         return None
-    if columns * rows <= MOST_WRITTEN and whole and BOOLS not in forms:
-        most = room.wide if written or INTEGERS in forms else SHORT if rows == 1 else 0.0
+    if columns * rows <= MAX_WRITTEN_CELLS and whole and BOOLS not in forms:
+        most = room.wide if written or INTEGERS in forms else MAX_WRITTEN_ROW_PX if rows == 1 else 0.0
         grid = _written_grid(max(starmap(_longest, tiled)), room, columns, rows, most)
         if grid is not None:
             return grid
@@ -122,7 +122,7 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
 @lru_cache(maxsize=1024)
 def _longest(cells: tuple[float | str, ...], form: str) -> float:
     """Return the width of the longest number of a tile."""
-    return max([width(_cell_number(str(cell), form), TEXT, mono=True) for cell in cells])
+    return max([width(_cell_number(str(cell), form), FONT_PX, mono=True) for cell in cells])
 
 
 def coarsened(grid: Grid, tile: Tile, most: int) -> tuple[Grid, Tile]:
@@ -159,13 +159,13 @@ def scale_key(x: float, y: float, largest: float) -> str:
     """Draw the key to the colors of gradients: a name, and the colors between the ends of the scale."""
     parts = []
     for text in (say("scale_gradients"), cell_number(-largest)):
-        parts.append(text_element(x, y, text, LIGHT["muted"], TEXT))
-        x += width(text, TEXT) + 7
+        parts.append(text_element(x, y, text, LIGHT["muted"], FONT_PX))
+        x += width(text, FONT_PX) + 7
     for color in KEY_COLORS:
         left = f"{x:.1f}".removesuffix(".0")  # without _n: these places are seldom the same
-        parts.append(f'<rect x="{left}" y="{_n(y - 8)}" width="{KEY_STEP:g}" height="8" fill="{color}"/>')
-        x += KEY_STEP
-    parts.append(text_element(x + 6, y, cell_number(largest), LIGHT["muted"], TEXT))
+        parts.append(f'<rect x="{left}" y="{_n(y - 8)}" width="{KEY_COLOR_PX:g}" height="8" fill="{color}"/>')
+        x += KEY_COLOR_PX
+    parts.append(text_element(x + 6, y, cell_number(largest), LIGHT["muted"], FONT_PX))
     return f'<g class="nb-key">{"".join(parts)}</g>'
 
 
@@ -176,7 +176,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
     :param backed: True if a card is behind them, so that no line shows between.
     """
     columns = 1 if grid.columns == 1 else tile.columns  # a vector may be drawn as a column
-    gap = 0.0 if min(grid.wide, grid.high) < TIGHT else GAP
+    gap = 0.0 if min(grid.wide, grid.high) < MIN_GAPPED_PX else CELL_GAP_PX
     wide, high = grid.wide - gap, grid.high - gap
     across, along = _n(wide), _n(high)
     lines: dict[str, list[str]] = {}
@@ -204,7 +204,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
     if plain:
         out.append(f'<path d="{"".join(plain)}" fill="{LIGHT["bg"]}" stroke="{LIGHT["wire"]}" stroke-width="0.8"/>')
     if below:
-        out.append(f'<path d="{"".join(below)}" stroke="{LIGHT["fg"]}" stroke-width="{DASH:g}"/>')
+        out.append(f'<path d="{"".join(below)}" stroke="{LIGHT["fg"]}" stroke-width="{MINUS_HEIGHT_PX:g}"/>')
     if crossed:
         out.append(
             f'<path class="nb-not-finite" d="{"".join(crossed)}" fill="{LIGHT["bad-bg"]}" stroke="{LIGHT["bad"]}" '
@@ -212,7 +212,7 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
         )
     if texts:
         out.append(
-            f'<g font-family="{MONO_MARKUP}" font-size="{TEXT:g}" text-anchor="middle" fill="{LIGHT["fg"]}" '
+            f'<g font-family="{MONO_MARKUP}" font-size="{FONT_PX:g}" text-anchor="middle" fill="{LIGHT["fg"]}" '
             f'stroke="none">{"".join(texts)}</g>'
         )
     return "".join([*out, "</g>"])
@@ -234,7 +234,7 @@ class PictureTiles:
             held = [tile for leaf in model.leaves if (tile := leaf.grad_tile) and len(tile.cells) > 1]
             self.gradients = Scale(GRADIENTS, state.scale or largest_of(held))
             cells = sum([grid.columns * grid.rows for grid in grids.values()])
-            self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
+            self.finest = next((side for side in (16, 8, 4) if cells * side * side <= MAX_STILL_CELLS * 256), 2)
 
     def in_rows(self, node: Node, state: LeafState) -> tuple[Tile | None, Tile | None]:
         """Return the tiles of a leaf: what has arrived, and its ``.grad``."""

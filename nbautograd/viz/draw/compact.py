@@ -8,7 +8,7 @@ from functools import cache
 from itertools import count
 from operator import itemgetter
 
-from nbautograd.viz.draw.cells import KEY_COLORS, KEY_STEP
+from nbautograd.viz.draw.cells import KEY_COLOR_PX, KEY_COLORS
 from nbautograd.viz.draw.theme import DARK_OF, MONO_MARKUP, PAINT, SANS_MARKUP
 
 __all__ = ["address", "compact"]
@@ -92,7 +92,7 @@ def _blended(key: re.Match[str]) -> str:
     x, y, height, *colors = key.groups()
     stops = "".join([f'<stop offset="{place}" stop-color="{color}"/>'
                      for place, color in zip((0, 0.5, 1), colors, strict=True)])  # fmt: skip
-    wide = KEY_STEP * len(KEY_COLORS)
+    wide = KEY_COLOR_PX * len(KEY_COLORS)
     return (
         f'<linearGradient id="key">{stops}</linearGradient>'
         f'<rect x="{x}" {y} width="{wide:g}" {height} fill="url(#key)"/>'

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from itertools import accumulate
 
-from nbautograd.viz.draw.layering import SMALL, LayeredGraph
+from nbautograd.viz.draw.layering import MAX_SMALL_NODES, LayeredGraph
 
 __all__ = ["BreadthAssignment", "DepthAssignment", "isotonic"]
 
-BREADTH_GAP = 16.0  # gap between two boxes of one layer
-BEND_GAP = 14.0  # gap beside a passing line
-LANE_GAP = 9.0  # gap between two lanes beside the drawing
-DEPTH_GAP = 28.0  # smallest gap between two layers
-LABEL_ROOM = 10.0  # in addition to a label's own length
-LONGEST_LABEL, LEAST_ROOM = 92.0, 62.0  # a longer label is placed above or below the boxes, with less room between them
+BREADTH_GAP = 16.0  # of two boxes of one layer
+BEND_GAP = 14.0  # beside a passing line
+LANE_GAP = 9.0  # of two lanes beside the drawing
+DEPTH_GAP = 28.0  # of two layers, at least
+LABEL_ROOM_PX = 10.0  # in addition to a label's own length
+MAX_LABEL_PX, MIN_ROOM_PX = 92.0, 62.0  # a longer label is above or below the boxes, which have this room
 
 Pulls = list[list[tuple[int, float]]]
 """For each node its neighbors, and the weight of their pull."""
@@ -85,7 +85,7 @@ class BreadthAssignment:
         early = [[[total_weight(pull[v]) for v in row] for row in self.rows] for pull in (after, before)]
         late = [[total_weight(both[v]) for v in row] for row in self.rows]
         rounds = graph.effort(14, 7, 6)
-        quiet, tolerance = 0, 0.05 if graph.total < SMALL else 0.5
+        quiet, tolerance = 0, 0.05 if graph.total < MAX_SMALL_NODES else 0.5
         for step in range(rounds):
             pull = both if step >= rounds // 2 else before if step % 2 else after
             masses = late if step >= rounds // 2 else early[step % 2]
@@ -205,7 +205,7 @@ class DepthAssignment:
         for (_, dst), (long, _) in zip(graph.edges, graph.labels, strict=True):
             if long:
                 room[graph.layer[dst]] = max(
-                    room[graph.layer[dst]], (long if long <= LONGEST_LABEL else LEAST_ROOM) + LABEL_ROOM
+                    room[graph.layer[dst]], (long if long <= MAX_LABEL_PX else MIN_ROOM_PX) + LABEL_ROOM_PX
                 )
         for r, row in enumerate(rows[1:], 1):  # steep lines need room to bend
             steep = max((abs(breadth[u] - breadth[v]) for v in row for u in graph.before[v]), default=0.0)

@@ -10,7 +10,7 @@ from nbautograd.viz.draw.layering import LayeredGraph
 
 __all__ = ["EdgeRouter"]
 
-PORT_GAP = 14.0  # gap between the ends of two lines at one node
+PORT_GAP = 14.0  # of the ends of two lines at one node
 
 
 class EdgeRouter:

@@ -26,10 +26,10 @@ def graph_text(model: GraphModel) -> str:
         │  ├─ w  leaf  1.  f32 (1,)  .grad None
         ...
     """
-    return once(model.texts, "words", _told, model)
+    return once(model.texts, "words", _tree_text, model)
 
 
-def _told(model: GraphModel) -> str:
+def _tree_text(model: GraphModel) -> str:
     inputs: dict[str, list[str]] = {}
     makers = {edge.dst: edge.src for edge in model.edges if edge.kind == "result"}
     boxes = {edge.src: model.by_id[edge.dst] for edge in reversed(model.edges) if edge.kind == "result"}

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["dot_svg", "program", "run", "to_dot"]
 
 _SVG = "http://www.w3.org/2000/svg"
-DOT_NODES = 300
-DOT_SECONDS = 10
+MAX_DOT_NODES = 300
+MAX_DOT_SECONDS = 10
 
 
 def to_dot(model: GraphModel, direction: str = "LR") -> str:
@@ -77,8 +77,8 @@ def dot_svg(model: GraphModel, direction: str = "LR") -> str:
     """
     if program() is None:
         raise RuntimeError("Graphviz is not installed: there is no program called dot")
-    if len(model.nodes) > DOT_NODES:
-        raise RuntimeError(f"Graphviz is given at most {DOT_NODES} nodes; this graph has {len(model.nodes)}")
+    if len(model.nodes) > MAX_DOT_NODES:
+        raise RuntimeError(f"Graphviz is given at most {MAX_DOT_NODES} nodes; this graph has {len(model.nodes)}")
     return _drawable(run(to_dot(model, direction), "svg"))
 
 
@@ -107,12 +107,12 @@ def run(source: str, kind: str) -> bytes:
         except OSError as error:
             raise RuntimeError(f"Graphviz cannot be started: {error}") from None
         try:
-            out, err = process.communicate(source.encode("utf-8"), timeout=DOT_SECONDS)
+            out, err = process.communicate(source.encode("utf-8"), timeout=MAX_DOT_SECONDS)
         except BaseException as error:  # the user's interrupt ends it as well
             end_group(process)
             process.communicate()
             if isinstance(error, subprocess.TimeoutExpired):
-                raise RuntimeError(f"Graphviz took longer than {DOT_SECONDS} s") from None
+                raise RuntimeError(f"Graphviz took longer than {MAX_DOT_SECONDS} s") from None
             raise
     if process.returncode:
         raise RuntimeError(f"Graphviz failed: {clean(err.decode('utf-8', 'replace'))}")

@@ -7,24 +7,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["OVER", "Box", "Point", "Size", "deepest", "is_turn", "label_spots"]
+__all__ = ["MAX_OVERLAP_PX", "Box", "Point", "Size", "deepest", "is_turn", "label_spots"]
 
 Point = tuple[float, float]
 Size = tuple[float, float]
 Area = tuple[float, float, float, float]  # left, top, right, bottom
 
-OVER = 2.0  # pixels of the margin of a label that may lie over a box or another label
-BESIDE = 4.5  # from the line of a value to the line of its gradient
+MAX_OVERLAP_PX = 2.0  # of a label's margin with a box or another label
+LABEL_OFFSET_PX = 4.5  # from the line of a value to the line of its gradient
 _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 _STARTS = [9 * abs(t - 0.5) for t in _TRIES]  # their costs
-_CELL = 80.0  # cell size of the grid for finding obstacles
+_CELL_PX = 80.0  # of the grid for finding obstacles
 _SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
 _NEAR = [(dx, dy, 0.0) for dx, dy in _SIDES]
 _FURTHER = [(dx, dy, far) for far in (0.0, 14.0, 28.0) for dx in (0.0, -0.5, 0.5) for dy in (-1, 1) if far or dx]
-_GOOD = 100.0  # cost of a place that ends the search
-_EDGE, _OUTSIDE = 4.0, 30.0  # margin of a label at the left and upper edge, and the cost of crossing it
-_PUSHES = 4  # of a label that lies over something
-_MANY, _CROWDED = 60, 250  # with more labels, fewer places are tried and they are put in the middle
+_GOOD_COST = 100.0  # of a place that ends the search
+_EDGE_PX, _OUTSIDE_COST = 4.0, 30.0  # margin of labels at the edges, and cost of crossing it
+_MAX_PUSHES = 4  # of a label that lies over something
+_MANY_LABELS, _CROWDED_LABELS = 60, 250  # more try fewer places; more are put in the middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,13 @@ def label_spots(
     """A place beside each labelled line where it covers as little as possible of boxes, lines and other labels."""
     if not labels:
         return {}
-    if len(labels) > _CROWDED:
+    if len(labels) > _CROWDED_LABELS:
         middles = {key: curve_points(routes[key], (0.5,), across)[0] for key in labels}
         return {key: (x, round(y - 10, 1)) for key, (x, y) in middles.items()}
     taken = _obstacles(routes, boxes, across)
-    right = max([b.x + b.width for b in boxes.values()] + [x for line in routes.values() for x, _ in line]) + 2 * _EDGE
-    sides = (_NEAR, _FURTHER) if len(labels) <= _MANY else (_NEAR,)
+    ends = [b.x + b.width for b in boxes.values()] + [x for line in routes.values() for x, _ in line]
+    right = max(ends) + 2 * _EDGE_PX
+    sides = (_NEAR, _FURTHER) if len(labels) <= _MANY_LABELS else (_NEAR,)
     spots = {}
     for key, (w, h) in labels.items():
         x, y = _spot(
@@ -81,7 +82,7 @@ def label_spots(
         )
         spots[key] = round(x, 1), round(y, 1)
         taken.add((x - w / 2, y - h / 2, x + w / 2, y + h / 2), 12.0)  # labels that come later keep off it
-    return _pushed_apart(spots, labels, boxes) if len(labels) <= _MANY else spots
+    return _pushed_apart(spots, labels, boxes) if len(labels) <= _MANY_LABELS else spots
 
 
 def deepest(spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Iterable[Box]) -> float:
@@ -96,7 +97,7 @@ def _pushed_apart(spots: Mapping[str, Point], labels: Mapping[str, Size], boxes:
     for i, area in enumerate(areas):
         others = areas[:i] + areas[i + 1 :] + fixed
         least, across, down = _way_off(area, others)
-        for _ in range(_PUSHES if least > OVER else 0):
+        for _ in range(_MAX_PUSHES if least > MAX_OVERLAP_PX else 0):
             area = area[0] + across, area[1] + down, area[2] + across, area[3] + down
             depth, across, down = _way_off(area, others)
             if depth < least:
@@ -156,13 +157,13 @@ def _spot(
             for dx, dy, further in ways:
                 middle = x + dx * (w / 2 + 8), y + dy * (h / 2 + 7 + further)
                 area = (middle[0] - w / 2, middle[1] - h / 2, middle[0] + w / 2, middle[1] + h / 2)
-                outside = max(_EDGE - area[0], area[2] - right, 0) * h + max(_EDGE - area[1], 0) * w
-                cost = _OUTSIDE * outside + start + 3 * further + 40 * abs(dx) * (dy != 0)
+                outside = max(_EDGE_PX - area[0], area[2] - right, 0) * h + max(_EDGE_PX - area[1], 0) * w
+                cost = _OUTSIDE_COST * outside + start + 3 * further + 40 * abs(dx) * (dy != 0)
                 if cost < least:
                     cost += taken.covered(area, least - cost)
                 if cost < least - 1e-9:  # not for a rounding error: the same picture on every processor
                     best, least = middle, cost
-        if least < _GOOD:
+        if least < _GOOD_COST:
             break
     return best
 
@@ -172,7 +173,8 @@ def _obstacles(routes: Mapping[str, Sequence[Point]], boxes: Mapping[str, Box], 
     taken = _Obstacles()
     for b in boxes.values():
         taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 12.0)
-    wide, high = (2, 2 + BESIDE) if across else (2 + BESIDE, 2)  # the gradient's line is beside it
+    both = 2 + LABEL_OFFSET_PX  # the gradient's line is beside it
+    wide, high = (2, both) if across else (both, 2)
     samples: dict[Point, None] = {}
     for line in routes.values():
         samples |= dict.fromkeys(_samples(line, across))
@@ -200,8 +202,8 @@ class _Obstacles:
         for area in areas:
             left, top, right, low = area
             known = area, weight
-            first, last = int(left // _CELL), int(right // _CELL)
-            upper, lower = int(top // _CELL), int(low // _CELL)
+            first, last = int(left // _CELL_PX), int(right // _CELL_PX)
+            upper, lower = int(top // _CELL_PX), int(low // _CELL_PX)
             cells[first, upper].append(known)
             if first != last or upper != lower:
                 for column in range(first, last + 1):
@@ -211,8 +213,8 @@ class _Obstacles:
     def covered(self, area: Area, limit: float) -> float:
         """The cost of covering this area; the sum stops early once it exceeds ``limit``."""
         left, top, right, bottom = area
-        first, last = int(left // _CELL), int(right // _CELL)
-        upper, lower = int(top // _CELL), int(bottom // _CELL)
+        first, last = int(left // _CELL_PX), int(right // _CELL_PX)
+        upper, lower = int(top // _CELL_PX), int(bottom // _CELL_PX)
         is_one = first == last and upper == lower
         seen: set[int] = set()  # a rectangle in several cells counts once
         cost = 0.0

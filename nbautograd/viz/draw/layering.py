@@ -14,11 +14,11 @@ from heapq import heappop, heappush
 
 from nbautograd.viz.draw.labels import Size
 
-__all__ = ["HUGE", "SMALL", "LayeredGraph"]
+__all__ = ["MAX_SMALL_NODES", "LayeredGraph"]
 
-SMALL, HUGE = 160, 8000  # limit of the nodes and bends, and number above which few rounds are made
-GAP = 24.0  # approximate gap left between two nodes of a layer
-BEND = 2.0  # width of a passing line
+MAX_SMALL_NODES, MIN_HUGE_NODES = 160, 8000  # and bends; from there on, few rounds are made
+NODE_GAP_PX = 24.0  # of two nodes of a layer, roughly
+BEND_WIDTH_PX = 2.0  # of a passing line
 
 
 class LayeredGraph:
@@ -53,7 +53,8 @@ class LayeredGraph:
 
     def effort(self, small: int, large: int, huge: int) -> int:
         """The number of sweeps, by the size of the drawing with its dummy nodes."""
-        return small if self.total < SMALL else large if self.total < HUGE else huge if self.total < 4 * HUGE else 1
+        total, many = self.total, MIN_HUGE_NODES
+        return small if total < MAX_SMALL_NODES else large if total < many else huge if total < 4 * many else 1
 
     def insert_bends(self) -> None:
         """Break long edges at every layer that they pass."""
@@ -74,7 +75,7 @@ class LayeredGraph:
     def add_bend(self, layer: int) -> int:
         """A dummy node in a layer."""
         self.layer.append(layer)
-        self.thickness.append(BEND)
+        self.thickness.append(BEND_WIDTH_PX)
         self.before.append([])
         self.after.append([])
         return len(self.layer) - 1
@@ -126,7 +127,7 @@ def staggered(
             break
         sources = sorted((v for v in own if v not in used), key=lambda v: thickness[v])
         passing = {src for src, dst in edges if moved[src] < place < moved[dst]}
-        total = sum(thickness[v] + GAP for v in own) + GAP * len(passing)
+        total = sum(thickness[v] + NODE_GAP_PX for v in own) + NODE_GAP_PX * len(passing)
         while total > widest and sources and len(own) > 1:
             source = sources.pop()
             own.remove(source)

@@ -27,9 +27,9 @@ from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["Arranged", "Box", "Layout", "Outline", "Point", "labelled", "layout", "outline_of"]
 
-MARGIN = 12.0  # around the whole
-LEAN = 6.0  # distance of the gradient's line from the value's line
-ROW_GAP = 10.0  # gap between two rows, beside their labels
+MARGIN_PX = 12.0  # around the whole
+GRADIENT_OFFSET_PX = 6.0  # from the value's line to the gradient's
+ROW_GAP_PX = 10.0  # between two rows, beside their labels
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Layout:
         """The line of the gradient along each edge as an SVG path."""
         across, upright = self.direction, bool(self.headings)
         beside = {key: aside(line, across, upright=upright) for key, line in self.routes.items()}
-        return {key: path(line[::-1], across, -LEAN) for key, line in beside.items()}
+        return {key: path(line[::-1], across, -GRADIENT_OFFSET_PX) for key, line in beside.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def layout(
     *,
     direction: str = "LR",
     labels: Mapping[str, Size] | None = None,
-    margin: float = MARGIN,
+    margin: float = MARGIN_PX,
     rows: int = 1,
 ) -> Layout:
     """Lay out a graph whose nodes have these sizes (width, height).
@@ -118,7 +118,7 @@ class Arranged:
         sizes: Mapping[str, Size],
         direction: str,
         labels: Mapping[str, Size],
-        margin: float = MARGIN,
+        margin: float = MARGIN_PX,
         widest: float = 0.0,
     ) -> None:
         if direction not in ("LR", "TB"):
@@ -169,7 +169,7 @@ class Arranged:
         return Layout(width, height, boxes, lines, {}, layers, self.direction, drawn, branches)
 
 
-def labelled(places: Layout, labels: Mapping[str, Size], margin: float = MARGIN) -> Layout:
+def labelled(places: Layout, labels: Mapping[str, Size], margin: float = MARGIN_PX) -> Layout:
     """The layout with a spot for each text, and as large as these need."""
     spots = label_spots(places.routes, labels, places.boxes, places.direction == "LR")
     left = min([x - labels[key][0] / 2 for key, (x, _) in spots.items()], default=0.0)
@@ -210,7 +210,7 @@ def _branch(line: tuple[Point, ...]) -> tuple[Point, ...]:
 
 def _row_gap(labels: Mapping[str, Size]) -> float:
     """Between two rows, which have labels between them."""
-    return ROW_GAP + min(max((high for _, high in labels.values()), default=0.0), 2 * ROW_GAP)
+    return ROW_GAP_PX + min(max((high for _, high in labels.values()), default=0.0), 2 * ROW_GAP_PX)
 
 
 def _layered(

@@ -8,13 +8,13 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from math import copysign
 
-from nbautograd.viz.draw.labels import BESIDE, Point
-from nbautograd.viz.draw.theme import MONO_MARKUP, SMALLEST
+from nbautograd.viz.draw.labels import LABEL_OFFSET_PX, Point
+from nbautograd.viz.draw.theme import MIN_FONT_PX, MONO_MARKUP
 from nbautograd.viz.escape import escape
 
 __all__ = ["aside", "number", "path", "text_element"]
 
-CORNER = 16.0  # corner radius of a line
+CORNER_RADIUS_PX = 16.0
 _trimmed = partial(re.compile(r"\.0(?!\d)").sub, "")  # drops the digit of 3.0
 
 
@@ -35,7 +35,7 @@ def path(line: Sequence[Point], direction: str = "LR", lean: float = 0.0) -> str
             parts.append(f"C{x0:.1f} {middle:.1f} {x1:.1f} {middle:.1f} {x1:.1f} {y1:.1f}")
         elif after is not None and not after[0] and (x0 == x1) != (after[1] == after[3]):  # a corner
             _, _, _, x2, y2 = after
-            radius = min(CORNER, (abs(x1 - x0) + abs(y1 - y0)) / 2, (abs(x2 - x1) + abs(y2 - y1)) / 2)
+            radius = min(CORNER_RADIUS_PX, (abs(x1 - x0) + abs(y1 - y0)) / 2, (abs(x2 - x1) + abs(y2 - y1)) / 2)
             (ax, ay), (bx, by) = _towards((x1, y1), (x0, y0), radius), _towards((x1, y1), (x2, y2), radius)
             parts.append(f"L{ax:.1f} {ay:.1f}Q{x1:.1f} {y1:.1f} {bx:.1f} {by:.1f}")
         else:
@@ -71,11 +71,11 @@ def aside(line: Sequence[Point], direction: str, *, upright: bool = False) -> li
     :param upright: a line that runs straight down and across only goes beside itself on both.
     """
     if upright and False not in [x0 == x1 or y0 == y1 for (x0, y0), (x1, y1) in pairwise(line)]:
-        return [(x + BESIDE * (i in range(1, len(line) - 1) or _falls(line, i)),
-                 y + BESIDE * (i in range(1, len(line) - 1) or not _falls(line, i)))
+        return [(x + LABEL_OFFSET_PX * (i in range(1, len(line) - 1) or _falls(line, i)),
+                 y + LABEL_OFFSET_PX * (i in range(1, len(line) - 1) or not _falls(line, i)))
                 for i, (x, y) in enumerate(line)]  # fmt: skip
     if direction != "LR":
-        return [(x + BESIDE, y) for x, y in line]
+        return [(x + LABEL_OFFSET_PX, y) for x, y in line]
     moved = []
     following = _others(line)
     for (x, y), before, after in zip(line, _others(line[::-1])[::-1], following, strict=True):
@@ -84,7 +84,7 @@ def aside(line: Sequence[Point], direction: str, *, upright: bool = False) -> li
             ahead = x - before[0]
         else:
             ahead = after[0] - x if after is not None else 1.0
-        moved.append((x - BESIDE * turns, y + copysign(BESIDE, ahead)))
+        moved.append((x - LABEL_OFFSET_PX * turns, y + copysign(LABEL_OFFSET_PX, ahead)))
     return moved
 
 
@@ -119,18 +119,18 @@ def text_element(
     y: float,
     text: str,
     ink: str,
-    size: float = SMALLEST,
+    size: float = MIN_FONT_PX,
     *,
     bold: bool = False,
     anchor: str = "",
     mono: bool = False,
 ) -> str:
-    """A ``<text>`` whose baseline is at ``y``; ``size`` in pixels, of which ``SMALLEST`` is the least.
+    """A ``<text>`` whose baseline is at ``y``; ``size`` in pixels, of which ``MIN_FONT_PX`` is the least.
 
     >>> text_element(4, 20, "a < b", "#000", bold=True)
     '<text x="4" y="20" font-size="11" fill="#000" font-weight="700">a &lt; b</text>'
     """
     more = ' font-weight="700"' * bold + f' text-anchor="{anchor}"' * bool(anchor)
     more += f' font-family="{MONO_MARKUP}"' * mono
-    size = max(size, SMALLEST)
+    size = max(size, MIN_FONT_PX)
     return f'<text x="{number(x)}" y="{number(y)}" font-size="{size:g}" fill="{ink}"{more}>{escape(text)}</text>'

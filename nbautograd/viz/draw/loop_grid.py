@@ -13,19 +13,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from nbautograd.viz.draw.labels import Box, Point, Size
-from nbautograd.viz.draw.layout import MARGIN, Arranged, Layout, outline_of
+from nbautograd.viz.draw.layout import MARGIN_PX, Arranged, Layout, outline_of
 from nbautograd.viz.read.loops import Loop, inside
 from nbautograd.viz.read.model import Edge, GraphModel
 
 __all__ = ["grid"]
 
-RAIL = 20.0  # distance of two rails
-HEAD = 18.0  # height of the line of step numbers
-SLOT, SIDE = 15.0, 20.0  # distance of two lines in a gutter, and of a line to the columns
-PORT = 20.0  # distance from the corner of a box to the first line at its top
-APART = 12.0  # distance of two lines at one side of a box
-ROW = 40.0  # smallest gap between two rows
-BELOW = 14.0  # distance of two lines below the columns
+RAIL_GAP_PX = 20.0
+HEAD_HEIGHT_PX = 18.0  # of the line of step numbers
+SLOT_GAP_PX, SIDE_GAP_PX = 15.0, 20.0  # distance of two lines in a gutter, and of a line to the columns
+PORT_OFFSET_PX = 20.0  # from the corner of a box to the first line at its top
+PORT_GAP_PX = 12.0  # between two lines at one side of a box
+MIN_ROW_GAP_PX = 40.0
+BELOW_GAP_PX = 14.0  # between two lines below the columns
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class _Grid:
     def set_rows(self, top: float) -> None:
         """Give each row one height over all columns, and each box its place from the top."""
         depth = max(len(block.rows) for block in self.blocks)
-        high, gap = [0.0] * depth, [ROW] * depth
+        high, gap = [0.0] * depth, [MIN_ROW_GAP_PX] * depth
         for block in self.blocks:
             starts, ends = _extents(block)
             for row, ids in enumerate(block.rows):
@@ -152,9 +152,9 @@ class _Grid:
         taken = [self.routes_in(block, other)[-1][0] for other in self.model.edges
                  if other.dst == edge.dst and other.id in block.places.routes]  # fmt: skip
         taken += [x for other, x in self.drops.items() if self.ends[other].dst == edge.dst]
-        for x in (own.x + PORT, own.x + own.width - PORT, own.x + own.width / 2):
+        for x in (own.x + PORT_OFFSET_PX, own.x + own.width - PORT_OFFSET_PX, own.x + own.width / 2):
             over = [box.y < own.y and box.x - 8 < x < box.x + box.width + 8 for box in block.boxes.values()]
-            if True not in over and min([abs(x - other) for other in taken], default=APART) >= APART:
+            if True not in over and min([abs(x - other) for other in taken], default=PORT_GAP_PX) >= PORT_GAP_PX:
                 return x
         return None
 
@@ -166,7 +166,7 @@ class _Grid:
                 continue
             block = self.blocks[self.loop.place[edge.dst] + 1]
             box, user = block.boxes[edge.src], block.boxes[edge.dst]
-            x = user.x + 2 * PORT
+            x = user.x + 2 * PORT_OFFSET_PX
             if self.clear(block, edge.src, True) and box.x < x:
                 block.boxes[edge.src] = Box(x, box.y, box.width, box.height)
 
@@ -226,31 +226,31 @@ class _Grid:
     def spread(self) -> None:
         """Give each block its place from the left; all columns are equally wide."""
         stack = max((self.sizes[key][0] for key in self.loop.shared), default=0.0)
-        self.risers = {key: MARGIN + stack + SIDE + 9 * i for i, key in enumerate(self.loop.shared)}
-        at = max(self.risers.values(), default=MARGIN - SIDE) + SIDE
-        inner = [2 * SIDE + SLOT * max(len(slots) - 1, 0) for slots in self.slots]
+        self.risers = {key: MARGIN_PX + stack + SIDE_GAP_PX + 9 * i for i, key in enumerate(self.loop.shared)}
+        at = max(self.risers.values(), default=MARGIN_PX - SIDE_GAP_PX) + SIDE_GAP_PX
+        inner = [2 * SIDE_GAP_PX + SLOT_GAP_PX * max(len(slots) - 1, 0) for slots in self.slots]
         between = max(inner[2:-2], default=0.0)
         columns = self.blocks[1:-1]
         wide = max(block.width for block in columns)
         self.lines: dict[tuple[str, str], float] = {}
         for i, slots in enumerate(self.slots):
             room = max(inner[i], between) if 2 <= i < len(self.slots) - 2 else inner[i]
-            room = room if slots else SIDE if 0 < i < len(self.slots) - 1 else 0.0
+            room = room if slots else SIDE_GAP_PX if 0 < i < len(self.slots) - 1 else 0.0
             for k, slot in enumerate(slots):
-                self.lines[slot] = at + (room - SLOT * (len(slots) - 1)) / 2 + SLOT * k
+                self.lines[slot] = at + (room - SLOT_GAP_PX * (len(slots) - 1)) / 2 + SLOT_GAP_PX * k
             at += room
             if i < len(self.blocks):
                 block = self.blocks[i]
                 block.x = at + ((wide - block.width) / 2 if block in columns else 0.0)
                 at += wide if block in columns else block.width
-        self.width = at + MARGIN
+        self.width = at + MARGIN_PX
 
     def port(self, edge: Edge, end: str, side: str) -> Point | None:
         """Return the point where a line meets one side of its end; None if it does not meet that side."""
         ids = self.ports.get((end, side), ())
         if edge.id not in ids:
             return None
-        box, shift = self.box(end), APART * (ids.index(edge.id) - (len(ids) - 1) / 2)
+        box, shift = self.box(end), PORT_GAP_PX * (ids.index(edge.id) - (len(ids) - 1) / 2)
         if side in ("top", "bottom"):
             return box.x + box.width / 2 + shift, box.y + box.height * (side == "bottom")
         shift = max(min(shift, box.height / 2 - 8), 8 - box.height / 2)
@@ -286,7 +286,7 @@ class _Grid:
 
     def route(self) -> None:
         """The lines between blocks."""
-        deep = {key: self.bottom + BELOW * (i + 1) for i, key in enumerate(self.below)}
+        deep = {key: self.bottom + BELOW_GAP_PX * (i + 1) for i, key in enumerate(self.below)}
         for edge in self.crossing:
             if edge.src in self.rails:
                 self.branch(edge)
@@ -321,10 +321,10 @@ class _Grid:
 
     def layout(self) -> Layout:
         """Everything at its place."""
-        self.heights = {key: MARGIN + HEAD + RAIL * (i + 0.5) for i, key in enumerate(self.rails)}
+        self.heights = {key: MARGIN_PX + HEAD_HEIGHT_PX + RAIL_GAP_PX * (i + 0.5) for i, key in enumerate(self.rails)}
         crossing = {edge.id for edge in self.crossing}
         room = max([high for key, (_, high) in self.labels.items() if key in crossing], default=0.0)
-        self.set_rows(MARGIN + HEAD + RAIL * len(self.rails) + max(30.0, min(room, 80.0) + 14))
+        self.set_rows(MARGIN_PX + HEAD_HEIGHT_PX + RAIL_GAP_PX * len(self.rails) + max(30.0, min(room, 80.0) + 14))
         self.make_room()
         self.plan()
         self.spread()
@@ -335,10 +335,10 @@ class _Grid:
                 if edge.id in block.places.routes:
                     self.routes[edge.id] = _line([(block.x + x, y) for x, y in self.routes_in(block, edge)])
         boxes = {node.id: self.box(node.id) for node in self.model.nodes}
-        low = max([self.bottom + BELOW * (len(self.below) + 1), *(box.y + box.height for box in boxes.values())])
+        low = max([self.bottom + BELOW_GAP_PX * (len(self.below) + 1), *(box.y + box.height for box in boxes.values())])
         layers = {key: self.loop.place.get(key, -1) + 1 for key in boxes}
         routes = {edge.id: self.routes[edge.id] for edge in self.model.edges}
-        return Layout(round(self.width, 1), round(low + MARGIN, 1), boxes, routes, {}, layers, "TB",
+        return Layout(round(self.width, 1), round(low + MARGIN_PX, 1), boxes, routes, {}, layers, "TB",
                       tuple(self.rail_lines()), self.branches, self.beads, tuple(self.headings()))  # fmt: skip
 
     def stacked(self) -> dict[str, Box]:
@@ -346,7 +346,7 @@ class _Grid:
         boxes, y = {}, self.tops[-1]
         for key in self.loop.shared:
             wide, high = self.sizes[key]
-            right = MARGIN + max(self.sizes[other][0] for other in self.loop.shared)
+            right = MARGIN_PX + max(self.sizes[other][0] for other in self.loop.shared)
             boxes[key] = Box(round(right - wide, 1), round(y, 1), wide, high)
             y += high + 16
         return boxes
@@ -363,7 +363,7 @@ class _Grid:
         """Return the heading of each step, above its column."""
         told = []
         for name, block in zip(self.loop.names, self.blocks[1:-1], strict=True):
-            told.append(((round(block.x + block.width / 2, 1), MARGIN + 6), name))
+            told.append(((round(block.x + block.width / 2, 1), MARGIN_PX + 6), name))
         return told
 
 

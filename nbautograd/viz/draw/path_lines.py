@@ -13,8 +13,8 @@ from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["highlighted", "hue"]
 
-STRIPE = 10  # pixels: paths that share an edge take turns along it
-RADIUS = 8  # of a mark
+STRIPE_PX = 10  # paths that share an edge take turns along it
+MARK_RADIUS_PX = 8
 PART = re.compile(r'<(?:path class="nb-edge|g class="nb-node)[^>]*?(?: data-(?:edge|node)="([^"]*)"| d=)')
 
 
@@ -55,7 +55,8 @@ def highlighted(svg: str, model: GraphModel, places: Layout, paths: Sequence[Col
 def _line(d: str, paths: Sequence[int], turn: int) -> str:
     """The line of one of the paths that run along an edge."""
     several = len(paths) > 1
-    dashes = f' stroke-dasharray="{STRIPE} {STRIPE * (len(paths) - 1)}" stroke-dashoffset="{-STRIPE * turn}"' * several
+    gap, offset = STRIPE_PX * (len(paths) - 1), -STRIPE_PX * turn
+    dashes = f' stroke-dasharray="{STRIPE_PX} {gap}" stroke-dashoffset="{offset}"' * several
     return f'<path d="{d}" fill="none" stroke="{hue(paths[turn])}" stroke-width="6" opacity="0.6"{dashes}/>'
 
 
@@ -66,9 +67,9 @@ def _mark(places: Layout, edge: str, path: int, below: int) -> str:
     """
     line = aside(places.routes[edge], places.direction, upright=bool(places.headings))
     ((x, y),) = curve_points(line, (0.5,), places.direction == "LR")
-    y += 2 * RADIUS * below
+    y += 2 * MARK_RADIUS_PX * below
     return (
-        f'<circle cx="{number(x)}" cy="{number(y)}" r="{RADIUS}" fill="{hue(path)}"/>'
+        f'<circle cx="{number(x)}" cy="{number(y)}" r="{MARK_RADIUS_PX}" fill="{hue(path)}"/>'
         f'<text x="{number(x)}" y="{number(y + 4)}" font-size="11" font-weight="700" text-anchor="middle" '
         f'fill="{LIGHT["bg"]}">{path + 1}</text>'
     )

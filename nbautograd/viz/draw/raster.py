@@ -15,8 +15,8 @@ from nbautograd._engine.base.installing import extra
 
 __all__ = ["KINDS", "raster"]
 
-SCALE = 2.0  # PNG pixels per unit of the drawing
-MAX_SIDE_PX = 16_000  # pixels of a side
+PIXELS_PER_UNIT = 2.0  # of the drawing, in a PNG
+MAX_SIDE_PX = 16_000
 _PAGE = """#set page(width: auto, height: auto, margin: 0pt, fill: none)
 #image(bytes(sys.inputs.svg), format: "svg", width: {width}pt, height: {height}pt)"""
 _LETTER = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9" font-family="{}">{}</text></svg>'
@@ -44,14 +44,14 @@ def raster(svg: str, kind: str, dot: Callable[[], str] | None = None) -> bytes:
     return convert(library, svg)
 
 
-def _png(resvg: Any, svg: str) -> bytes:
+def _png_bytes(resvg: Any, svg: str) -> bytes:
     for family in set(re.findall(r'font-family="([^"]*)"', svg)):
         if not _has_letters(resvg, family):
             raise RuntimeError(
                 "a .png file needs fonts, and this system has none: apt install fonts-dejavu-core, "
                 "or what your system calls it; .svg, .html and .pdf need none"
             )
-    return bytes(resvg.svg_to_bytes(svg_string=svg, zoom=min(SCALE, MAX_SIDE_PX / max(_size(svg)))))
+    return bytes(resvg.svg_to_bytes(svg_string=svg, zoom=min(PIXELS_PER_UNIT, MAX_SIDE_PX / max(_size(svg)))))
 
 
 @cache
@@ -75,5 +75,5 @@ def _size(svg: str) -> tuple[float, float]:
     return width, height
 
 
-_WAYS: dict[str, tuple[str, Callable[[Any, str], bytes]]] = {".png": ("resvg_py", _png), ".pdf": ("typst", _pdf)}
+_WAYS: dict[str, tuple[str, Callable[[Any, str], bytes]]] = {".png": ("resvg_py", _png_bytes), ".pdf": ("typst", _pdf)}
 KINDS = tuple(_WAYS)

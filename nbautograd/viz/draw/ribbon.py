@@ -22,9 +22,9 @@ __all__ = ["Ribbon"]
 
 Line = Sequence[Point]
 
-TURN = 18.0  # distance of the innermost returning line from its row
-NEXT_TURN = 13.0  # distance of two returning lines
-CROSSING = 60.0  # cost of a returning line when cuts are chosen, in pixels of a row
+TURN_GAP_PX = 18.0  # from a row to the innermost returning line
+NEXT_TURN_PX = 13.0  # between two returning lines
+CROSSING_COST_PX = 60.0  # of a returning line when cuts are chosen: pixels of a row
 MAX_TURNS = 4  # lines that return at the end of a row
 
 
@@ -102,7 +102,7 @@ class Ribbon:
                 options = []
                 for c in range(rows - 2, r):
                     if c in best[rows - 1] and 0 < len(passing[c]) <= MAX_TURNS:
-                        cost = max(best[rows - 1][c][0], ends[r] - starts[c + 1] + CROSSING * len(passing[c]))
+                        cost = max(best[rows - 1][c][0], ends[r] - starts[c + 1] + CROSSING_COST_PX * len(passing[c]))
                         options.append((cost, c))
                 if options:
                     best[rows][r] = min(options)
@@ -146,7 +146,7 @@ class Ribbon:
         for row, turns in zip(self.rows, [*self.turns, []], strict=True):
             row.top = top
             self.span = top + row.high - row.low
-            top = self.span + gap + TURN + NEXT_TURN * len(turns)
+            top = self.span + gap + TURN_GAP_PX + NEXT_TURN_PX * len(turns)
         self.extent = self.left + self.length + self.left, self.span
 
     # -- where things go -------------------------------------------------------------------
@@ -174,7 +174,7 @@ class Ribbon:
                 turns = self.turns[self.rows.index(row)]
                 i = turns.index((round(b0, 1), round(b1, 1)))
                 right, left = self.left + row.end - row.start + _out(i + 1), self.left - _out(len(turns) - i)
-                between = row.top + row.high - row.low + TURN + NEXT_TURN * i
+                between = row.top + row.high - row.low + TURN_GAP_PX + NEXT_TURN_PX * i
                 placed += [(right, end[1]), (right, between), (left, between), (left, goal[1])]
             placed.append(goal)
         return placed
@@ -182,4 +182,4 @@ class Ribbon:
 
 def _out(count: int) -> float:
     """Return the distance of the outermost of this many returning lines from its row."""
-    return TURN + NEXT_TURN * (count - 1) if count else 0.0
+    return TURN_GAP_PX + NEXT_TURN_PX * (count - 1) if count else 0.0

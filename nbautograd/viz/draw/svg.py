@@ -14,12 +14,12 @@ from dataclasses import replace
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
 from nbautograd.viz.draw.boxes import (
-    DOWN,
-    LEAD,
-    LINE,
-    PAD,
-    PILE,
-    ROW,
+    LEAD_PX,
+    LINE_PX,
+    PAD_PX,
+    PILE_PX,
+    ROW_PX,
+    SMALL_LINE_PX,
     cut,
     cut_lines,
     grids_of,
@@ -37,7 +37,7 @@ from nbautograd.viz.draw.cells import Grid, PictureTiles, scale_key
 from nbautograd.viz.draw.layout import Box, Layout, layout
 from nbautograd.viz.draw.lines import number as _n, path
 from nbautograd.viz.draw.states import attributes, look
-from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP, SANS_MARKUP, SMALLEST
+from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX, MONO_MARKUP, SANS_MARKUP
 from nbautograd.viz.escape import escape, escape_long, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
@@ -45,11 +45,11 @@ from nbautograd.viz.read.tiles import Tile
 
 __all__ = ["draw"]
 
-NOTE = 18.0  # height of a note below the drawing
-KEY = 260.0  # width of the color legend
+NOTE_HEIGHT_PX = 18.0  # below the drawing
+KEY_WIDTH_PX = 260.0  # of the color legend
 NBSP = "\u00a0"
 HIDDEN = ' visibility="hidden"'
-MARK = 13.0  # radius of the mark of the box with the largest share
+MARK_RADIUS_PX = 13.0  # at the box with the largest share
 PREFIX = "\0"  # a placeholder for a digest of the whole; texts from outside cannot contain it
 MARKERS = [
     f'<marker id="{PREFIX}-{name}" viewBox="0 0 8 8" refX="7.2" refY="4" markerWidth="{size}" '
@@ -107,9 +107,9 @@ class _Picture:
         self.drawing()
         notes = self.model.notes if self.painted else ()  # a player shows them elsewhere
         keyed = self.tiles.colored
-        high = self.places.height + NOTE * (len(notes) + keyed)
+        high = self.places.height + NOTE_HEIGHT_PX * (len(notes) + keyed)
         longest = max((width(note, 11) + 32 for note in notes), default=0.0)
-        wide = max(self.places.width, longest, KEY * keyed)
+        wide = max(self.places.width, longest, KEY_WIDTH_PX * keyed)
         w, h = _n(wide), _n(high)
         p = PREFIX
         head = [
@@ -125,9 +125,10 @@ class _Picture:
             f'height="{_n(high - 1)}" rx="8" fill="{LIGHT["bg"]}" stroke="{LIGHT["line"]}"/>',
         ]
         for i, note in enumerate(notes):
-            self.put(16, self.places.height + NOTE * i + 2, note, "nb-sub nb-remark", LIGHT["muted"], 11, italic=True)
+            y = self.places.height + NOTE_HEIGHT_PX * i + 2
+            self.put(16, y, note, "nb-sub nb-remark", LIGHT["muted"], 11, italic=True)
         if keyed:
-            self.out.append(scale_key(16, high - NOTE + 2, self.tiles.gradients.largest))
+            self.out.append(scale_key(16, high - NOTE_HEIGHT_PX + 2, self.tiles.gradients.largest))
         text = "\n".join([*head, *self.out, "</svg>"]) + "\n"
         return text.replace(p, "nb" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:10])
 
@@ -172,7 +173,7 @@ class _Picture:
     def loop(self) -> None:
         """For a loop, draw the numbers of its steps, and a bead at each sum with the gradients of later steps."""
         for (x, y), text in self.places.headings:
-            self.put(x, y + 8, text, "nb-sub nb-heading", LIGHT["muted"], SMALLEST, anchor="middle")
+            self.put(x, y + 8, text, "nb-sub nb-heading", LIGHT["muted"], MIN_FONT_PX, anchor="middle")
         for edge in self.model.edges:
             if edge.id in self.places.joints and edge.kind == "flow":
                 x, y = self.places.joints[edge.id]
@@ -217,10 +218,10 @@ class _Picture:
                 said = count if shown == "Σ" and not tile else f"Σ {count}"
                 if grid is not None and tile:
                     top = spot[1] - grid.size[1] / 2 - 4
-                    self.put(spot[0], top, said, "nb-sum-of", LIGHT["grad"], SMALLEST, anchor="middle")
+                    self.put(spot[0], top, said, "nb-sum-of", LIGHT["grad"], MIN_FONT_PX, anchor="middle")
                 else:
                     self.put(
-                        spot[0] - wide / 2 - 4, spot[1] + 4, said, "nb-sum-of", LIGHT["grad"], SMALLEST, anchor="end"
+                        spot[0] - wide / 2 - 4, spot[1] + 4, said, "nb-sum-of", LIGHT["grad"], MIN_FONT_PX, anchor="end"
                     )
         self.out.append("</g>")
         for edge in self.model.edges:
@@ -253,7 +254,8 @@ class _Picture:
         else:
             self.box(node, box, states)
         if node.share > 0.002:
-            x, y, r = box.x + box.width - 2 * PILE * (node.kind == "group"), box.y + 1, MARK * node.share**0.5
+            x, r = box.x + box.width - 2 * PILE_PX * (node.kind == "group"), MARK_RADIUS_PX * node.share**0.5
+            y = box.y + 1
             self.out.append(
                 f'<circle class="nb-share" cx="{_n(x)}" cy="{_n(y)}" r="{_n(max(r, 1.5))}" fill="{LIGHT["teal"]}" '
                 f'stroke="{LIGHT["bg"]}" stroke-width="1.5"/>'
@@ -293,9 +295,9 @@ class _Picture:
 
     def group(self, node: Node, box: Box, states: str) -> None:
         """A pile of cards."""
-        w, h = box.width - 2 * PILE, box.height - 2 * PILE
+        w, h = box.width - 2 * PILE_PX, box.height - 2 * PILE_PX
         for i in (2, 1, 0):
-            self.shape(box.x + PILE * i, box.y + PILE * i, w, h, 9, states)
+            self.shape(box.x + PILE_PX * i, box.y + PILE_PX * i, w, h, 9, states)
         y = box.y + 9.0
         for text, size, cls, mono in self.texts[node.id].lines:
             color = look(cls.removeprefix("nb-"), states)["fill"]
@@ -308,27 +310,27 @@ class _Picture:
         size = 14 if strong else 13
         color, ink = look("name", states)["fill"] if node.named else LIGHT["muted"], look("value", states)["fill"]
         name, own = self.texts[node.id].name, node.named
-        self.put(box.x + PAD, box.y + 20, name, "nb-name", color, size, bold=own, italic=not own)
-        at, grid, right = box.y + 40, self.tiles.grids.get(f"{node.id}:value"), box.x + box.width - PAD
+        self.put(box.x + PAD_PX, box.y + 20, name, "nb-name", color, size, bold=own, italic=not own)
+        at, grid, right = box.y + 40, self.tiles.grids.get(f"{node.id}:value"), box.x + box.width - PAD_PX
         beside, about = is_beside(node, grid), self.texts[node.id].about
         if beside and grid is not None:
-            self.put(box.x + PAD, box.y + 36, about, "nb-about", LIGHT["muted"], SMALLEST)
+            self.put(box.x + PAD_PX, box.y + 36, about, "nb-about", LIGHT["muted"], MIN_FONT_PX)
             self.out += self.tiles.drawn(f"{node.id}:value", node.tile, right - grid.size[0], box.y + 7)
         else:
-            self.put(right, box.y + 20, about, "nb-about", LIGHT["muted"], SMALLEST, anchor="end")
+            self.put(right, box.y + 20, about, "nb-about", LIGHT["muted"], MIN_FONT_PX, anchor="end")
             if grid is not None:
-                self.out += self.tiles.drawn(f"{node.id}:value", node.tile, box.x + PAD, box.y + 31)
+                self.out += self.tiles.drawn(f"{node.id}:value", node.tile, box.x + PAD_PX, box.y + 31)
                 at += grid.size[1] + 7
         state = self.state.leaves.get(node.id)
         text = "" if beside else value_text(node if state is None else replace(node, grad=state.grad), grid)
         if beside and grid is None:
-            x = box.x + PAD + name_width(name) + 8
+            x = box.x + PAD_PX + name_width(name) + 8
             self.put(x, box.y + 20, node.value, "nb-value", ink, 12, mono=True)
         lines = cut_lines(text).split("\n") if text else []
         for i, line in enumerate(lines):
             slot = f"{node.id}:grad" if node.retains and i == len(lines) - 1 else ""
-            self.put(box.x + PAD, at, line, "nb-value", ink, 12, mono=True, slot=slot, indent=6 * bool(slot))
-            at += LINE
+            self.put(box.x + PAD_PX, at, line, "nb-value", ink, 12, mono=True, slot=slot, indent=6 * bool(slot))
+            at += LINE_PX
         if node.kind == "leaf":
             self.leaf_row(node, box, box.height - head_height(grid, beside, text))
         elif state is not None and state.of:
@@ -348,10 +350,10 @@ class _Picture:
             f'stroke="{LIGHT["line"]}"/>'
         )
         came, held = self.tiles.in_rows(node, state)
-        y, x, at = top + 15, box.x + PAD, box.x + PAD + LEAD
+        y, x, at = top + 15, box.x + PAD_PX, box.x + PAD_PX + LEAD_PX
         if waits or not self.tiles.painted:
             self.out.append(f'<g class="nb-arrives"{HIDDEN * (not waits)}>')
-            self.arriving(node, state, came, (x, y, right - PAD, at, top, high))
+            self.arriving(node, state, came, (x, y, right - PAD_PX, at, top, high))
         if waits and self.tiles.painted:
             return
         self.out.append(f'<g class="nb-holds"{HIDDEN * waits}>')
@@ -364,9 +366,9 @@ class _Picture:
     def arriving(self, node: Node, state: LeafState, came: Tile | None, places: tuple[float, ...]) -> None:
         """Draw the gradient that has arrived and is not in ``.grad`` yet; in a player, also if it may arrive later."""
         x, y, right, at, top, high = places
-        sign = self.bead(node, x - PAD, y, state) + ("" if came and len(came.cells) > 1 else f" {state.arriving}")
+        sign = self.bead(node, x - PAD_PX, y, state) + ("" if came and len(came.cells) > 1 else f" {state.arriving}")
         self.put(x, y, sign, "nb-in", LIGHT["grad"], 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
-        self.put(right, y, state.count, "nb-in", LIGHT["grad"], SMALLEST, anchor="end", slot=f"{node.id}:count")
+        self.put(right, y, state.count, "nb-in", LIGHT["grad"], MIN_FONT_PX, anchor="end", slot=f"{node.id}:count")
         self.row_tile(f"{node.id}:arriving", came, at, top, high)
         self.out.append("</g>")
 
@@ -377,23 +379,23 @@ class _Picture:
 
     def joint_row(self, node: Node, box: Box, state: LeafState) -> None:
         """The sum over paths of a computed value, which several operations use."""
-        y = box.y + box.height - ROW
+        y = box.y + box.height - ROW_PX
         self.out.append(
             f'<line class="nb-rule" x1="{_n(box.x + 0.75)}" y1="{_n(y)}" x2="{_n(box.x + box.width - 0.75)}" '
             f'y2="{_n(y)}" stroke="{LIGHT["line"]}"/>'
         )
         ink = LIGHT["grad" if state.got else "muted"]
         came = f"{self.bead(node, box.x, y + 15, state)} {state.arriving}"
-        self.put(box.x + PAD, y + 15, came, "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
-        right = box.x + box.width - PAD
-        self.put(right, y + 15, state.count, "nb-in", ink, SMALLEST, anchor="end", slot=f"{node.id}:count")
+        self.put(box.x + PAD_PX, y + 15, came, "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
+        right = box.x + box.width - PAD_PX
+        self.put(right, y + 15, state.count, "nb-in", ink, MIN_FONT_PX, anchor="end", slot=f"{node.id}:count")
 
     def bead(self, node: Node, x: float, y: float, state: LeafState) -> str:
         """Return the sign before the arriving gradient: an arrow, or a bead that holds terms until all have arrived."""
         of = state.of or (node.arrivals if node.arrivals > 1 else 0)
         if not of:
             return "⇠"
-        full, x, y = state.got >= of, x + PAD + 3.5, y - 4
+        full, x, y = state.got >= of, x + PAD_PX + 3.5, y - 4
         ring = f'<circle class="nb-bead-ring" cx="{_n(x)}" cy="{_n(y)}" r="6" fill="none" stroke="{LIGHT["grad"]}" '
         ring += f'stroke-width="1.6" pathLength="{of}" stroke-dasharray="{state.got} {of}"/>'
         self.out.append(
@@ -439,6 +441,6 @@ class _Picture:
 def _lines(lines: Sequence[str], x: float, indent: int, middle: bool = False) -> str:
     """The inside of a text element with several lines."""
     first, *rest = lines
-    lead = -DOWN / 2 * len(rest) if middle else 0.0
-    rows = [(lead, first), *[(DOWN, NBSP * indent + row) for row in rest]]
+    lead = -SMALL_LINE_PX / 2 * len(rest) if middle else 0.0
+    rows = [(lead, first), *[(SMALL_LINE_PX, NBSP * indent + row) for row in rest]]
     return "".join([f'<tspan x="{_n(x)}" dy="{_n(down)}">{row}</tspan>' for down, row in rows])

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.draw.cells import DASH
+from nbautograd.viz.draw.cells import MINUS_HEIGHT_PX
 from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.shades import GRADIENTS, VALUES, Scale, shade_name
-from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP, SMALLEST
+from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX, SANS_MARKUP
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -23,8 +23,8 @@ from nbautograd.viz.read.numbers import SUMMARY, number_text
 
 __all__ = ["card_svg", "heat_cells"]
 
-ROWS, COLUMNS = 16, 32  # limit of the cells of a heat map
-SIDE, LARGEST, MAP = 9, 22, 200  # smallest and largest cell, and largest map
+MAX_ROWS, MAX_COLUMNS = 16, 32  # of a heat map
+MIN_CELL_PX, MAX_CELL_PX, MAX_MAP_PX = 9, 22, 200
 
 
 def card_svg(tensor: Any, name: str = "") -> str:
@@ -114,7 +114,7 @@ def heat_cells(value: Any) -> tuple[np.ndarray[Any, Any], int]:
     array = values.host(value)
     array = np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)
     matrix = array.reshape(-1, array.shape[-1] if array.ndim else 1) if array.size else np.zeros((0, 0))
-    down, across = (max(1, math.ceil(n / most)) for n, most in zip(matrix.shape, (ROWS, COLUMNS), strict=True))
+    down, across = (max(1, math.ceil(n / most)) for n, most in zip(matrix.shape, (MAX_ROWS, MAX_COLUMNS), strict=True))
     if down * across == 1 or not matrix.size:
         return matrix, 1
     with np.errstate(invalid="ignore"):
@@ -134,7 +134,7 @@ def _heat(value: Any, kind: str, x: float, y: float) -> tuple[list[str], float, 
         return [], 0.0, 0.0
     finite = np.abs(cells[np.isfinite(cells)])
     scale = Scale(kind, float(finite.max()) if finite.size else 0.0)
-    side = max(SIDE, min(LARGEST, MAP // max(cells.shape)))
+    side = max(MIN_CELL_PX, min(MAX_CELL_PX, MAX_MAP_PX // max(cells.shape)))
     out = []
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
@@ -144,7 +144,7 @@ def _heat(value: Any, kind: str, x: float, y: float) -> tuple[list[str], float, 
             out.append(f'<rect x="{left:g}" y="{top:g}" {size} fill="{color}"/>')
             if cell < 0 and kind == VALUES:  # which has no color
                 sign = f"M{left + side / 4:g} {top + side / 2 - 0.5:g}h{side / 2 - 1:g}"
-                out.append(f'<path d="{sign}" stroke="{LIGHT["fg"]}" stroke-width="{DASH:g}"/>')
+                out.append(f'<path d="{sign}" stroke="{LIGHT["fg"]}" stroke-width="{MINUS_HEIGHT_PX:g}"/>')
             if not math.isfinite(cell):
                 out.append(
                     f'<path d="M{left:g} {top:g}l{side - 1} {side - 1}m0 -{side - 1}l-{side - 1} {side - 1}" '
@@ -155,5 +155,5 @@ def _heat(value: Any, kind: str, x: float, y: float) -> tuple[list[str], float, 
     if each > 1:
         note = say("card_every", n=each)
         out.append(text_element(x, y + tall + 12, note, LIGHT["muted"]))
-        return out, max(columns * side, width(note, SMALLEST)), tall + 15.0
+        return out, max(columns * side, width(note, MIN_FONT_PX)), tall + 15.0
     return out, float(columns * side), float(tall)

@@ -19,13 +19,13 @@ __all__ = [
     "FOLLOWS",
     "HOSTS",
     "LIGHT",
+    "MIN_FONT_PX",
     "MONO",
     "MONO_MARKUP",
     "PAINT",
     "PATHS",
     "SANS",
     "SANS_MARKUP",
-    "SMALLEST",
     "STILL",
     "adaptive",
     "contrast",
@@ -77,7 +77,7 @@ SANS = (
 MONO = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace"
 SANS_MARKUP, MONO_MARKUP = escape(SANS), escape(MONO)
 """The fonts in an attribute of SVG."""
-SMALLEST = 11.0  # width of a text in pixels, at a size of 100 %
+MIN_FONT_PX = 11.0  # of a text, at a size of 100 %
 
 _DARK_HOSTS = (
     'body[data-jp-theme-light="false"]',

@@ -9,7 +9,7 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics, torch_events, words
-from nbautograd.viz.capture.recorder import STEP_BY_STEP, Recorder
+from nbautograd.viz.capture.recorder import MAX_STEPPED_OPS, Recorder
 from nbautograd.viz.capture.torch_watch import TorchWatch, settle
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
@@ -126,7 +126,7 @@ def animate(
         raise TypeError(f"animate needs a tensor, but was given {type(tensor).__name__}")
     namespace, opened = namespace or callers_names(), _names(opened)
     settle(namespace)
-    model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=STEP_BY_STEP)
+    model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=MAX_STEPPED_OPS)
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
     products = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
     from nbautograd.viz.capture.replay import replay_of  # loaded when a pass is played
@@ -144,7 +144,7 @@ def animate(
         tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
 
     try:
-        _observed(tensor, gradient, recorder, run, bool(retain_graph or create_graph), create_graph)
+        _run_observed(tensor, gradient, recorder, run, bool(retain_graph or create_graph), create_graph)
     except Exception as error:
         if not recorder.frames and model.roots:
             recorder.refuse(error, tensor)
@@ -164,7 +164,7 @@ def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:
     return next((one_line(name, 40) for name in names if not name.startswith("_")), "gradient")
 
 
-def _observed(
+def _run_observed(
     tensor: Any,
     gradient: Any,
     recorder: Recorder,
@@ -213,7 +213,7 @@ def record(
     >>> w.grad
     tensor(4.)
     """
-    with _bar() if progress else nullcontext(None) as count:
+    with _progress_bar() if progress else nullcontext(None) as count:
         names = namespace or callers_names()
         recorder = Recorder(namespace=names, resolve=resolve, progress=count)
         recording = Recording(recorder.timeline(), direction)
@@ -228,7 +228,7 @@ def record(
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[], object] | None]:
+def _progress_bar() -> Iterator[Callable[[], object] | None]:
     try:
         from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:

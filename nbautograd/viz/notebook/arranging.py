@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from nbautograd.viz.draw.labels import OVER, Size, deepest
+from nbautograd.viz.draw.labels import MAX_OVERLAP_PX, Size, deepest
 from nbautograd.viz.draw.layout import Arranged, Layout, Outline, labelled, outline_of
 from nbautograd.viz.read.loops import Loop, loop_of
 from nbautograd.viz.read.model import Edge, GraphModel, Node
 from nbautograd.viz.settings import settings
 
-__all__ = ["FEW", "TELEPHONE", "Arrangements", "arrange", "beyond"]
+__all__ = ["MAX_ROW_NODES", "PHONE_WIDTH_PX", "Arrangements", "arrange", "beyond"]
 
-TELEPHONE = 560  # pixels
-NARROWER = 0.75  # of a narrow window, where beside its boxes there are lines and texts
-CLEARLY = 0.95  # of the size of a drawing, where another one is better
-ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
+PHONE_WIDTH_PX = 560
+NARROW_SHARE = 0.75  # of a narrow window, where beside its boxes there are lines and texts
+BETTER_SHARE = 0.95  # of the size of a drawing, where another one is better
+MAX_ROWS, MAX_ROW_NODES = 4, 60  # of a drawing that is cut into rows; larger ones are drawn for wide windows only
 
 
 class Arrangements:
@@ -53,7 +53,7 @@ class Arrangements:
         """Return whether no text or tile of an edge lies over a box or another one; margins may overlap."""
         if window not in self.clear:
             at = self.places(window)
-            self.clear[window] = deepest(at.labels, self.labels, at.boxes.values()) <= OVER
+            self.clear[window] = deepest(at.labels, self.labels, at.boxes.values()) <= MAX_OVERLAP_PX
         return self.clear[window]
 
     def choose(self, window: Size) -> Layout:
@@ -64,15 +64,15 @@ class Arrangements:
         """
         if self.direction is not None:
             return self.made(self.direction, 1, 0.0)
-        has_few = len(self.outline.nodes) <= FEW
-        shapes = [("LR", 1, 0.0), ("TB", 1, 0.0), *[("LR", rows, 0.0) for rows in range(2, ROWS + 1) if has_few]]
-        if has_few and window[0] < TELEPHONE:
-            shapes += [("TB", 1, window[0]), ("TB", 1, NARROWER * window[0])]
+        has_few = len(self.outline.nodes) <= MAX_ROW_NODES
+        shapes = [("LR", 1, 0.0), ("TB", 1, 0.0), *[("LR", rows, 0.0) for rows in range(2, MAX_ROWS + 1) if has_few]]
+        if has_few and window[0] < PHONE_WIDTH_PX:
+            shapes += [("TB", 1, window[0]), ("TB", 1, NARROW_SHARE * window[0])]
         best, least = shapes[0], beyond(self.extent(*shapes[0]), window)
         for shape in shapes[1:]:
             if least <= 1:
                 break
-            if (needed := beyond(self.extent(*shape), window)) <= 1 or needed < least * CLEARLY:
+            if (needed := beyond(self.extent(*shape), window)) <= 1 or needed < least * BETTER_SHARE:
                 best, least = shape, needed
         return self.made(*best)
 
@@ -108,7 +108,7 @@ def arrange(
     """
     direction = settings.direction if direction is None and settings.direction != "auto" else direction
     outline, labels = outline_of(model), labels or {}
-    is_small = len(outline.nodes) <= FEW
+    is_small = len(outline.nodes) <= MAX_ROW_NODES
     if direction is None and (loop := loop_of(model)) is not None:
         if not is_small:
             return _of_loop(outline, model, loop, sizes, labels)
@@ -157,4 +157,4 @@ def beyond(size: Size, window: Size) -> float:
     narrow.
     """
     sideways, down = max(size[0] / window[0], 1.0), max(size[1] / window[1], 1.0)
-    return down * sideways**4 if window[0] < TELEPHONE else max(down, sideways)
+    return down * sideways**4 if window[0] < PHONE_WIDTH_PX else max(down, sideways)

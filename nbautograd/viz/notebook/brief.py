@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from nbautograd.viz.language import say
 
-__all__ = ["LONG", "ROOM", "brief"]
+__all__ = ["MAX_CHARACTERS", "brief"]
 
-LONG = 5_000  # a longer text is shortened
-ROOM = 2_700  # length of a shortened text without its last line: about 900 tokens
-WIDE = 300  # of a line
+MAX_CHARACTERS = 5_000  # a longer text is shortened
+SHORT_CHARACTERS = 2_700  # of a shortened text without its last line: about 900 tokens
+MAX_LINE_CHARACTERS = 300
 
 
 def brief(text: str) -> str:
@@ -28,11 +28,11 @@ def brief(text: str) -> str:
     >>> shown[-1]
     'Shortened from 11,899 characters: .text has all of it, .save("pass.txt") writes it.'
     """
-    if len(text) <= LONG:
+    if len(text) <= MAX_CHARACTERS:
         return text
     parts = [part.splitlines() for part in text.split("\n\n")]
     shown = dict.fromkeys(range(len(parts)), "")
-    room, left = ROOM, len(parts)
+    room, left = SHORT_CHARACTERS, len(parts)
     for number in sorted(shown, key=lambda n: sum(map(len, parts[n]))):
         shown[number] = _ends(parts[number], room // left)
         room, left = room - len(shown[number]), left - 1
@@ -41,7 +41,7 @@ def brief(text: str) -> str:
 
 def _ends(lines: Sequence[str], room: int) -> str:
     """Return the first and the last lines that fit, with a line between them that counts the omitted ones."""
-    lines = [line if len(line) <= WIDE else f"{line[: WIDE - 1]}…" for line in lines]
+    lines = [line if len(line) <= MAX_LINE_CHARACTERS else f"{line[: MAX_LINE_CHARACTERS - 1]}…" for line in lines]
     if sum(map(len, lines)) + len(lines) <= room:
         return "\n".join(lines)
     first, last = _fitting(lines, room // 3), _fitting(lines[::-1], room - room // 3 - 40)

@@ -25,8 +25,7 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Cost", "OperationCost", "cost"]
 
-ROWS = 8  # of each table
-READ = 100_000  # nodes
+MAX_TABLE_ROWS = 8
 
 
 @dataclass(slots=True)
@@ -152,7 +151,7 @@ def cost(computation: Callable[[], Any] | Any, *, namespace: Mapping[str, Any] |
         if not is_tensor(root):
             raise TypeError(f"cost needs a function that returns a tensor, but it returned {type(root).__name__}")
         settle(names)
-        walk = GraphWalk(root, READ)
+        walk = GraphWalk(root)
         untimed = _backward(root, walk)
     if given or not any(times.of(node)[0] for node in walk.order):
         whole = 0.0
@@ -165,7 +164,7 @@ def cost(computation: Callable[[], Any] | Any, *, namespace: Mapping[str, Any] |
         lines.append(say("cost_no_forward"))
     inside = sum(step.backward_seconds for step in steps.values())
     lines.append(say(untimed) if untimed else say("cost_backward", inside=time_text(inside)))
-    return _answer(root, walk, steps, names, lines)
+    return _cost_of(root, walk, steps, names, lines)
 
 
 def _backward(root: Any, walk: GraphWalk) -> str:
@@ -206,7 +205,7 @@ def _steps(walk: GraphWalk, names: Mapping[str, Any], times: Times) -> tuple[dic
     return steps, unknown
 
 
-def _answer(
+def _cost_of(
     root: Any, walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str, Any], lines: list[str]
 ) -> Cost:
     total = summed(steps.values())
@@ -242,10 +241,10 @@ def _table(walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str,
         ranked = sorted(found.items(), key=lambda item: -key(item[1]))
         if ranked:
             lines.append((say(title), *[""] * 7))
-            lines += [(one_line(what, 90), str(step.count), *step.texts()) for what, step in ranked[:ROWS]]
-            if len(ranked) > ROWS:
-                left = summed(step for _, step in ranked[ROWS:])
-                lines.append((say("memory_more", n=len(ranked) - ROWS), str(left.count), *left.texts()))
+            lines += [(one_line(what, 90), str(step.count), *step.texts()) for what, step in ranked[:MAX_TABLE_ROWS]]
+            if len(ranked) > MAX_TABLE_ROWS:
+                left = summed(step for _, step in ranked[MAX_TABLE_ROWS:])
+                lines.append((say("memory_more", n=len(ranked) - MAX_TABLE_ROWS), str(left.count), *left.texts()))
     head = tuple(
         say(f"cost_{k}") for k in ("count", "parameters", "flops", "backward_flops", "ms", "backward_ms", "bytes")
     )

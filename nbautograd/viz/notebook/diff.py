@@ -24,9 +24,8 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Difference", "diff"]
 
-READ = 100_000  # nodes
-COMPARED = 3000  # limit of the operations compared one by one between the first and the last difference
-SHOWN = 6  # limit of the lines of each kind
+MAX_COMPARED_OPS = 3000  # one by one between the first and the last difference
+MAX_SHOWN_LINES = 6  # of each kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +85,11 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
     names = namespace if namespace is not None else callers_names()
     settle(names)
     first, second = _name(a, names, "a"), _name(b, names, "b")
-    walks = GraphWalk(a, READ), GraphWalk(b, READ)
+    walks = GraphWalk(a), GraphWalk(b)
     steps = [_steps(walk) for walk in walks]
     pairs, only = _matched(*steps)
     lines = [say("diff_only", name=name, what=_told(step)) for name, which in zip((first, second), only, strict=True)
-             for step in which[:SHOWN]]  # fmt: skip
+             for step in which[:MAX_SHOWN_LINES]]  # fmt: skip
     blame = only[1][0].node if only[1] else None
     lines += _shapes(pairs)
     changed = [(o, p) for o, p in pairs if o.shape == p.shape and _differ(o.value, p.value, tolerance)]
@@ -110,7 +109,7 @@ def _shapes(pairs: list[tuple[Step, Step]]) -> list[str]:
     unlike = [(one, other) for one, other in pairs if one.shape != other.shape]
     return [
         say("diff_shape", what=_told(other), one=str(one.shape), other=str(other.shape))
-        for one, other in unlike[:SHOWN]
+        for one, other in unlike[:MAX_SHOWN_LINES]
     ]
 
 
@@ -145,7 +144,7 @@ def _matched(one: list[Step], other: list[Step]) -> tuple[list[tuple[Step, Step]
     inner = one[begin : len(one) - end], other[begin : len(other) - end]
     pairs = list(zip(one[:begin], other[:begin], strict=True))
     only: tuple[list[Step], list[Step]] = [], []
-    if max(map(len, inner)) <= COMPARED:
+    if max(map(len, inner)) <= MAX_COMPARED_OPS:
         parts = [[(step.name, step.module) for step in steps] for steps in inner]
         for tag, i, j, k, m in SequenceMatcher(None, parts[0], parts[1], autojunk=False).get_opcodes():
             if tag == "equal":

@@ -21,7 +21,7 @@ __all__ = [
 
 _TILES = re.compile(r'<g class="nb-cells".*?</g></g>', re.DOTALL)
 """Tiles that are too small to be seen where a large graph is an image."""
-PACKED = 200_000  # data with more characters is compressed in a page
+MAX_PLAIN_CHARACTERS = 200_000  # data with more is compressed in a page
 SCHEMA, VERSION = "nbautograd.pass", 1
 """The form of a pass in a file; a change that older players cannot show gets a new number."""
 
@@ -58,7 +58,7 @@ def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
 
 def _packed(payload: str) -> tuple[str, str]:
     """The data of a page, compressed where there is much of it, and how the page's script reads it from ``text``."""
-    if len(payload) < PACKED:
+    if len(payload) < MAX_PLAIN_CHARACTERS:
         return payload, "text"
     return base64.b64encode(gzip.compress(payload.encode("utf-8"), 6, mtime=0)).decode("ascii"), "await unpacked(text)"
 

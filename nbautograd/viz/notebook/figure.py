@@ -17,32 +17,32 @@ from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.arranging import FEW, beyond
+from nbautograd.viz.notebook.arranging import MAX_ROW_NODES, beyond
 from nbautograd.viz.notebook.brief import brief
 from nbautograd.viz.read import fold, levels
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.settings import settings
 
-__all__ = ["DRAWN", "Figure"]
+__all__ = ["Figure"]
 
-DRAWN = 3000  # limit of the boxes; a larger graph is shown as text
-LARGEST = 2_500_000  # limit of a widget's state in bytes: Jupyter passes about three million in three seconds
+MAX_BOXES = 3000  # a larger graph is shown as text
+MAX_STATE_BYTES = 2_500_000  # of a widget: Jupyter passes about three million in three seconds
 WINDOWS = (820.0, 440.0), (352.0, 520.0), (780.0, 490.0), (780.0, 380.0), (1230.0, 470.0), (1230.0, 650.0)
 """Sizes of a player on a laptop, a telephone, a tablet, in JupyterLab, on a large screen: each gets a drawing."""
 SMALL, LAPTOP, STILL = WINDOWS[3:]
 """The smallest wide window, the window for an opened group with its surroundings, and the one for a still picture."""
-VIEWS = 16  # limit of the groups that open without a kernel
-VIEW_BYTES = 1_000_000  # and their room
-SEARCHED = 4000  # limit of the operations that search finds in folded groups
-STEPS = 16  # limit of the operations and groups of a folded graph at first sight
-WRITTEN = 16  # limit of the operations of a pass whose program is written at once: a saved notebook has it
-LARGE = 260  # a drawing with more nodes has no further views
+MAX_VIEWS = 16  # of groups that open without a kernel
+MAX_VIEW_BYTES = 1_000_000  # of them together
+MAX_SEARCHED_OPS = 4000  # that search finds in folded groups
+MAX_FIRST_STEPS = 16  # operations and groups of a folded graph at first sight
+MAX_WRITTEN_OPS = 16  # of a pass whose program is written at once: a saved notebook has it
+MAX_VIEWED_NODES = 260  # a drawing with more has no further views
 _LEVEL = re.compile("L([0-9]{1,3})")
 
 
 def _is_short(model: GraphModel) -> bool:
     """Return whether few operations and groups are drawn."""
-    return sum(node.kind in ("op", "group") for node in model.nodes) <= STEPS
+    return sum(node.kind in ("op", "group") for node in model.nodes) <= MAX_FIRST_STEPS
 
 
 class Figure:
@@ -134,7 +134,8 @@ class Figure:
 
     def alternatives(self, scene: int, model: GraphModel) -> list[str]:
         """The SVG of a view before the first step, and those for windows of other sizes, where they differ."""
-        return list(dict.fromkeys(self.drawings(scene, model, WINDOWS if len(model.nodes) <= FEW else WINDOWS[:1])))
+        windows = WINDOWS if len(model.nodes) <= MAX_ROW_NODES else WINDOWS[:1]
+        return list(dict.fromkeys(self.drawings(scene, model, windows)))
 
     def tables(self) -> list[str]:
         """HTML below the picture, for where no widget runs."""
@@ -173,8 +174,8 @@ class Figure:
         whole = first.entire
         if whole.tree is None:
             return
-        drawn = len(whole.nodes) if whole is first else LARGE + 1
-        if whole is not first and first.groups and len(whole.nodes) <= LARGE:
+        drawn = len(whole.nodes) if whole is first else MAX_VIEWED_NODES + 1
+        if whole is not first and first.groups and len(whole.nodes) <= MAX_VIEWED_NODES:
             yield "open", self.view(scene, ["open"])
             drawn = len(whole.nodes)
         for level in range(levels.count(first), 0, -1):
@@ -192,7 +193,7 @@ class Figure:
     def whole(self, scene: int) -> GraphModel:
         """The view that a still picture shows: the first one, or as much of it as fits a laptop's window."""
         best = first = self.scenes[scene]
-        if len(first.nodes) > LARGE or (least := self._needs(scene, first, STILL)) <= 1:
+        if len(first.nodes) > MAX_VIEWED_NODES or (least := self._needs(scene, first, STILL)) <= 1:
             return first
         for view in self.levels(scene).values():
             coarser = len(view.nodes) < len(first.nodes) and _is_short(view)
@@ -205,7 +206,7 @@ class Figure:
     def _further(self, scene: int) -> Iterator[tuple[str, GraphModel]]:
         """Views at other levels, or with one group open, so that a page without a kernel can show them."""
         first = self.scenes[scene]
-        if first.tree is None or len(first.nodes) > LARGE:
+        if first.tree is None or len(first.nodes) > MAX_VIEWED_NODES:
             return
         known = self.levels(scene)
         coarser = {key: view for key, view in known.items() if len(view.nodes) < len(first.nodes)}
@@ -216,14 +217,14 @@ class Figure:
         for key in dict.fromkeys(("", seen)):
             base = known.get(key, first)
             closed = [group.id for group in base.groups if group.closed and group.kind != "rail"]
-            for group in closed[: -VIEWS - 1 : -1]:  # of the first frames of a pass
+            for group in closed[: -MAX_VIEWS - 1 : -1]:  # of the first frames of a pass
                 groups = sorted({key, group} - {""})
                 view = self.view(scene, groups)
-                if len(view.nodes) <= LARGE:
+                if len(view.nodes) <= MAX_VIEWED_NODES:
                     yield ",".join(groups), view
         yield from ((key, view) for key, view in known.items() if key not in coarser)
 
-    def data(self, room: int = VIEW_BYTES, *, is_live: bool = False) -> dict[str, Any]:
+    def data(self, room: int = MAX_VIEW_BYTES, *, is_live: bool = False) -> dict[str, Any]:
         """All that the player needs, as JSON.
 
         :param room: limit of the bytes of views other than the first.
@@ -250,7 +251,7 @@ class Figure:
                     "forward": forward,
                     "operations": [_operations(scene) for scene in graphs]}  # fmt: skip
         texts = language.player_texts()
-        waits = is_live and sum([len(scene.entire.order) for scene in graphs]) > WRITTEN
+        waits = is_live and sum([len(scene.entire.order) for scene in graphs]) > MAX_WRITTEN_OPS
         program = [] if self.code is None else True if waits else self.code()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
                 "views": views, "start": self.start, "ask": self.ask, "head": self.head,
@@ -273,7 +274,7 @@ class Figure:
             del data["texts"]  # shared by the widgets of a kernel
             packed = lab_extension.packed(data)
             size = int.from_bytes(packed[-4:], "little")  # as gzip notes it
-            if size > LARGEST:
+            if size > MAX_STATE_BYTES:
                 self._note = say("too_large", size=bytes_text(size))
                 return None
             try:
@@ -303,7 +304,7 @@ class Figure:
         if number.isdecimal() and int(number) < len(self.scenes):
             scene = int(number)
             model = self.view(scene, groups.split(","))
-            if len(model.nodes) <= DRAWN:
+            if len(model.nodes) <= MAX_BOXES:
                 used = _ids(self.frames(), scene)
                 widget.send({"view": key, "svgs": self.alternatives(scene, model), "scene": _scene(model, used)})
 
@@ -338,8 +339,8 @@ class Figure:
         def playable(room: int) -> str:
             return export.frame(export.player_page(self.data(room), self.svg), self.label, 520) + hidden
 
-        whole = playable(VIEW_BYTES)
-        fits = len(whole) <= output.LARGEST  # else omits rarely needed views, without a note
+        whole = playable(MAX_VIEW_BYTES)
+        fits = len(whole) <= output.MAX_OUTPUT_BYTES  # else omits rarely needed views, without a note
         return output.within([lambda: whole if fits else playable(0), lambda: still], self.label, self.text)
 
     def save(self, path: Any) -> Any:
@@ -371,7 +372,7 @@ class Figure:
     @property
     def drawable(self) -> bool:
         """Return whether the graph is neither empty nor too large to draw."""
-        return 0 < max((len(scene.nodes) for scene in self.scenes), default=0) <= DRAWN
+        return 0 < max((len(scene.nodes) for scene in self.scenes), default=0) <= MAX_BOXES
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         if not self.drawable:
@@ -416,7 +417,7 @@ def _ids(frames: Iterable[Mapping[str, Any]], scene: int) -> set[str]:
 def _operations(model: GraphModel) -> dict[str, Any] | None:
     """Return the searchable operations that a folded graph does not draw, in the order in which they ran."""
     whole = model.entire
-    if model.tree is None or len(whole.order) > SEARCHED:
+    if model.tree is None or len(whole.order) > MAX_SEARCHED_OPS:
         return None
     names: dict[str, int] = {}
     sources: dict[str, int] = {}

@@ -18,7 +18,7 @@ from nbautograd.viz.read.tiles import Tile, is_tiled
 
 __all__ = ["GradientRow", "gradients_html"]
 
-BAR = 80.0  # pixels of the longest bar
+MAX_BAR_PX = 80.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ def _bar(norm: float, most: float) -> str:
     """A bar as long as the norm is large; the smallest is still seen."""
     if not most or not norm or not math.isfinite(norm):
         return ""
-    bar = f'<rect y="2" width="{max(BAR * norm / most, 1.0):.1f}" height="8" rx="2" fill="{LIGHT["done"]}"/>'
-    return image(drawing(BAR, 12, bar), "")
+    bar = f'<rect y="2" width="{max(MAX_BAR_PX * norm / most, 1.0):.1f}" height="8" rx="2" fill="{LIGHT["done"]}"/>'
+    return image(drawing(MAX_BAR_PX, 12, bar), "")
 
 
 def _number(text: str) -> float:

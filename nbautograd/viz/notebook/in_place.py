@@ -28,8 +28,8 @@ T = TypeVar("T")
 
 DROPPED, PRINTED, TAKEN = "dropped", "printed", "taken"
 """The ways in which code uses a call's value."""
-OWN = __name__.partition(".")[0]
-BETWEEN = (OWN, "IPython", "contextlib", "decorator")
+PACKAGE = __name__.partition(".")[0]
+BETWEEN = (PACKAGE, "IPython", "contextlib", "decorator")
 """Packages whose frames are skipped between a picture and the calling code."""
 TIMED = ("<magic-timeit>", "<timeit-src>")
 """Names of code that runs repeatedly for timing; nothing is shown there."""
@@ -151,7 +151,7 @@ def _is_users(frame: FrameType | None) -> bool:
     """Return whether the call comes from a user; pictures are shown for users only, not for the library's own calls."""
     while frame is not None and _package(frame) == "contextlib":
         frame = frame.f_back
-    return frame is not None and _package(frame) != OWN and shows() is not None
+    return frame is not None and _package(frame) != PACKAGE and shows() is not None
 
 
 def _fate() -> str:

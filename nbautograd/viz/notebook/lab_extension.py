@@ -24,7 +24,7 @@ MIME = "application/vnd.nbautograd.pass+json"
 VERSION = 2  # another form of drawings since 1
 _PLACES = re.compile(r'( (?:d|c?[xy]|[xy][12]|viewBox|width|height|transform|data-grid)=")([^"]*)')
 _NAME = re.compile(r'(?<=<title id=")nb[0-9a-f]{10}(?=-title")')
-PASS_BYTES = 300_000  # limit of a pass in an output; without a kernel, a larger one is shown as a picture
+MAX_PASS_BYTES = 300_000  # of a pass in an output; without a kernel, a larger one is shown as a picture
 
 
 def packed(data: Mapping[str, Any]) -> bytes:
@@ -66,7 +66,7 @@ def bundle(attempts: Iterable[Mapping[str, Any] | bytes] = ()) -> dict[str, Any]
     for data in attempts:
         small = data if isinstance(data, bytes) else packed(data)
         text = base64.b64encode(small).decode("ascii")
-        if len(text) <= PASS_BYTES:
+        if len(text) <= MAX_PASS_BYTES:
             content |= {"language": language.tag(), "packed": text}
             break
     return {MIME: content}

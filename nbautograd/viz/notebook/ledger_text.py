@@ -11,9 +11,9 @@ from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import headings, say
 from nbautograd.viz.notebook import output
 
-__all__ = ["failure_html", "has_gradients", "ledger_head", "ledger_html", "ledger_rows", "ledger_text", "timeline_text"]
+__all__ = ["failure_html", "has_gradients", "ledger_html", "ledger_rows", "ledger_text", "timeline_text"]
 
-MAX_DRAWN = 40  # limit of the lines of a ledger with tiles
+MAX_DRAWN = 40  # of a ledger with tiles
 
 
 def ledger_head() -> list[str]:

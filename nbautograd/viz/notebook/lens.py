@@ -9,14 +9,14 @@ from typing import Any
 
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.notebook.recording import Recording
-from nbautograd.viz.notebook.training import BINS, LOWEST, PER_BIN, Run
+from nbautograd.viz.notebook.training import BINS, LOWEST_LOG2, OCTAVES_PER_BIN, Run
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.values import shape_text
 from nbautograd.viz.settings import settings
 
-__all__ = ["PAGE", "chosen", "lens_data", "pass_data"]
+__all__ = ["MAX_PAGE_BYTES", "chosen", "lens_data", "pass_data"]
 
-PAGE = 2_500_000  # limit of the bytes of passes in a saved page
+MAX_PAGE_BYTES = 2_500_000  # of passes in a saved page
 FIRST_LETTER = 35  # bins of a histogram, written as a letter each
 
 
@@ -24,14 +24,14 @@ def lens_data(run: Run, recordings: Mapping[int, Recording], label: str) -> dict
     """All that the view needs but for the passes themselves."""
     steps = run.steps
     leaves = [
-        _leaf(name, leaf, [step.leaves[i] for step in steps]) for i, (name, leaf) in enumerate(run.leaves.items())
+        _leaf_data(name, leaf, [step.leaves[i] for step in steps]) for i, (name, leaf) in enumerate(run.leaves.items())
     ]
     return {
         "steps": [step.number for step in steps],
         "losses": [_told(step.loss, f"{step.loss:.9g}") for step in steps],
         "outstanding": [step.number for step in steps if step.outstanding],
         "leaves": leaves,
-        "bins": {"count": BINS, "lowest": LOWEST, "each": PER_BIN, "letter": FIRST_LETTER},
+        "bins": {"count": BINS, "lowest": LOWEST_LOG2, "each": OCTAVES_PER_BIN, "letter": FIRST_LETTER},
         "recorded": list(recordings),
         "passes": {},
         "theme": settings.theme,
@@ -39,7 +39,7 @@ def lens_data(run: Run, recordings: Mapping[int, Recording], label: str) -> dict
     }
 
 
-def _leaf(name: str, leaf: Any, steps: Sequence[Any]) -> dict[str, Any]:
+def _leaf_data(name: str, leaf: Any, steps: Sequence[Any]) -> dict[str, Any]:
     bad = [[i, step.nan, step.inf] for i, step in enumerate(steps) if step.nan or step.inf]
     return {
         "name": one_line(name, 60),

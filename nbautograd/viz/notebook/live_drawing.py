@@ -12,7 +12,7 @@ from nbautograd.viz.settings import settings
 
 __all__ = ["LiveDrawing"]
 
-REFRESH = 0.25  # seconds between two drawings
+REFRESH_SECONDS = 0.25  # between two drawings
 
 
 class LiveDrawing:
@@ -48,7 +48,7 @@ class LiveDrawing:
     def renew(self) -> None:
         """Draw again, at most every quarter of a second."""
         now = time.monotonic()
-        if self._view is not None and now - self._drawn > REFRESH:
+        if self._view is not None and now - self._drawn > REFRESH_SECONDS:
             self._drawn = now
             self._view.svg = self._colored()
 

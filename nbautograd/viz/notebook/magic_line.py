@@ -20,8 +20,8 @@ from nbautograd.viz.read.introspect import is_module, is_tensor, parameters_of
 
 __all__ = ["one_tensor", "parsed", "tensor_names", "tensors"]
 
-LISTED = 10
-"""Names of tensors that a message lists."""
+MAX_LISTED_NAMES = 10
+"""Of tensors, in a message."""
 
 
 def parsed(magic: Any, line: str) -> tuple[Any, bool]:
@@ -118,7 +118,7 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
     except NameError as error:
         if not _raised_by(code, error):
             raise
-        raise UsageError(_unknown(shell, magic, error)) from None
+        raise UsageError(_unknown_text(shell, magic, error)) from None
     given = value if isinstance(value, (tuple, list)) else (value,)
     for item in given:
         if not is_tensor(item):
@@ -165,14 +165,14 @@ def _raised_by(code: types.CodeType, error: BaseException) -> bool:
     return traceback is not None and traceback.tb_frame.f_code in (code, *code.co_consts)
 
 
-def _unknown(shell: Any, magic: str, error: NameError) -> str:
+def _unknown_text(shell: Any, magic: str, error: NameError) -> str:
     name = getattr(error, "name", None) or str(error)
     known = sorted(tensor_names(shell))
     others = [key for key in shell.user_ns if key not in shell.user_ns_hidden and not key.startswith("_")]
     close = _close(name, known) or _close(name, others)
     if close:
         return f"%{magic}: name {name!r} is not defined; did you mean {close!r}?"
-    listed = ", ".join(known[:LISTED]) + (", …" if len(known) > LISTED else "")
+    listed = ", ".join(known[:MAX_LISTED_NAMES]) + (", …" if len(known) > MAX_LISTED_NAMES else "")
     return f"%{magic}: name {name!r} is not defined" + (f"; tensors here: {listed}" if known else "")
 
 

@@ -16,7 +16,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.answers import marked, name_in, place_text
 from nbautograd.viz.notebook.in_place import at_once, callers_names
-from nbautograd.viz.notebook.monitor_picture import WIDE, card
+from nbautograd.viz.notebook.monitor_picture import WIDTH_PX, card
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.introspect import is_tensor, node_name
@@ -26,10 +26,9 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["MemoryReport", "memory"]
 
-ROWS = 8  # of each table
-READ = 100_000  # nodes
-POINTS = 300  # of the curve
-TOP, HIGH, LEFT, RIGHT = 40, 120, 78, 16
+MAX_TABLE_ROWS = 8
+MAX_CURVE_POINTS = 300
+TOP_PX, HEIGHT_PX, LEFT_PX, RIGHT_PX = 40, 120, 78, 16
 
 
 class MemoryReport:
@@ -85,9 +84,9 @@ class MemoryReport:
         ranked = sorted(rows.items(), key=lambda item: -sum(item[1]))
         shown = tuple(
             (one_line(what, 100), str(len(sizes)), bytes_text(sum(sizes)), f"{sum(sizes) / (self.total or 1):.0%}")
-            for what, sizes in ranked[:ROWS]
+            for what, sizes in ranked[:MAX_TABLE_ROWS]
         )
-        note = say("memory_more", n=len(ranked) - ROWS) if len(ranked) > ROWS else ""
+        note = say("memory_more", n=len(ranked) - MAX_TABLE_ROWS) if len(ranked) > MAX_TABLE_ROWS else ""
         title = say(key)
         return Table(title, ("", say("memory_tensors"), say("memory_bytes"), say("memory_share")), shown, note)
 
@@ -104,31 +103,31 @@ class MemoryReport:
         """The memory over the forward and the backward pass, with its peak."""
         curve = [*self.kept.forward, *self.kept.backward]
         body: list[str] = []
-        high = TOP + HIGH + 26
+        high = TOP_PX + HEIGHT_PX + 26
         if len(curve) > 1:
             most, middle = max(curve) or 1, len(self.kept.forward)
-            step = (WIDE - LEFT - RIGHT) / (len(curve) - 1)
-            bottom = TOP + HIGH
+            step = (WIDTH_PX - LEFT_PX - RIGHT_PX) / (len(curve) - 1)
+            bottom, right = TOP_PX + HEIGHT_PX, WIDTH_PX - RIGHT_PX
 
             def at(i: int) -> str:
-                return f"{LEFT + i * step:.1f} {bottom - curve[i] / most * (HIGH - 14):.1f}"
+                return f"{LEFT_PX + i * step:.1f} {bottom - curve[i] / most * (HEIGHT_PX - 14):.1f}"
 
-            every = max(1, len(curve) // POINTS)
+            every = max(1, len(curve) // MAX_CURVE_POINTS)
             top = curve.index(most)
             picked = sorted({*range(0, len(curve), every), top, len(curve) - 1})
             line = "L".join(at(i) for i in picked)
             body.append(
-                f'<path d="M{LEFT} {bottom}L{line}L{WIDE - RIGHT} {bottom}Z" fill="{LIGHT["leaf-bg"]}" stroke="none"/>'
+                f'<path d="M{LEFT_PX} {bottom}L{line}L{right} {bottom}Z" fill="{LIGHT["leaf-bg"]}" stroke="none"/>'
                 f'<path d="M{line}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="1.8"/>'
             )
-            turn = LEFT + (middle - 0.5) * step
-            body.append(f'<path d="M{turn:.1f} {TOP}V{bottom}" stroke="{LIGHT["wire"]}" stroke-dasharray="3 3"/>')
-            body.append(f'<path d="M{LEFT} {bottom}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
+            turn = LEFT_PX + (middle - 0.5) * step
+            body.append(f'<path d="M{turn:.1f} {TOP_PX}V{bottom}" stroke="{LIGHT["wire"]}" stroke-dasharray="3 3"/>')
+            body.append(f'<path d="M{LEFT_PX} {bottom}H{right}" stroke="{LIGHT["line"]}"/>')
             x, y = map(float, at(top).split())
             body.append(f'<circle cx="{x}" cy="{y}" r="3.5" fill="{LIGHT["grad"]}"/>')
-            body.append(text_element(LEFT - 6, y + 4, bytes_text(most), LIGHT["grad"], anchor="end", mono=True))
-            body.append(text_element(LEFT, bottom + 16, say("memory_forward"), LIGHT["muted"]))
-            body.append(text_element(WIDE - RIGHT, bottom + 16, say("memory_backward"), LIGHT["muted"], anchor="end"))
+            body.append(text_element(LEFT_PX - 6, y + 4, bytes_text(most), LIGHT["grad"], anchor="end", mono=True))
+            body.append(text_element(LEFT_PX, bottom + 16, say("memory_forward"), LIGHT["muted"]))
+            body.append(text_element(right, bottom + 16, say("memory_backward"), LIGHT["muted"], anchor="end"))
         return card(self.label, self.text, body, high)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -145,7 +144,7 @@ def _told(kept: GraphMemory) -> list[str]:
     """The sentences below the heading."""
     lines = []
     if kept.runs is not None:
-        lines += _of_runs(kept.runs)
+        lines += _lines_of_runs(kept.runs)
     if kept.freed:
         lines.append(say("memory_freed", n=kept.freed, of=kept.operations))
     if kept.storages:
@@ -162,7 +161,7 @@ def _told(kept: GraphMemory) -> list[str]:
     return lines
 
 
-def _of_runs(runs: Runs) -> list[str]:
+def _lines_of_runs(runs: Runs) -> list[str]:
     place = _place(runs.line)
     lines = [say("memory_runs", n=runs.count, line=place)]
     if runs.freed:
@@ -240,7 +239,7 @@ def memory(tensor: Any, *, namespace: Mapping[str, Any] | None = None) -> Memory
         raise TypeError(f"memory needs a tensor, but was given {type(tensor).__name__}")
     namespace = namespace if namespace is not None else callers_names()
     settle(namespace)
-    walk = GraphWalk(tensor, READ)
+    walk = GraphWalk(tensor)
     name = name_in(namespace, tensor) or "out"
     cut = (say("cut", count=len(walk.next)),) if walk.cut else ()
     kept = read_kept(walk, namespace)

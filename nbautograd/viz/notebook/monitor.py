@@ -14,9 +14,9 @@ from nbautograd.viz import language
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import callers_names, seen
-from nbautograd.viz.notebook.lens import PAGE, chosen, lens_data, pass_data
+from nbautograd.viz.notebook.lens import MAX_PAGE_BYTES, chosen, lens_data, pass_data
 from nbautograd.viz.notebook.live_drawing import LiveDrawing
-from nbautograd.viz.notebook.monitor_picture import LINES, drawn, unstarted
+from nbautograd.viz.notebook.monitor_picture import MAX_LINES, drawn, unstarted
 from nbautograd.viz.notebook.pass_ring import PassRing
 from nbautograd.viz.notebook.recording import Recording
 from nbautograd.viz.notebook.tables import named_leaves
@@ -28,8 +28,8 @@ from nbautograd.viz.settings import settings
 
 __all__ = ["Monitor", "monitor"]
 
-MEASURED = 32  # limit of the observed leaves
-KEPT_PASSES = 400_000  # limit of the passes in an output in bytes, before they are packed to a quarter
+MAX_MEASURED_LEAVES = 32
+MAX_KEPT_BYTES = 400_000  # of the passes in an output, before they are packed to a quarter
 
 
 class Monitor:
@@ -67,7 +67,7 @@ class Monitor:
     ) -> None:
         if every < 1:
             raise ValueError(f"every must be at least 1, got {every}")
-        self.leaves, self.every = _representative(leaves, MEASURED), every
+        self.leaves, self.every = _representative(leaves, MAX_MEASURED_LEAVES), every
         self._drawing = LiveDrawing(lambda: self.svg, live)
         self.run, self.step = Run(self.leaves), 0
         self._passes = PassRing(record, namespace or {})
@@ -131,9 +131,9 @@ class Monitor:
         """The picture."""
         if not self.steps and not self._drawing.is_open:
             return unstarted(self.label, repr(self).split("\n")[1:])
-        return drawn(self.label, repr(self), self.steps, self.losses, _representative(self.norms, LINES))
+        return drawn(self.label, repr(self), self.steps, self.losses, _representative(self.norms, MAX_LINES))
 
-    def contents(self, room: int = PAGE) -> dict[str, Any]:
+    def contents(self, room: int = MAX_PAGE_BYTES) -> dict[str, Any]:
         """All that the interactive view shows, as JSON, with as many passes as there is room for, in bytes."""
         data = self._run_data()
         return data | {"passes": chosen(self.recordings, data["outstanding"], room)}
@@ -145,7 +145,7 @@ class Monitor:
 
     def _kept(self) -> Iterable[dict[str, Any]]:
         """Return what a notebook may keep of the run: with some passes, without, and with fewer steps."""
-        yield self.contents(KEPT_PASSES)
+        yield self.contents(MAX_KEPT_BYTES)
         yield from (self._run_data(2**halvings) for halvings in range(6))
 
     def html(self) -> str:
@@ -185,7 +185,7 @@ class Monitor:
         if not losses:
             return "\n".join([self.label, say("monitor_how"), *HOW])
         lines = [self.label, f"{say('loss')}: {number_text(losses[0])} → {number_text(losses[-1])}"]
-        shown = _representative(self.norms, LINES)
+        shown = _representative(self.norms, MAX_LINES)
         for name, norms in shown.items():
             first, last = (number_text(norm, SUMMARY) for norm in (norms[0], norms[-1]))
             lines.append(f"‖{name}.grad‖: {first} → {last}")

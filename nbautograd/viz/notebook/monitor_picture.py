@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nbautograd.viz.draw.lines import text_element
-from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP, SMALLEST
+from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX, SANS_MARKUP
 from nbautograd.viz.escape import escape, escape_long, one_line, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 
-__all__ = ["LINES", "WIDE", "card", "drawn", "unstarted"]
+__all__ = ["MAX_LINES", "WIDTH_PX", "card", "drawn", "unstarted"]
 
-LINES = 8  # limit of the leaves with a line each
-POINTS = 240  # limit of the points of one line
-WIDE, HIGH = 640, 150  # of one plot
-LEFT, RIGHT = 78, 140  # room for the axis, and for the names of the lines
+MAX_LINES = 8  # leaves with a line each
+MAX_LINE_POINTS = 240
+WIDTH_PX, HEIGHT_PX = 640, 150  # of one plot
+LEFT_PX, RIGHT_PX = 78, 140  # room for the axis, and for the names of the lines
 INKS = tuple(LIGHT[name] for name in ("leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "indigo"))
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
@@ -26,10 +26,10 @@ def drawn(
     title: str, words: str, steps: Sequence[int], losses: Sequence[float], norms: Mapping[str, Sequence[float]]
 ) -> str:
     """The loss and the norms of gradients over the steps, as SVG."""
-    high = 34 + HIGH + (HIGH + 22 if norms else 0) + 22
+    high = 34 + HEIGHT_PX + (HEIGHT_PX + 22 if norms else 0) + 22
     body = _plot(say("loss"), steps, {say("loss"): losses}, 34)
     if norms:
-        body += _plot(say("grad_norm"), steps, norms, 34 + HIGH + 22)
+        body += _plot(say("grad_norm"), steps, norms, 34 + HEIGHT_PX + 22)
     return card(title, words, body, high)
 
 
@@ -48,10 +48,10 @@ def card(title: str, words: str, body: Sequence[str], high: int) -> str:
     """Put a frame and a title around the elements of a picture."""
     head = text_element(14, 22, title, LIGHT["fg"], 13.5, bold=True)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {high}" width="{WIDE}" height="{high}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH_PX} {high}" width="{WIDTH_PX}" height="{high}" '
         f'role="img" font-family="{SANS_MARKUP}"><title>{escape(title)}</title>'
         f"<desc>{escape_long(words, 2000)}</desc>"
-        f'<rect x="0.5" y="0.5" width="{WIDE - 1}" height="{high - 1}" rx="8" fill="{LIGHT["bg"]}" '
+        f'<rect x="0.5" y="0.5" width="{WIDTH_PX - 1}" height="{high - 1}" rx="8" fill="{LIGHT["bg"]}" '
         f'stroke="{LIGHT["line"]}"/>{head}{"".join(body)}</svg>\n'
     )
 
@@ -62,23 +62,23 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
     log = bool(numbers) and low > 0 and high / low > 30
     scale = math.log10 if log else float
-    bottom, least, most = top + HIGH - 20, scale(low), scale(high)
+    bottom, least, most = top + HEIGHT_PX - 20, scale(low), scale(high)
     if most - least < 1e-12:
         least, most = least - 0.5, most + 0.5
-    across = (WIDE - LEFT - RIGHT) / max((steps[-1] - steps[0]) if steps else 1, 1)
+    across = (WIDTH_PX - LEFT_PX - RIGHT_PX) / max((steps[-1] - steps[0]) if steps else 1, 1)
 
     def x(step: int) -> float:
-        return LEFT + (step - steps[0]) * across
+        return LEFT_PX + (step - steps[0]) * across
 
     def y(value: float) -> float:
-        return bottom - (scale(value) - least) / (most - least) * (HIGH - 46)
+        return bottom - (scale(value) - least) / (most - least) * (HEIGHT_PX - 46)
 
-    out = [text_element(LEFT, top + 12, title + (" (log)" if log else ""), LIGHT["muted"])]
+    out = [text_element(LEFT_PX, top + 12, title + (" (log)" if log else ""), LIGHT["muted"])]
     out += _levels((low, high) if numbers and high > low else numbers[:1], y)
     if steps:
-        out.append(text_element(LEFT, bottom + 15, str(steps[0]), LIGHT["muted"], mono=True))
+        out.append(text_element(LEFT_PX, bottom + 15, str(steps[0]), LIGHT["muted"], mono=True))
         last = f"{say('steps_axis')} {steps[-1]}"
-        out.append(text_element(WIDE - RIGHT, bottom + 15, last, LIGHT["muted"], anchor="end", mono=True))
+        out.append(text_element(WIDTH_PX - RIGHT_PX, bottom + 15, last, LIGHT["muted"], anchor="end", mono=True))
     ends: list[tuple[float, str, str]] = []
     for number, (name, line) in enumerate(lines.items()):
         ink, dash = INKS[number % len(INKS)], DASHES[number % len(DASHES)]
@@ -94,8 +94,10 @@ def _levels(values: Sequence[float], y: Callable[[float], float]) -> list[str]:
     out = []
     for value in values:
         at = y(value)
-        out.append(f'<path d="M{LEFT} {at:.1f}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
-        out.append(text_element(LEFT - 6, at + 4, number_text(value, SUMMARY), LIGHT["muted"], anchor="end", mono=True))
+        out.append(f'<path d="M{LEFT_PX} {at:.1f}H{WIDTH_PX - RIGHT_PX}" stroke="{LIGHT["line"]}"/>')
+        out.append(
+            text_element(LEFT_PX - 6, at + 4, number_text(value, SUMMARY), LIGHT["muted"], anchor="end", mono=True)
+        )
     return out
 
 
@@ -104,14 +106,14 @@ def _names(ends: list[tuple[float, str, str]]) -> list[str]:
     out, floor = [], -math.inf
     for at, name, ink in sorted(ends):
         floor = max(at, floor + 13)
-        if width(name, SMALLEST) > 0:
-            out.append(text_element(WIDE - RIGHT + 8, floor + 4, name, ink, bold=True))
+        if width(name, MIN_FONT_PX) > 0:
+            out.append(text_element(WIDTH_PX - RIGHT_PX + 8, floor + 4, name, ink, bold=True))
     return out
 
 
 def _line(steps: Sequence[int], line: Sequence[float], x: Any, y: Any, bottom: float, ink: str, dash: str) -> list[str]:
     """One line, broken and marked with a cross where a number is not finite."""
-    every = max(1, math.ceil(len(line) / POINTS))
+    every = max(1, math.ceil(len(line) / MAX_LINE_POINTS))
     parts, out, pen = [], [], "M"
     for i, (step, value) in enumerate(zip(steps, line, strict=True)):
         if not math.isfinite(value):

@@ -38,7 +38,7 @@ from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.settings import settings
 
 __all__ = [
-    "LARGEST",
+    "MAX_OUTPUT_BYTES",
     "colored",
     "compact_images",
     "details",
@@ -55,7 +55,7 @@ __all__ = [
     "within",
 ]
 
-LARGEST = 2_000_000  # limit of one output in bytes: Jupyter drops more than a megabyte per second
+MAX_OUTPUT_BYTES = 2_000_000  # Jupyter drops more than a megabyte per second
 
 
 def has_front_end() -> bool:
@@ -164,7 +164,7 @@ def images(svg: str) -> dict[str, str]:
     return {}
 
 
-def within(attempts: Iterable[Callable[[], str]], label: str, words: str, limit: int = LARGEST) -> str:
+def within(attempts: Iterable[Callable[[], str]], label: str, words: str, limit: int = MAX_OUTPUT_BYTES) -> str:
     """Return the first output that is small enough to show; if none is, return the words and a line with the reason.
 
     From the second picture on, a line notes that it is smaller.

@@ -22,10 +22,10 @@ from nbautograd.viz.notebook.recording import Recording
 
 __all__ = ["PassRing"]
 
-LAST, OUTSTANDING = 50, 20  # limit of the kept passes
-SMALL, ELEMENTS = 60, 20_000  # limits of a graph that is recorded without a request: operations, elements of leaves
-WATCHED = 100_000  # of PyTorch's operations
-SHARE, AT_FIRST = 0.1, 0.3  # limits of the recording time: share of the loop's time, and seconds
+LAST_PASSES, OUTSTANDING_PASSES = 50, 20  # limit of the kept passes
+MAX_OPS, MAX_LEAF_ELEMENTS = 60, 20_000  # limits of a graph that is recorded without a request
+MAX_WATCHED_OPS = 100_000  # of PyTorch's
+MAX_TIME_SHARE, FREE_SECONDS = 0.1, 0.3  # of the loop's time, for recording; those at first
 
 
 class PassRing:
@@ -36,8 +36,8 @@ class PassRing:
 
     def __init__(self, record: bool | None, namespace: Mapping[str, Any]) -> None:
         self.record, self.namespace = record, namespace
-        self.last: deque[tuple[int, Recording]] = deque(maxlen=LAST)
-        self.outstanding: deque[tuple[int, Recording]] = deque(maxlen=OUTSTANDING)
+        self.last: deque[tuple[int, Recording]] = deque(maxlen=LAST_PASSES)
+        self.outstanding: deque[tuple[int, Recording]] = deque(maxlen=OUTSTANDING_PASSES)
         self.first: tuple[int, Recording] | None = None
         self.spent, self.began = 0.0, time.perf_counter()
         self._active = False
@@ -87,7 +87,7 @@ class PassRing:
             return
         wanted = self.record
         if wanted is None:
-            wanted = self.spent < AT_FIRST + SHARE * (time.perf_counter() - self.began)
+            wanted = self.spent < FREE_SECONDS + MAX_TIME_SHARE * (time.perf_counter() - self.began)
         self._recorder = Recorder(namespace=self.namespace) if wanted else None
         self._listen(bool(wanted))
         self._listen_to_theirs(bool(wanted))
@@ -95,7 +95,7 @@ class PassRing:
     def _listen_to_theirs(self, on: bool) -> None:
         """Start or stop observing PyTorch's passes and watching their operations."""
         if on and not self._hears_theirs:
-            self._theirs.enter_context(TorchWatch(WATCHED))
+            self._theirs.enter_context(TorchWatch(MAX_WATCHED_OPS))
             self._theirs.enter_context(torch_events.passes_observed())
         elif not on:
             self._theirs.close()
@@ -122,7 +122,7 @@ def _is_large(event: protocol.PassStarted) -> bool:
     seen: set[Any] = set()
     leaves: dict[int, int] = {}
     ahead: list[Any] = [node for node, _ in event.roots]
-    while ahead and len(seen) <= SMALL:
+    while ahead and len(seen) <= MAX_OPS:
         node = ahead.pop()
         if node is None or node in seen or id(node) in leaves:
             continue
@@ -132,4 +132,4 @@ def _is_large(event: protocol.PassStarted) -> bool:
             continue
         seen.add(node)
         ahead += [maker for maker, _ in node.next_functions]
-    return len(seen) > SMALL or sum(leaves.values()) > ELEMENTS
+    return len(seen) > MAX_OPS or sum(leaves.values()) > MAX_LEAF_ELEMENTS

@@ -42,10 +42,9 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Path", "PathStep", "Paths", "paths"]
 
-LISTED = 6  # paths: one of each color
-STEPS = 7  # of a path, in its text
-STOPS = 4  # lines
-READ = 100_000  # nodes
+MAX_LISTED_PATHS = 6  # one of each color
+MAX_PATH_STEPS = 7  # in its text
+MAX_STOP_LINES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,7 @@ class Paths(Answer):
 
 
 @at_once
-def paths(x: Any, y: Any, *, most: int = LISTED, namespace: Mapping[str, Any] | None = None) -> Paths:
+def paths(x: Any, y: Any, *, most: int = MAX_LISTED_PATHS, namespace: Mapping[str, Any] | None = None) -> Paths:
     """List the paths by which a result depends on a tensor: operations, lines, local derivatives and products.
 
     A gradient is the sum over all paths of the product of the local derivatives along each. ``why(x)`` explains the
@@ -156,19 +155,19 @@ def paths(x: Any, y: Any, *, most: int = LISTED, namespace: Mapping[str, Any] | 
             raise TypeError(f"paths needs two tensors, but was given {type(tensor).__name__}")
     names = namespace if namespace is not None else callers_names()
     settle(names)
-    walk = GraphWalk(y, READ)
+    walk = GraphWalk(y)
     routes = Routes(walk, x)
-    if not routes.count and (other := Routes(GraphWalk(x, READ), y)).count:
+    if not routes.count and (other := Routes(GraphWalk(x), y)).count:
         x, y, walk, routes = y, x, other.walk, other
     if not routes.count and x is not y:
         label, *lines = no_path(x, y, names, "x")
         return Paths(label, lines, picture_of(y, names) if y.grad_fn is not None else None)
     flow = Flow() if x is y else flow_of(y, [x], walk)
     found = [()] if x is y else routes.largest(max(most, 1), flow.factor)
-    return _answer(x, y, found, max(routes.count, 1), walk, flow, names)
+    return _paths_between(x, y, found, max(routes.count, 1), walk, flow, names)
 
 
-def _answer(
+def _paths_between(
     x: Any, y: Any, found: Sequence[Route], count: int, walk: GraphWalk, flow: Flow, names: Mapping[str, Any]
 ) -> Paths:
     name, title = name_of(x, names, "x"), name_of(y, names, "y")
@@ -214,9 +213,10 @@ def _path(
         if i + 1 < len(sizes):
             factor = sizes[i + 1] / sizes[i] if sizes[i] and math.isfinite(sizes[i]) else None
         steps.append(PathStep(*about(node), factor, [count for _, count in parts[0][i : i + 2]] == [1, 1]))
-    shown = [str(step) for step in (steps if len(steps) <= STEPS else [*steps[: STEPS // 2], *steps[-(STEPS // 2) :]])]
-    if len(steps) > STEPS:
-        shown.insert(STEPS // 2, say("why_left_out", n=len(steps) - STEPS + 1))
+    half = MAX_PATH_STEPS // 2
+    shown = [str(step) for step in (steps if len(steps) <= MAX_PATH_STEPS else [*steps[:half], *steps[-half:]])]
+    if len(steps) > MAX_PATH_STEPS:
+        shown.insert(half, say("why_left_out", n=len(steps) - MAX_PATH_STEPS + 1))
     total = None if gradient is None else sizes[-1]
     value = "" if total is None else f"{number_text(total, SUMMARY)} = "
     value = say("why_norm", value=value) if value and math.prod(values.shape(tensor)) != 1 else value
@@ -304,14 +304,14 @@ def no_path(tensor: Any, root: Any, names: Mapping[str, Any], other: str = "w") 
     title = name_of(root, names, "out")
     if root.grad_fn is None:
         return [say("why_root_bare", root=title), *_told(cause_of(root, names))]
-    return [say("why_no_path", name=name, root=title), *stopped(name, GraphWalk(root, READ), names)]
+    return [say("why_no_path", name=name, root=title), *stopped(name, GraphWalk(root), names)]
 
 
 def stopped(name: str, walk: GraphWalk | None, names: Mapping[str, Any]) -> list[str]:
     """The lines that keep the gradient away."""
     ran = {place for node in (walk.order if walk is not None else ()) if (place := line_of(node)) is not None}
     lines = []
-    for stop in stops(name, _reach(name, walk), ran)[:STOPS]:
+    for stop in stops(name, _reach(name, walk), ran)[:MAX_STOP_LINES]:
         lines.append(
             say(f"why_stop_{stop.kind}", what=stop.what, line=place_text((stop.filename, stop.line)), name=name)
         )

@@ -20,7 +20,7 @@ from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Picture"]
 
-BUDGETS = (100, 40)  # limit of the nodes of smaller pictures
+BUDGETS = (100, 40)  # nodes of smaller pictures
 
 
 class Picture(Figure):

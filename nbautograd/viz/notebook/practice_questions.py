@@ -23,10 +23,10 @@ T = TypeVar("T")
 KINDS = ("gradient", "leaf", "passes", "fails")
 """The kinds of questions, which take turns."""
 LEVELS = (1, 2, 3, 4)
-OURS = __name__.partition(".")[0]
-LARGEST = 60.0  # limit of the numbers in a program and its answer
-STEPS = 4  # numbers are multiples of 1 / STEPS
-ATTEMPTS = 500
+PACKAGE = __name__.partition(".")[0]
+MAX_NUMBER = 60.0  # in a program and its answer
+STEPS_PER_UNIT = 4  # numbers are multiples of 1 / STEPS_PER_UNIT
+MAX_ATTEMPTS = 500
 STARTS = (-3, -2, -1, 1, 2, 3, 4)
 UNARY = ("{u} * {k}", "{u} + {k}", "{u} - {k}", "{k} - {u}", "{u} ** 2", "-{u}")
 SCALED = ("{u} * {k}", "{u} ** 2")
@@ -98,12 +98,12 @@ def question(seed: int, level: int, number: int) -> Question:
     """
     kind = KINDS[(seed + number) % len(KINDS)]
     draw = Draw(f"{seed}/{level}/{number}")
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         lines, asked = WRITERS[kind](draw, level)
         drawn = _answered(kind, tuple(lines), asked, (level, seed, number))
         if drawn is not None:
             return drawn
-    raise AssertionError(f"no question of kind {kind} in {ATTEMPTS} attempts: {seed}/{level}/{number}")
+    raise AssertionError(f"no question of kind {kind} in {MAX_ATTEMPTS} attempts: {seed}/{level}/{number}")
 
 
 def run(lines: list[str] | tuple[str, ...], file: str = "<practice>", names: dict[str, Any] | None = None) -> Ran:
@@ -131,7 +131,7 @@ def run(lines: list[str] | tuple[str, ...], file: str = "<practice>", names: dic
 
 def library() -> dict[str, Any]:
     """Return the variables with which a program begins."""
-    return {"torch": import_module(OURS)}
+    return {"torch": import_module(PACKAGE)}
 
 
 def _answered(kind: str, lines: tuple[str, ...], asked: str, place: tuple[int, int, int]) -> Question | None:
@@ -177,7 +177,7 @@ def _numbers(tensor: Any) -> Any:
 def _fits(numbers: Any) -> bool:
     """Return whether numbers are small, and exact in every precision."""
     each = numbers if isinstance(numbers, list) else [] if numbers is None else [numbers]
-    return all(abs(n) <= LARGEST and n * STEPS == round(n * STEPS) for n in each)
+    return all(abs(n) <= MAX_NUMBER and n * STEPS_PER_UNIT == round(n * STEPS_PER_UNIT) for n in each)
 
 
 # -- programs --------------------------------------------------------------------------

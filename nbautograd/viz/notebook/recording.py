@@ -15,11 +15,11 @@ from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
-from nbautograd.viz.draw.theme import SMALLEST
+from nbautograd.viz.draw.theme import MIN_FONT_PX
 from nbautograd.viz.escape import width
 from nbautograd.viz.language import once, say
 from nbautograd.viz.notebook import ledger_text, output
-from nbautograd.viz.notebook.arranging import FEW, TELEPHONE, Arrangements, arrange
+from nbautograd.viz.notebook.arranging import MAX_ROW_NODES, PHONE_WIDTH_PX, Arrangements, arrange
 from nbautograd.viz.notebook.figure import LAPTOP, SMALL, WINDOWS, Figure
 from nbautograd.viz.read.model import GraphModel, Node
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Animation", "Recording"]
 
-CURVE, CURVED = 40.0, 8  # width of a curve of sizes beside a sum, and smallest number of terms that gets one
-SIDES = 34  # pixels of the margins of a drawing, which may be cut on a telephone
-PHONE_STAGE_PX = 690.0  # the height of a graph on a telephone that leaves room for the play button
-ABOVE = 10.0  # for a tile of a sum: the number of terms
+CURVE_WIDTH_PX, MIN_CURVE_TERMS = 40.0, 8  # of a curve of sizes beside a sum
+MARGINS_PX = 34  # of a drawing, which may be cut on a telephone
+PHONE_STAGE_PX = 690.0  # on which a telephone has room for the play button
+COUNT_HEIGHT_PX = 10.0  # above a tile of a sum: the number of terms
 
 
 class Recording(Figure):
@@ -138,7 +138,7 @@ class Recording(Figure):
         key = id(model), window
         if key not in self._styles:
             made = self._laid_out(scene, model)
-            is_small = len(model.nodes) <= FEW
+            is_small = len(model.nodes) <= MAX_ROW_NODES
             numbered = is_small and True in [grid.written for at, grid in made[0].items() if ":" in at]
             written = not numbered or _is_whole(made[1], window)
             if not written:
@@ -173,10 +173,10 @@ class Recording(Figure):
             labels[key] = max(text[0], wide + 6), max(text[1], high + 4)
         for key, count in model.several.items():  # beside it, the number of terms, and a curve of their sizes
             if key in labels:
-                curve, said = (CURVE if count >= CURVED else 0.0), width(f"Σ {count:,}", SMALLEST)
+                curve, said = (CURVE_WIDTH_PX if count >= MIN_CURVE_TERMS else 0.0), width(f"Σ {count:,}", MIN_FONT_PX)
                 (wide, high), is_tiled = labels[key], key in grids  # above a tile, else on the line of the number
                 room = curve and curve + 6 if is_tiled else max(said, curve) + 6
-                labels[key] = max(wide, said * is_tiled) + 2 * room, high + 2 * ABOVE * is_tiled
+                labels[key] = max(wide, said * is_tiled) + 2 * room, high + 2 * COUNT_HEIGHT_PX * is_tiled
         return labels
 
     @cached_property
@@ -291,8 +291,8 @@ class Animation(Recording):
 
 def _is_whole(arrangements: Arrangements, window: Size) -> bool:
     """Return whether a layout is seen whole, on a telephone with the play button below it."""
-    is_narrow = window[0] < TELEPHONE
+    is_narrow = window[0] < PHONE_WIDTH_PX
     seen = window if is_narrow or window[0] == SMALL[0] else LAPTOP
     places = arrangements.places(seen)
-    room = (seen[0] + SIDES, PHONE_STAGE_PX) if is_narrow else seen
+    room = (seen[0] + MARGINS_PX, PHONE_STAGE_PX) if is_narrow else seen
     return places.width <= room[0] and places.height <= room[1]

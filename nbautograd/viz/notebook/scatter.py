@@ -14,12 +14,12 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import at_once, seen
 from nbautograd.viz.notebook.live_drawing import LiveDrawing
-from nbautograd.viz.notebook.scatter_picture import GRID, INKS, Look, Plane, drawn
+from nbautograd.viz.notebook.scatter_picture import GRID_CELLS, INKS, Look, Plane, drawn
 from nbautograd.viz.read import values
 
 __all__ = ["Scatter", "scatter"]
 
-KEPT = 48  # limit of the states of a training run; above it, every other one is dropped
+MAX_KEPT_STATES = 48  # of a training run; above it, every other one is dropped
 CLASSES = len(INKS)
 
 Array = np.ndarray[Any, Any]
@@ -79,11 +79,11 @@ class Scatter:
     def _look(self) -> None:
         """Ask the model; of too many states keep every other one, and from now on look half as often."""
         assert self._model is not None
-        places = GRID * GRID
+        places = GRID_CELLS * GRID_CELLS
         found = _classes(_asked(self._model, self._places), places + len(self.plane.points))
         wrong = found[places:] != self.plane.kinds
-        self.states.append(Answers(self.step, found[:places].reshape(GRID, GRID), wrong))
-        if len(self.states) > KEPT:
+        self.states.append(Answers(self.step, found[:places].reshape(GRID_CELLS, GRID_CELLS), wrong))
+        if len(self.states) > MAX_KEPT_STATES:
             self.states, self._stride = self.states[::2], self._stride * 2
 
     def __enter__(self) -> Scatter:

@@ -14,14 +14,14 @@ from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP
 from nbautograd.viz.escape import escape, escape_long, one_line
 from nbautograd.viz.language import say
 
-__all__ = ["GRID", "INKS", "Look", "Plane", "drawn"]
+__all__ = ["GRID_CELLS", "INKS", "Look", "Plane", "drawn"]
 
-GRID = 60  # cells per row and per column
+GRID_CELLS = 60  # per row and per column
 INKS = tuple(LIGHT[name] for name in ("leaf", "ochre", "out", "teal"))
-ONE, ROW = 300, 140  # side of a single picture, and of one in a row
-LEFT, TOP, GAP, BELOW = 52, 58, 8, 40
-LEGEND = 130  # room for a class's name
-MOST = 2000  # limit of the drawn points
+SINGLE_PX, IN_ROW_PX = 300, 140  # sides of a picture
+LEFT_PX, TOP_PX, GAP_PX, BELOW_PX = 52, 58, 8, 40
+LEGEND_PX = 130  # room for a class's name
+MAX_POINTS = 2000
 
 Array = np.ndarray[Any, Any]
 
@@ -52,10 +52,10 @@ class Plane:
 
     def grid(self) -> Array:
         """Return the middles of the cells, by row from above, as points."""
-        part = (np.arange(GRID) + 0.5) / GRID
+        part = (np.arange(GRID_CELLS) + 0.5) / GRID_CELLS
         x = self.low[0] + part * (self.high[0] - self.low[0])
         y = self.high[1] - part * (self.high[1] - self.low[1])
-        return np.stack([np.tile(x, GRID), np.repeat(y, GRID)], axis=1)
+        return np.stack([np.tile(x, GRID_CELLS), np.repeat(y, GRID_CELLS)], axis=1)
 
     def words(self) -> str:
         """Return the number of points of each class."""
@@ -76,12 +76,12 @@ class Look:
 def drawn(plane: Plane, looks: Sequence[Look], label: str, words: str) -> str:
     """Return the picture of points, or a row of pictures for several states of a model."""
     count = max(len(looks), 1)
-    side = ONE if count == 1 else ROW
-    wide, high = LEFT + count * (side + GAP) + GAP, TOP + side + BELOW
-    wide = max(wide, LEFT + LEGEND * len(plane.classes))
+    side = SINGLE_PX if count == 1 else IN_ROW_PX
+    wide, high = LEFT_PX + count * (side + GAP_PX) + GAP_PX, TOP_PX + side + BELOW_PX
+    wide = max(wide, LEFT_PX + LEGEND_PX * len(plane.classes))
     body = _legend(plane)
     for place in range(count):
-        left = LEFT + place * (side + GAP)
+        left = LEFT_PX + place * (side + GAP_PX)
         body += _panel(plane, looks[place] if looks else None, left, side)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
@@ -93,34 +93,35 @@ def drawn(plane: Plane, looks: Sequence[Look], label: str, words: str) -> str:
 
 def _legend(plane: Plane) -> list[str]:
     """A mark and a name for each class."""
-    out, x = [], float(LEFT)
+    out, x = [], float(LEFT_PX)
     for kind, name in enumerate(plane.classes):
         out.append(f'<path d="{_mark(kind, x + 5, 22)}" fill="{INKS[kind]}"/>')
         out.append(text_element(x + 14, 26, one_line(name, 20), LIGHT["fg"]))
-        x += LEGEND
+        x += LEGEND_PX
     return out
 
 
 def _panel(plane: Plane, look: Look | None, left: float, side: float) -> list[str]:
     """One picture: regions, points, and rings around those in a wrong region."""
     out = [] if look is None else _areas(look.regions, left, side)
-    out.append(_points(plane, side) if left == LEFT else f'<use href="#nb-points" x="{number(left - LEFT)}"/>')
+    out.append(_points(plane, side) if left == LEFT_PX else f'<use href="#nb-points" x="{number(left - LEFT_PX)}"/>')
     if look is not None:
-        out.append(text_element(left, TOP - 6, look.words, LIGHT["muted"]))
+        out.append(text_element(left, TOP_PX - 6, look.words, LIGHT["muted"]))
         across, down, shown, size = _places(plane, side)
         rings = shown[look.wrong[shown]]
         marks = "".join(_circle(left + across[i], down[i], size + 2) for i in rings)
         out += [f'<path d="{marks}" fill="none" stroke="{LIGHT["bad"]}" stroke-width="1.2"/>'] if marks else []
-    frame = f'<rect x="{number(left)}" y="{TOP}" width="{side}" height="{side}" fill="none" stroke="{LIGHT["wire"]}"/>'
-    return [*out, frame, *(_axes(plane, left, side) if left == LEFT else ())]
+    place = f'x="{number(left)}" y="{TOP_PX}" width="{side}" height="{side}"'
+    frame = f'<rect {place} fill="none" stroke="{LIGHT["wire"]}"/>'
+    return [*out, frame, *(_axes(plane, left, side) if left == LEFT_PX else ())]
 
 
 def _places(plane: Plane, side: float) -> tuple[Array, Array, Array, float]:
     """Return the positions of the points, seen from the left edge, the indices of the drawn ones, and their size."""
     part = (plane.points - plane.low) / (plane.high - plane.low)
-    shown = np.arange(len(part))[:: -(-len(part) // MOST)]
-    size = (4.0 if side == ONE else 2.6) * (1 if len(shown) <= 300 else 0.7)
-    return part[:, 0] * side, TOP + (1 - part[:, 1]) * side, shown, size
+    shown = np.arange(len(part))[:: -(-len(part) // MAX_POINTS)]
+    size = (4.0 if side == SINGLE_PX else 2.6) * (1 if len(shown) <= 300 else 0.7)
+    return part[:, 0] * side, TOP_PX + (1 - part[:, 1]) * side, shown, size
 
 
 def _points(plane: Plane, side: float) -> str:
@@ -129,7 +130,7 @@ def _points(plane: Plane, side: float) -> str:
     out = []
     for kind, ink in enumerate(INKS):
         own = shown[plane.kinds[shown] == kind]
-        marks = "".join(_mark(kind, LEFT + across[i], down[i], size) for i in own)
+        marks = "".join(_mark(kind, LEFT_PX + across[i], down[i], size) for i in own)
         out += (
             [f'<path d="{marks}" fill="{ink}" stroke="{LIGHT["bg"]}" stroke-width="{0.15 * size:.2g}"/>']
             if marks
@@ -140,7 +141,7 @@ def _points(plane: Plane, side: float) -> str:
 
 def _areas(regions: Array, left: float, side: float) -> list[str]:
     """Return one path per class, with adjacent cells of a row as one rectangle."""
-    place = f"translate({number(left)} {TOP}) scale({side / GRID:.4g})"
+    place = f"translate({number(left)} {TOP_PX}) scale({side / GRID_CELLS:.4g})"
     look = f'fill-opacity="0.2" shape-rendering="crispEdges" transform="{place}"'
     out = []
     for kind, ink in enumerate(INKS):
@@ -154,14 +155,14 @@ def _areas(regions: Array, left: float, side: float) -> list[str]:
 def _axes(plane: Plane, left: float, side: float) -> list[str]:
     """The two ends of each axis, and its name."""
     west, south, east, north = (f"{end:.2g}" for end in (*plane.low, *plane.high))
-    below, ink, name = TOP + side + 15, LIGHT["muted"], one_line(plane.axes[1], 24)
-    up = f"translate({number(left - 8)} {number(TOP + side / 2)}) rotate(-90)"
+    below, ink, name = TOP_PX + side + 15, LIGHT["muted"], one_line(plane.axes[1], 24)
+    up = f"translate({number(left - 8)} {number(TOP_PX + side / 2)}) rotate(-90)"
     return [
         text_element(left, below, west, ink, mono=True),
         text_element(left + side, below, east, ink, anchor="end", mono=True),
         text_element(left + side / 2, below + 14, one_line(plane.axes[0], 24), ink, anchor="middle"),
-        text_element(left - 4, TOP + side, south, ink, anchor="end", mono=True),
-        text_element(left - 4, TOP + 10, north, ink, anchor="end", mono=True),
+        text_element(left - 4, TOP_PX + side, south, ink, anchor="end", mono=True),
+        text_element(left - 4, TOP_PX + 10, north, ink, anchor="end", mono=True),
         f'<g transform="{up}">{text_element(0, 0, name, ink, anchor="middle")}</g>',
     ]
 

@@ -28,10 +28,10 @@ from nbautograd.viz.settings import settings
 
 __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_table", "watch", "zero_grads"]
 
-KEPT = 4096  # limit of the bytes of a kept gradient, which shows the change at the next look
-WIDEST = 40  # characters of a name
-MAX_NAMED = 200  # limit of the tensors of a list with separate names
-MAX_ROWS = 40  # limit of the leaves of one table
+MAX_KEPT_BYTES = 4096  # of a gradient, which shows the change at the next look
+MAX_NAME_CHARACTERS = 40
+MAX_NAMED_TENSORS = 200  # of a list with separate names
+MAX_ROWS = 40  # of one table
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class _Seen:
         """Remember the gradient as it is now."""
         self.text, self.digest = values.inline(grad), _digest(grad)
         array = None if grad is None else values.host(grad)
-        self.array = array.copy() if array is not None and array.nbytes <= KEPT else None
+        self.array = array.copy() if array is not None and array.nbytes <= MAX_KEPT_BYTES else None
 
 
 def _digest(grad: Any) -> str:
@@ -197,12 +197,12 @@ def _unlike(name: str, others: Mapping[str, Any]) -> str:
 
 def _shortened(name: str) -> str:
     """Shorten a name to its column: keep its beginning, and its end, which distinguishes parameters."""
-    return name if len(name) <= WIDEST else f"{name[: WIDEST - 25]}…{name[-24:]}"
+    return name if len(name) <= MAX_NAME_CHARACTERS else f"{name[: MAX_NAME_CHARACTERS - 25]}…{name[-24:]}"
 
 
 def _inside(name: str, value: Any) -> Iterable[tuple[str, Any]]:
     """A tensor itself, those of a list or tuple, and the parameters of a module."""
-    if isinstance(value, (list, tuple)) and len(value) <= MAX_NAMED and all(is_tensor(v) for v in value):
+    if isinstance(value, (list, tuple)) and len(value) <= MAX_NAMED_TENSORS and all(is_tensor(v) for v in value):
         return [(f"{name}[{i}]", tensor) for i, tensor in enumerate(value)]
     if is_module(value):
         try:

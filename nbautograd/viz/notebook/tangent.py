@@ -17,12 +17,12 @@ from nbautograd.viz.read.numbers import SUMMARY, number_text
 
 __all__ = ["Tangent", "tangent"]
 
-WIDE, HIGH = 640, 260
-LEFT, RIGHT, TOP, BOTTOM = 72, 14, 40, 30  # room for axes and title
-SAMPLES = 160  # points of the curve
-MAX_POINTS = 60  # limit of the shown points
-STAY, GLIDE = 4, 6  # frames at each point, and between two points
-SECONDS = 0.6  # from point to point
+WIDTH_PX, HEIGHT_PX = 640, 260
+LEFT_PX, RIGHT_PX, TOP_PX, BOTTOM_PX = 72, 14, 40, 30  # room for axes and title
+CURVE_POINTS = 160
+MAX_SHOWN_POINTS = 60
+STAY_FRAMES, GLIDE_FRAMES = 4, 6  # at a point, and between two
+GLIDE_SECONDS = 0.6  # from point to point
 
 
 class Tangent:
@@ -47,7 +47,7 @@ class Tangent:
     ) -> None:
         self.points, self.name = list(points), one_line(name, 20)
         self.low, self.high = low, high
-        self._xs = [low + (high - low) * i / SAMPLES for i in range(SAMPLES + 1)]
+        self._xs = [low + (high - low) * i / CURVE_POINTS for i in range(CURVE_POINTS + 1)]
         self._ys = [_number(f(x)) for x in self._xs]
         self._heights = [_number(f(x)) for x, _ in self.points]
         self._way = [(x, slope, _number(f(x))) for x, slope in _frames(self.points)]
@@ -75,24 +75,24 @@ class Tangent:
         least, most = least - margin, most + margin
 
         def across(x: float) -> float:
-            return LEFT + (x - self.low) / (self.high - self.low) * (WIDE - LEFT - RIGHT)
+            return LEFT_PX + (x - self.low) / (self.high - self.low) * (WIDTH_PX - LEFT_PX - RIGHT_PX)
 
         def down(y: float) -> float:
-            return HIGH - BOTTOM - (y - least) / (most - least) * (HIGH - TOP - BOTTOM)
+            return HEIGHT_PX - BOTTOM_PX - (y - least) / (most - least) * (HEIGHT_PX - TOP_PX - BOTTOM_PX)
 
         def at(x: float, y: float) -> str:
             return f"{across(x):.1f} {down(min(max(y, least - 9 * margin), most + 9 * margin)):.1f}"
 
         body = [text_element(14, 22, self.label, LIGHT["fg"], 13.5, bold=True)]
         for y in {least + margin, most - margin}:
-            body.append(f'<path d="M{LEFT} {down(y):.1f}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
+            body.append(f'<path d="M{LEFT_PX} {down(y):.1f}H{WIDTH_PX - RIGHT_PX}" stroke="{LIGHT["line"]}"/>')
             end = number_text(0.0 if abs(y) < margin / 60 else y, SUMMARY)
-            body.append(text_element(LEFT - 6, down(y) + 4, end, LIGHT["muted"], anchor="end", mono=True))
+            body.append(text_element(LEFT_PX - 6, down(y) + 4, end, LIGHT["muted"], anchor="end", mono=True))
         for x, anchor in ((self.low, "start"), (self.high, "end")):
             end = number_text(x, SUMMARY)
-            body.append(text_element(across(x), HIGH - 10, end, LIGHT["muted"], anchor=anchor, mono=True))
-        middle = (LEFT + WIDE - RIGHT) / 2
-        body.append(text_element(middle, HIGH - 10, self.name, LIGHT["muted"], anchor="middle"))
+            body.append(text_element(across(x), HEIGHT_PX - 10, end, LIGHT["muted"], anchor=anchor, mono=True))
+        middle = (LEFT_PX + WIDTH_PX - RIGHT_PX) / 2
+        body.append(text_element(middle, HEIGHT_PX - 10, self.name, LIGHT["muted"], anchor="middle"))
         curve = [at(x, y) for x, y in zip(self._xs, self._ys, strict=True) if math.isfinite(y)]
         body.append(f'<path d="M{"L".join(curve)}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="2"/>')
 
@@ -108,13 +108,13 @@ class Tangent:
         frames = [(at(x, y), line(x, slope, y)) for x, slope, y in self._way if math.isfinite(y + slope)]
         walked = [at(x, y) for (x, _), y in zip(self.points, self._heights, strict=True) if math.isfinite(y)]
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" width="{WIDE}" height="{HIGH}" '
-            f'role="img" font-family="{SANS_MARKUP}"><title>{escape(self.label)}</title>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH_PX} {HEIGHT_PX}" width="{WIDTH_PX}" '
+            f'height="{HEIGHT_PX}" role="img" font-family="{SANS_MARKUP}"><title>{escape(self.label)}</title>'
             f"<desc>{escape_long(repr(self), 2000)}</desc>"
             "<style>@media (prefers-reduced-motion:reduce){.nb-walk{display:none}.nb-end{display:inline}}</style>"
-            f'<clipPath id="nb-plot"><rect x="{LEFT}" y="{TOP - 8}" width="{WIDE - LEFT - RIGHT}" '
-            f'height="{HIGH - TOP - BOTTOM + 16}"/></clipPath>'
-            f'<rect x="0.5" y="0.5" width="{WIDE - 1}" height="{HIGH - 1}" rx="8" fill="{LIGHT["bg"]}" '
+            f'<clipPath id="nb-plot"><rect x="{LEFT_PX}" y="{TOP_PX - 8}" width="{WIDTH_PX - LEFT_PX - RIGHT_PX}" '
+            f'height="{HEIGHT_PX - TOP_PX - BOTTOM_PX + 16}"/></clipPath>'
+            f'<rect x="0.5" y="0.5" width="{WIDTH_PX - 1}" height="{HEIGHT_PX - 1}" rx="8" fill="{LIGHT["bg"]}" '
             f'stroke="{LIGHT["line"]}"/>{"".join(body)}<g clip-path="url(#nb-plot)">{self._marks(walked, frames)}'
             "</g></svg>\n"
         )
@@ -136,7 +136,7 @@ class Tangent:
         )
         values = [[place.split(" ")[0] for place, _ in frames], [place.split(" ")[1] for place, _ in frames]]
         values.append([line for _, line in frames])
-        lasts = f'dur="{SECONDS * len(walked):.1f}s" repeatCount="indefinite"'
+        lasts = f'dur="{GLIDE_SECONDS * len(walked):.1f}s" repeatCount="indefinite"'
         x, y, d = (
             f'<animate attributeName="{name}" values="{";".join(each)}" {lasts}/>'
             for name, each in zip(("cx", "cy", "d"), values, strict=True)
@@ -198,7 +198,7 @@ def tangent(
     """
     if not points:
         raise ValueError("tangent needs at least one point: a leaf with a gradient, or a pair (place, slope)")
-    pairs = [_pair(point) for point in points[-MAX_POINTS:]]
+    pairs = [_place_and_slope(point) for point in points[-MAX_SHOWN_POINTS:]]
     places = [x for x, _ in pairs if math.isfinite(x)] or [0.0]
     room = (max(places) - min(places)) * 0.35 or max(abs(places[0]), 1.0) * 2
     low, high = min(places) - room if low is None else low, max(places) + room if high is None else high
@@ -209,7 +209,7 @@ def tangent(
     return Tangent(f, pairs, low, high, name)
 
 
-def _pair(point: Any) -> tuple[float, float]:
+def _place_and_slope(point: Any) -> tuple[float, float]:
     if isinstance(point, tuple | list) and len(point) == 2:
         return _number(point[0]), _number(point[1])
     slope = getattr(point, "grad", None)
@@ -230,7 +230,7 @@ def _frames(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """Place and slope in each frame of a walk: a stay at each point, then the way to the next one."""
     frames = []
     for (x, slope), (next_x, next_slope) in pairwise(points):
-        frames += [(x, slope)] * STAY
-        parts = [i / GLIDE for i in range(1, GLIDE)]
+        frames += [(x, slope)] * STAY_FRAMES
+        parts = [i / GLIDE_FRAMES for i in range(1, GLIDE_FRAMES)]
         frames += [(x + (next_x - x) * part, slope + (next_slope - slope) * part) for part in parts]
-    return frames + [points[-1]] * STAY
+    return frames + [points[-1]] * STAY_FRAMES

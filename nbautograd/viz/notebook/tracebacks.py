@@ -24,7 +24,7 @@ from nbautograd.errors import NbautogradError
 from nbautograd.viz.notebook.typed_lines import typed_lines
 from nbautograd.viz.read.naming import lines_of
 
-__all__ = ["UserFrames", "users_frames"]
+__all__ = ["UserFrames"]
 
 PURPOSE = (
     NbautogradError, TypeError, ValueError, RuntimeError, OverflowError, MemoryError, OSError, ImportError,

@@ -17,15 +17,15 @@ import numpy as np
 
 from nbautograd.viz.read import values
 
-__all__ = ["BINS", "LOWEST", "PER_BIN", "LeafStep", "Run", "TrainingStep"]
+__all__ = ["BINS", "LOWEST_LOG2", "OCTAVES_PER_BIN", "LeafStep", "Run", "TrainingStep"]
 
-BINS, PER_BIN, LOWEST = 24, 2, -40
-"""Bins of a histogram, binary orders of magnitude in each, and log2 of where the first begins: 1e-12 to 256."""
-SAMPLE = 4096  # limit of the elements of a leaf in its histogram and update
-LARGE = 65536  # above this size a norm is summed in the gradient's own precision
-KEPT, RECENT, OUTSTANDING, ROOM = 600, 200, 60, 100
-"""Kept steps: the number of last ones that all stay, of outliers, and the room for later ones."""
-PAST, ENOUGH = 20, 8  # number of losses to compare a step with, and the smallest sufficient number
+BINS, OCTAVES_PER_BIN, LOWEST_LOG2 = 24, 2, -40
+"""Of a histogram, from 1e-12 to 256."""
+MAX_SAMPLED_ELEMENTS = 4096  # of a leaf in its histogram and update
+MAX_WIDENED_ELEMENTS = 65536  # above this size a norm is summed in the gradient's own precision
+KEPT_STEPS, RECENT_STEPS, OUTSTANDING_STEPS, LATER_STEPS = 600, 200, 60, 100
+"""The last ones all stay; there is room for later ones."""
+PAST_LOSSES, MIN_LOSSES = 20, 8  # to compare a step with
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class Run:
     steps: list[TrainingStep] = field(default_factory=list)
     _stride: int = 1
     _before: dict[str, Any] = field(default_factory=dict)
-    _losses: deque[float] = field(default_factory=lambda: deque(maxlen=PAST))
-    _sizes: deque[float] = field(default_factory=lambda: deque(maxlen=PAST))
+    _losses: deque[float] = field(default_factory=lambda: deque(maxlen=PAST_LOSSES))
+    _sizes: deque[float] = field(default_factory=lambda: deque(maxlen=PAST_LOSSES))
     _fine: bool = True
 
     def add(self, number: int, loss: float) -> TrainingStep:
@@ -73,7 +73,7 @@ class Run:
         step = TrainingStep(number, loss, leaves)
         step.outstanding = self._stands_out(step)
         self.steps.append(step)
-        if len(self.steps) > KEPT:
+        if len(self.steps) > KEPT_STEPS:
             self._thin()
         return step
 
@@ -87,7 +87,7 @@ class Run:
         ratio = _moved(self._before.get(name), now)
         self._before[name] = now
         try:
-            return _gradient(grad, ratio) if grad is not None else LeafStep(math.nan, ratio, b"")
+            return _leaf_step(grad, ratio) if grad is not None else LeafStep(math.nan, ratio, b"")
         except Exception:  # an error in the picture must not stop a loop
             return LeafStep(math.nan, ratio, b"")
 
@@ -103,12 +103,13 @@ class Run:
 
     def _thin(self) -> None:
         """Keep every n-th of the older steps, in addition to the first one and the outliers."""
-        for step in [step for step in self.steps if step.outstanding][:-OUTSTANDING]:
+        for step in [step for step in self.steps if step.outstanding][:-OUTSTANDING_STEPS]:
             step.outstanding = False
-        first, recent = self.steps[0], self.steps[-RECENT:]
+        first, recent = self.steps[0], self.steps[-RECENT_STEPS:]
         while True:
-            old = [s for s in self.steps[1:-RECENT] if s.outstanding or (s.number - first.number) % self._stride == 0]
-            if len(old) <= KEPT - RECENT - ROOM:
+            old = self.steps[1:-RECENT_STEPS]
+            old = [s for s in old if s.outstanding or (s.number - first.number) % self._stride == 0]
+            if len(old) <= KEPT_STEPS - RECENT_STEPS - LATER_STEPS:
                 break
             self._stride *= 2
         self.steps = [first, *old, *recent]
@@ -116,14 +117,14 @@ class Run:
 
 def _leaps(value: float, past: deque[float]) -> bool:
     """Return whether a value is far above those before it."""
-    if len(past) < ENOUGH or not math.isfinite(value):
+    if len(past) < MIN_LOSSES or not math.isfinite(value):
         return False
     middle = median(past)
     spread = median(abs(other - middle) for other in past)
     return value - middle > max(8 * spread, 0.5 * abs(middle))
 
 
-def _flat(value: Any) -> np.ndarray[Any, Any]:
+def _flat_array(value: Any) -> np.ndarray[Any, Any]:
     array: np.ndarray[Any, Any]
     try:
         array = value.detach().numpy().reshape(-1)  # common to most of them
@@ -135,8 +136,8 @@ def _flat(value: Any) -> np.ndarray[Any, Any]:
 def _sampled(leaf: Any) -> Any:
     """Some of a leaf's elements, copied; None where they cannot be read."""
     try:
-        array = _flat(leaf)
-        return array[:: array.size // SAMPLE + 1].astype(np.float64)
+        array = _flat_array(leaf)
+        return array[:: array.size // MAX_SAMPLED_ELEMENTS + 1].astype(np.float64)
     except Exception:
         return None
 
@@ -148,13 +149,13 @@ def _moved(before: Any, now: Any) -> float:
     return math.sqrt(change @ change) / size if size > 0 and math.isfinite(size) else math.nan
 
 
-def _gradient(grad: Any, ratio: float) -> LeafStep:
-    flat = _flat(grad)
-    wide = flat if flat.size > LARGE else flat.astype(np.float64)
+def _leaf_step(grad: Any, ratio: float) -> LeafStep:
+    flat = _flat_array(grad)
+    wide = flat if flat.size > MAX_WIDENED_ELEMENTS else flat.astype(np.float64)
     square = float(wide @ wide)
     if not math.isfinite(square) or square < 1e-30:  # perhaps only the square is
         square = float((flat.astype(np.float64) ** 2).sum())
-    sample = flat[:: flat.size // SAMPLE + 1]
+    sample = flat[:: flat.size // MAX_SAMPLED_ELEMENTS + 1]
     bad = 0, 0
     if not math.isfinite(square):
         nan = int(np.isnan(flat).sum())
@@ -162,7 +163,8 @@ def _gradient(grad: Any, ratio: float) -> LeafStep:
         sample = sample[np.isfinite(sample)]
     elements = sample[sample != 0]
     exponents = np.frexp(elements)[1]
-    counts = np.bincount(np.minimum(np.maximum((exponents - LOWEST) // PER_BIN, 0), BINS - 1), minlength=BINS)
+    bins = np.minimum(np.maximum((exponents - LOWEST_LOG2) // OCTAVES_PER_BIN, 0), BINS - 1)
+    counts = np.bincount(bins, minlength=BINS)
     shares = np.rint(counts * (90 / max(counts.max(), 1))).astype(np.uint8).tobytes() if elements.size else b""
     zeros = 1 - elements.size / sample.size if sample.size else 0.0
     return LeafStep(math.sqrt(square) if square == square else math.nan, ratio, shares, zeros, *bad)

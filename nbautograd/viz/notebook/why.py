@@ -31,10 +31,9 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Explanation", "why"]
 
-SHOWN = 4  # paths
-TINY, HUGE = 1e-6, 1e4
-READ = 100_000
-ROWS = 12  # parameters of a module
+MAX_SHOWN_PATHS = 4
+TINY_GRADIENT, HUGE_GRADIENT = 1e-6, 1e4
+MAX_ROWS = 12  # of a module
 SATURATED = {"sigmoid": (0.02, 0.98), "tanh": (-0.98, 0.98), "softmax": (0.001, 0.999)}
 FLAT = ("sign", "round", "floor", "ceil", "trunc")
 
@@ -82,25 +81,27 @@ def why(tensor: Any, of: Any = None, *, namespace: Mapping[str, Any] | None = No
     names = namespace if namespace is not None else callers_names()
     settle(names)
     if is_module(tensor):
-        return _of_module(tensor, of, names)
+        return _explain_module(tensor, of, names)
     if not is_tensor(tensor):
         raise TypeError(f"why needs a tensor or a module, but was given {type(tensor).__name__}")
     if of is not None and not is_tensor(of):
         raise TypeError(f"why: of must be a tensor, but is {type(of).__name__}")
     name = name_of(tensor, names)
     root = of if of is not None else _root(tensor, names) if tensor.requires_grad else None
-    routes = Routes(GraphWalk(root, READ), tensor) if tensor.requires_grad and attribute(root, "grad_fn") else None
+    routes = Routes(GraphWalk(root), tensor) if tensor.requires_grad and attribute(root, "grad_fn") else None
     if routes is None or not routes.count:
         grad = _grad(tensor) if tensor.requires_grad else None
         picture = picture_of(root, names) if routes is not None else None
         return Explanation(_label(tensor, name, grad), no_path(tensor, root, names), picture)
-    return _of_paths(tensor, name, root, name_of(root, names, "out"), routes, names)
+    return _explain_paths(tensor, name, root, name_of(root, names, "out"), routes, names)
 
 
 # -- one tensor ----------------------------------------------------------------------------------------------------
 
 
-def _of_paths(tensor: Any, name: str, root: Any, title: str, routes: Routes, names: Mapping[str, Any]) -> Explanation:
+def _explain_paths(
+    tensor: Any, name: str, root: Any, title: str, routes: Routes, names: Mapping[str, Any]
+) -> Explanation:
     walk = routes.walk
     flow = flow_of(root, [tensor], walk)
     (gradient,) = flow.gradients
@@ -111,7 +112,7 @@ def _of_paths(tensor: Any, name: str, root: Any, title: str, routes: Routes, nam
     if grad is None:
         waits = gradient is not None or flow.told
         lines = _why_none(tensor, name, root, title, walk, gradient) if waits else _returned_none(flow, routes, name)
-    paths = routes.largest(SHOWN, flow.factor)
+    paths = routes.largest(MAX_SHOWN_PATHS, flow.factor)
     shown = grad if grad is not None else gradient
     kind = "" if shown is None else _kind(shown)
     blame: Any = None
@@ -146,7 +147,7 @@ def _kind(gradient: Any) -> str:
     if not values.is_finite(gradient):
         return "nan"
     size = abs(size_of(gradient))
-    return "zero" if not size else "tiny" if size < TINY else "huge" if size > HUGE else "number"
+    return "zero" if not size else "tiny" if size < TINY_GRADIENT else "huge" if size > HUGE_GRADIENT else "number"
 
 
 def _why_none(tensor: Any, name: str, root: Any, title: str, walk: GraphWalk, gradient: Any) -> list[str]:
@@ -167,7 +168,7 @@ def _returned_none(flow: Flow, routes: Routes, name: str) -> list[str]:
         if node in flow.received
         for edge in routes.edges(node)
         if (node, edge) not in flow.sent
-    ][:SHOWN]
+    ][:MAX_SHOWN_PATHS]
 
 
 def _passes(grad: Any, gradient: Any, name: str, title: str) -> list[str]:
@@ -243,11 +244,11 @@ def _first_bad(flow: Flow, walk: GraphWalk, routes: Routes) -> tuple[Any, list[s
 # -- a module ------------------------------------------------------------------------------------------------------
 
 
-def _of_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanation:
+def _explain_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanation:
     own = next((key for key, value in names.items() if value is module and key[:1] != "_"), type(module).__name__)
     parameters = dict(module.named_parameters())
     root = of if of is not None else _first_root(parameters.values(), names)
-    walk = GraphWalk(root, READ) if root is not None and root.grad_fn is not None else None
+    walk = GraphWalk(root) if root is not None and root.grad_fn is not None else None
     grads = _gradients(parameters, root, walk)
     sizes = {key: abs(size_of(g)) if g is not None else None for key, g in grads.items()}
     squares = sum(s * s for s in sizes.values() if s is not None and math.isfinite(s)) or 1.0
@@ -265,8 +266,9 @@ def _table(own: str, sizes: dict[str, float | None], squares: float, states: dic
     """Return a row of each parameter by the size of its gradient: the largest and, of many, the smallest."""
     ranked = sorted(sizes.items(), key=lambda item: -(item[1] if item[1] is not None else -1.0))
     rows, note = ranked, ""
-    if len(ranked) > ROWS:
-        rows, note = [*ranked[: ROWS - 4], *ranked[-4:]], say("memory_more", n=len(ranked) - ROWS)
+    if len(ranked) > MAX_ROWS:
+        rows = [*ranked[: MAX_ROWS - 4], *ranked[-4:]]
+        note = say("memory_more", n=len(ranked) - MAX_ROWS)
     cells = tuple((f"{own}.{key}", *_norm_and_share(size, squares), states[key]) for key, size in rows)
     head = headings("col_leaf", "col_norm", "memory_share", "note")
     return Table("", tuple(head), cells, note).without_empty_columns()
@@ -297,7 +299,7 @@ def _norm_and_share(size: float | None, squares: float) -> tuple[str, str]:
 def _modules_without(keys: list[str], own: str, walk: GraphWalk, names: Mapping[str, Any]) -> list[str]:
     """Return why no gradient comes to the modules of these parameters."""
     lines = []
-    for module_name, key in list({key.rpartition(".")[0]: key for key in keys}.items())[:SHOWN]:
+    for module_name, key in list({key.rpartition(".")[0]: key for key in keys}.items())[:MAX_SHOWN_PATHS]:
         told = stopped(f"{own}.{key}", walk, names)
         lines += [f"{own}.{module_name}: {line}" for line in told if line != say("why_unused", name=f"{own}.{key}")]
     return lines
@@ -357,7 +359,7 @@ def _units(walk: GraphWalk) -> list[str]:
             share = float(((array < low) | (array > high)).mean())
             if share > 0.5:
                 lines.append(say("why_ends", name=name, share=f"{share:.0%}", line=_place(node)))
-    return lines[:SHOWN]
+    return lines[:MAX_SHOWN_PATHS]
 
 
 # -- names and places ----------------------------------------------------------------------------------------------
@@ -372,7 +374,7 @@ def _root(tensor: Any, names: Mapping[str, Any]) -> Any:
             number = attribute(node, "_sequence_nr", lambda: 0)()
             found.append((math.prod(values.shape(value)) == 1, number, value))
     for _, _, value in sorted(found, key=lambda one: one[:2], reverse=True)[:20]:
-        if Routes(GraphWalk(value, READ), tensor).count:
+        if Routes(GraphWalk(value), tensor).count:
             return value
     return None
 

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 from nbautograd._engine.compiler.source import compiled
 from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, HEADINGS, Line
-from nbautograd.viz.program.loops import LEAST, Roller
+from nbautograd.viz.program.loops import MIN_STEPS, Roller
 from nbautograd.viz.program.modules import Function, Modules, plus
 from nbautograd.viz.program.names import Names
 from nbautograd.viz.program.statements import Statement, Statements, text_of
@@ -33,7 +33,7 @@ from nbautograd.viz.program.statements import Statement, Statements, text_of
 __all__ = ["Folded", "Segment", "fold"]
 
 MAX_JOINED_SUMS = 6
-"""Sums that begin in one statement."""
+"""That begin in one statement."""
 
 
 class Segment(Protocol):
@@ -279,7 +279,7 @@ class _Folding:
         for nodes, group in groupby(statements, lambda statement: statement.nodes):
             own = [*group]
             terms = [i for i, statement in enumerate(own) if statement.adds]
-            if len(nodes) != 1 or len(terms) < LEAST or terms != [*range(terms[0], len(own))]:
+            if len(nodes) != 1 or len(terms) < MIN_STEPS or terms != [*range(terms[0], len(own))]:
                 shorter += own
             else:
                 shorter += [*own[: terms[0]], *roller.roll([[statement] for statement in own[terms[0] :]], ahead=True)]

@@ -269,7 +269,7 @@ class _Reader:
     def constant(self, node: Any, operand: Any) -> Value:
         """A tensor without a gradient, unchanged."""
         tensor = operand.tensor() if operand.tensor is not None else None
-        array = _as_used(node, operand, tensor)
+        array = _value_when_used(node, operand, tensor)
         name = self.tensor_name(tensor) if tensor is not None else ""
         key = id(tensor) if tensor is not None else id(array)
         known = self.constants.get(key)
@@ -319,7 +319,7 @@ def _any_hook(hooks: Any) -> bool:
     return bool(hooks.tensor or hooks.pre or hooks.post or hooks.accumulated)
 
 
-def _as_used(node: Any, operand: Any, tensor: Tensor | None) -> Any:
+def _value_when_used(node: Any, operand: Any, tensor: Tensor | None) -> Any:
     noted = operand.value
     if tensor is not None:
         array = _array(tensor)

@@ -20,7 +20,7 @@ from nbautograd.errors import ProgramError
 __all__ = ["array_text", "dtype_text", "literal", "same", "same_elements"]
 
 MAX_INLINE_ELEMENTS = 16
-"""Elements of an array that is written out; a larger one is stored beside the program."""
+"""Of an array that is written out; a larger one is stored beside the program."""
 
 
 def same(a: Any, b: Any) -> bool:
@@ -71,11 +71,11 @@ def array_text(a: Any, load: Callable[[Any], str] | None = None) -> str:
     whole = a.shape
     if True in [s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)]:  # repeated, not stored
         a = a[tuple(slice(0, 1 if s == 0 else None) for s in a.strides)]
-    text = _in_order(a, load)
+    text = _text_in_order(a, load)
     return text if a.shape == whole else f"np.broadcast_to({text}, {whole})"
 
 
-def _in_order(a: np.ndarray[Any, Any], load: Callable[[Any], str] | None) -> str:
+def _text_in_order(a: np.ndarray[Any, Any], load: Callable[[Any], str] | None) -> str:
     if a.flags.c_contiguous:
         return _loaded(a, load)
     order = sorted(range(a.ndim), key=lambda d: -a.strides[d])
@@ -94,15 +94,15 @@ def _loaded(a: np.ndarray[Any, Any], load: Callable[[Any], str] | None) -> str:
 
 def _written(a: np.ndarray[Any, Any]) -> str:
     is_small = 0 < a.size <= MAX_INLINE_ELEMENTS and not a.dtype.hasobject
-    return _small_written(a.tobytes(), a.dtype, a.shape) if is_small else _newly_written(a)
+    return _small_written(a.tobytes(), a.dtype, a.shape) if is_small else _array_text(a)
 
 
 @lru_cache(maxsize=1024)
 def _small_written(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> str:
-    return _newly_written(np.frombuffer(data, dtype).reshape(shape))
+    return _array_text(np.frombuffer(data, dtype).reshape(shape))
 
 
-def _newly_written(a: np.ndarray[Any, Any]) -> str:
+def _array_text(a: np.ndarray[Any, Any]) -> str:
     if a.dtype in (np.float16, np.float32) and a.size and np.isfinite(a).all():  # the shortest numbers that round to it
         short = f"np.array({_nested(_shortest(a))}, dtype={dtype_text(a.dtype)})"
         if same(_evaluated(short), a):
@@ -161,10 +161,10 @@ def literal(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]
         return f"np.dtype({dtype_text(value)})"
     if value.__class__ in _COLLECTIONS:
         return _collection(value, lambda parts: ", ".join(literal(part, array, refer) for part in parts))
-    return _of_object(value, array, refer)
+    return _object_text(value, array, refer)
 
 
-def _of_object(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]) -> str:
+def _object_text(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]) -> str:
     if isinstance(value, memory_format.memory_format):
         return refer(value)
     if isinstance(value, device):

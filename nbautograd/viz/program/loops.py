@@ -22,10 +22,10 @@ from nbautograd.viz.program.names import Names, identifier
 from nbautograd.viz.program.statements import Block, Loop, Statement, Statements, text_of
 from nbautograd.viz.program.terms import EITHER, FIRST, kind_of_all
 
-__all__ = ["LEAST", "Roller"]
+__all__ = ["MIN_STEPS", "Roller"]
 
-LEAST = 3
-"""Steps of a loop."""
+MIN_STEPS = 3
+"""Of a loop."""
 AUTOMATIC = re.compile(r"(g_)?(t|c|unused|leaf)\d*")
 """Names not given by a user."""
 
@@ -69,9 +69,10 @@ class Roller:
         """
         count = len(steps)
         known = self.index.variables, self.families
-        forms = [[Form(s, *known) for one in step for s in one.inner()] for step in (steps if count >= LEAST else [])]
+        enough = steps if count >= MIN_STEPS else []
+        forms = [[Form(s, *known) for one in step for s in one.inner()] for step in enough]
         for first, stop in ((0, count), (1, count), (0, count - 1), (1, count - 1)):
-            if stop - first < LEAST or not steps[first]:
+            if stop - first < MIN_STEPS or not steps[first]:
                 continue
             try:
                 rolled = _Rolling(self, steps[first:stop], range(first, stop), forms[first:stop]).statements(ahead)

@@ -21,9 +21,9 @@ from nbautograd.viz.program.terms import EITHER, FIRST, PLUS, kind_of_all, term_
 __all__ = ["Function", "Modules", "plus"]
 
 MIN_LINES = 4
-"""Lines of a module that becomes a function."""
+"""Of a module that becomes a function."""
 MAX_ARGUMENTS = 24
-"""Arguments of a function."""
+"""Of such a function."""
 _NUMBER = re.compile(r"_?\d+$")
 
 

@@ -15,8 +15,8 @@ from nbautograd.viz.program.scopes import bound_outside
 
 __all__ = ["Block", "Call", "Loop", "Statement", "Statements", "replaced", "text_of", "wrapped"]
 
-WIDTH = 110
-"""Characters of a line of a call."""
+MAX_LINE_CHARACTERS = 110
+"""Of a call."""
 
 
 class Statement:
@@ -219,18 +219,18 @@ def replaced(tree: Any, trees: Mapping[str, ast.expr]) -> Any:
 
 def wrapped(text: str, comment: str = "") -> list[str]:
     """A long line of names as several, broken inside of brackets."""
-    if len(text) <= WIDTH:
+    if len(text) <= MAX_LINE_CHARACTERS:
         return [str(Line(text, comment, ""))]
     indent = " " * (len(text) - len(text.lstrip()))
     targets, equals, call = text.strip().rpartition(" = ")
-    if "," in targets and len(indent + targets + equals + call.partition(" ")[0]) > WIDTH:
+    if "," in targets and len(indent + targets + equals + call.partition(" ")[0]) > MAX_LINE_CHARACTERS:
         targets = f"({targets})"
     if call.startswith("return "):
         call = f"return ({call.removeprefix('return ')})"
     call = call.replace(" - ", "\0-\0")
     whole = f"{targets}\0=\0{call}" if equals else call  # no line ends before or after the sign
     broken = textwrap.wrap(
-        whole, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ",
+        whole, MAX_LINE_CHARACTERS, initial_indent=indent, subsequent_indent=f"{indent}    ",
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
     broken = [line.replace("\0", " ") for line in broken]

@@ -13,7 +13,7 @@ from typing import Any
 
 from nbautograd._engine.base.missing_graph import cut_of
 from nbautograd.protocol import SourceLocator
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, levels, values
 from nbautograd.viz.read.introspect import attribute
@@ -25,13 +25,12 @@ from nbautograd.viz.read.operations import OperationReader
 from nbautograd.viz.read.segments import label_of
 from nbautograd.viz.read.tiles import repeated_number, tile
 from nbautograd.viz.read.turns import Turns, name_of
-from nbautograd.viz.read.walk import GraphWalk
+from nbautograd.viz.read.walk import MAX_READ_NODES, GraphWalk
 
 __all__ = ["Resolve", "build"]
 
-READ = 100_000  # limit of the nodes of a graph that is read whole; beyond it, only those nearest to the roots
-TURNS = 4  # limit of the operations of a graph with folded loops
-DESCRIBED = 500  # limit of the operations with full descriptions, for groups that are opened
+MIN_TURN_OPS = 4  # a smaller graph has no numbered turns
+MAX_DESCRIBED_OPS = 500  # in full, for groups that are opened
 
 
 def build(
@@ -39,11 +38,11 @@ def build(
     namespace: Mapping[str, Any] | None = None,
     *,
     resolve: Resolve | None = None,
-    most: int = READ,
-    budget: int = folding.BUDGET,
+    most: int = MAX_READ_NODES,
+    budget: int = folding.MAX_DRAWN_NODES,
     fold: bool | None = False,
     opened: Collection[str] = (),
-    described: int = DESCRIBED,
+    described: int = MAX_DESCRIBED_OPS,
 ) -> GraphModel:
     """Return the graph of ``roots``: a tensor, several, or pairs (node, index of its output).
 
@@ -61,7 +60,7 @@ def build(
         scopes = module_scopes(walk, namespace or {})
     tree = folding.plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
     ops, leaves = len(walk.ops), len(walk.next) - len(walk.ops)
-    turns = walk.turns(namespace or {}) if ops >= TURNS else ()
+    turns = walk.turns(namespace or {}) if ops >= MIN_TURN_OPS else ()
     for segment in tree.inner():
         if segment.kind == "step":
             segment.label = name_of(turns[segment.start : segment.stop]) or segment.label
@@ -187,7 +186,7 @@ class _Builder:
         key = self.new_id()
         self.handles.ops[node] = key
         cls = self.walk.declared[node]
-        symbol = one_line(clean(getattr(cls, "symbol", None) or formulas.symbol_of(name), 20), 20)
+        symbol = line_of(getattr(cls, "symbol", None) or formulas.symbol_of(name), 20)
         symbol = "xᵀ" if introspect.transposes(node, name) else symbol
         outputs = self.outputs(node)
         boxes = [output for output in outputs if self.has_box(output)]

@@ -17,7 +17,7 @@ from typing import Any
 
 from nbautograd._engine.base.users_code import place_of
 from nbautograd.protocol import SourceLocator
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say, texts
 from nbautograd.viz.read import values
 from nbautograd.viz.read.builder import build
@@ -31,8 +31,8 @@ __all__ = ["FailedCall", "failed_call", "graph_so_far"]
 _LIBRARY = str(Path(__file__).parents[2])
 _NOT_CALLS = tuple(str(Path(_LIBRARY, part)) for part in ("autograd", "viz", "cli"))
 _NAMED = re.compile(r"(\w+)\(\): ")
-MAX_OPERANDS = 8  # limit of the drawn operands
-MAX_CHARACTERS = 110  # limit of the characters of a line below the picture
+MAX_OPERANDS = 8  # that are drawn
+MAX_CHARACTERS = 110  # of a line below the picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def failed_call(error: BaseException) -> FailedCall | None:
         return None
     public = [one for one in given if _is_operation(one[0].f_code)]
     frame, operands = (public or given)[-1]
-    message = one_line(clean(error, 500), 500)
+    message = line_of(error, 500)
     named = _NAMED.match(message)
     user, filename, line = frames[users[-1]]
     name = named[1] if named else frame.f_code.co_name.lstrip("_")

@@ -27,15 +27,13 @@ from nbautograd.viz.read import formulas
 from nbautograd.viz.read.model import Edge, GraphModel, Group, Node
 from nbautograd.viz.read.segments import Segment, plan
 
-__all__ = ["BUDGET", "Kept", "Segment", "allowed", "choose", "collapse", "nearest", "plan", "view"]
+__all__ = ["MAX_DRAWN_NODES", "Kept", "Segment", "allowed", "choose", "collapse", "nearest", "plan", "view"]
 
-BUDGET = 200
-"""Nodes of a drawing; a graph with more folds by itself."""
-NAMES = 4  # limit of the variables in the title of a group
-LAYERS = 24
-"""Limit of the layers and operations between them that are all drawn; beyond it, the steps of a loop are folded as
-well.
-"""
+MAX_DRAWN_NODES = 200
+"""A graph with more folds by itself."""
+MAX_TITLE_NAMES = 4  # variables in the title of a group
+MAX_DRAWN_LAYERS = 24
+"""And operations between them; beyond it, the steps of a loop are folded as well."""
 _DIGITS = re.compile("[0-9]+")
 _ID = re.compile("g([0-9]{1,9})_([0-9]{1,9})")
 
@@ -43,7 +41,9 @@ _ID = re.compile("g([0-9]{1,9})_([0-9]{1,9})")
 # -- 2. what to close -----------------------------------------------------------------------
 
 
-def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *, fold: bool | None = False) -> Segment:
+def choose(
+    tree: Segment, budget: int = MAX_DRAWN_NODES, opened: Collection[str] = (), *, fold: bool | None = False
+) -> Segment:
     """The tree with segments closed so that at most ``budget`` are drawn, or not many more.
 
     :param opened: ids or labels of segments that stay open, and all around them with them.
@@ -56,7 +56,7 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
     if fold is not False:
         _close_layers(tree, kept)
     layered = fold is None and any(segment.closed for segment in everything)
-    if not fold and tree.size() <= (min(budget, LAYERS) if layered else budget):
+    if not fold and tree.size() <= (min(budget, MAX_DRAWN_LAYERS) if layered else budget):
         return tree
     _close_early_steps(everything, kept)
     drawn = tree.size()
@@ -168,7 +168,7 @@ def _units(tree: Segment, kept: Kept) -> Iterator[Segment]:
 
 
 def view(
-    model: GraphModel, budget: int = BUDGET, opened: Collection[str] = (), *, fold: bool | None = False
+    model: GraphModel, budget: int = MAX_DRAWN_NODES, opened: Collection[str] = (), *, fold: bool | None = False
 ) -> GraphModel:
     """A model with other groups open or closed; of a folded one, its whole is taken.
 
@@ -245,7 +245,7 @@ def groups_of(tree: Segment, order: Sequence[str]) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphModel:
+def collapse(model: GraphModel, tree: Segment, budget: int = MAX_DRAWN_NODES) -> GraphModel:
     """The model with each closed segment of the tree as one node."""
     closed = [segment for segment in tree.shown() if segment.closed]
     groups = groups_of(tree, model.order)
@@ -457,7 +457,7 @@ def _title(segment: Segment, step: Sequence[Node], results: dict[str, list[str]]
         names = list(dict.fromkeys([name for name, operation in turns if name.isidentifier() and name != operation]))
     else:
         names = [name for name, _ in found] if segment.kind in ("line", "stretch") else [segment.label]
-    named = ", ".join(names if len(names) <= NAMES else [names[0], "…", *names[2 - NAMES :]])
+    named = ", ".join(names if len(names) <= MAX_TITLE_NAMES else [names[0], "…", *names[2 - MAX_TITLE_NAMES :]])
     return f"{named} ×{segment.times:,}".lstrip() if segment.kind in ("loop", "turns") else named
 
 

@@ -18,17 +18,17 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of, one_line
 
 __all__ = [
-    "COUNT", "MAX_CHARACTERS", "SYMBOLS", "Mark", "bracketed", "is_readable", "latex", "marks", "plain", "summed",
+    "COUNT", "MAX_CHARACTERS", "Mark", "bracketed", "is_readable", "latex", "marks", "plain", "summed",
     "symbol_of", "unbracketed", "value",
 ]  # fmt: skip
 
 Mark = list[Any]
 Names = Mapping[str, list[Mark]]
 Write = Callable[[list[ast.expr], Names, int], list[Mark]]
-MAX_CHARACTERS = 2000  # limit of the characters of a formula
+MAX_CHARACTERS = 2000  # of a formula
 
 SYMBOLS = {
     "add": "+", "sub": "−", "rsub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xⁿ", "exp": "exp", "log": "ln",
@@ -303,7 +303,7 @@ def _marks(tree: ast.expr, names: Names, outer: int) -> list[Mark]:
         known = names[tree.id]
         return _bracketed(known) if outer and known[0][0] == "i" and bracketed(known[0][1]) != known[0][1] else known
     if isinstance(tree, ast.Constant):
-        return [["n", f"{tree.value:g}" if isinstance(tree.value, float) else one_line(clean(tree.value, 60), 60)]]
+        return [["n", f"{tree.value:g}" if isinstance(tree.value, float) else line_of(tree.value, 60)]]
     if isinstance(tree, ast.UnaryOp):
         sign = {ast.USub: "-", ast.Invert: "¬", ast.Not: "¬"}.get(type(tree.op), "+")
         return [["o", sign], *_marks(tree.operand, names, 3)]

@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from nbautograd import protocol
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.read import formulas, values
 from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.notes import Digest, trace_of
@@ -135,7 +135,7 @@ def is_brought_back(node: Any, slot: int) -> bool:
 
 def device_of(tensor: Any) -> str:
     """The device, unless it is the CPU."""
-    device = one_line(clean(attribute(tensor, "device", "") or "", 20), 20)
+    device = line_of(attribute(tensor, "device", "") or "", 20)
     return "" if device == "cpu" else device
 
 

@@ -26,8 +26,6 @@ __all__ = [
     "MOVE",
     "OTHER",
     "OUTER",
-    "DiagonalParts",
-    "MatrixParts",
     "diagonal_parts",
     "entry_of",
     "factor_marks",

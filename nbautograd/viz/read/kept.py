@@ -15,8 +15,8 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["GraphMemory", "Runs", "Storage", "modules_of", "read_kept"]
 
-FEWEST = 10  # number of runs of a line that is worth a message
-KEYS = 20  # limit of the lines checked for repeated runs
+MIN_RUNS = 10  # of a line that are worth a message
+MAX_CHECKED_LINES = 20  # for repeated runs
 Line = tuple[str, int]
 
 
@@ -253,9 +253,9 @@ def _runs(walk: GraphWalk) -> Runs | None:
     found = _by_line(walk)
     ranked = sorted((item for item in found.items() if len(item[1]) > 1), key=lambda item: -len(item[1]))
     best: tuple[int, int, Runs] | None = None
-    for key, nodes in ranked[:KEYS]:
+    for key, nodes in ranked[:MAX_CHECKED_LINES]:
         freed = sum(_saved(node)[1] for node in (nodes if len(nodes) < 200 else (nodes[0], nodes[-1])))
-        if len(nodes) < FEWEST and not 0 < freed < len(nodes):
+        if len(nodes) < MIN_RUNS and not 0 < freed < len(nodes):
             continue
         if best is not None and len(nodes) < best[0]:
             break

@@ -23,9 +23,9 @@ from nbautograd.viz.read.turns import Turns
 
 __all__ = ["count", "divide", "view"]
 
-ALIKE = 3  # this many equal layers form one segment
-UNITS, OPERATIONS = 3, 6  # a graph with this many has its units joined in stretches
-STRETCHES = 4  # limit of the stretches
+MIN_ALIKE_LAYERS = 3  # that form one segment
+MIN_UNITS, MIN_OPS = 3, 6  # a graph with this many has its units joined in stretches
+MAX_STRETCHES = 4
 LOOPS = ("loop", "turns")  # of equal steps, and of all turns of a loop in the code
 Key = tuple[int, int]
 
@@ -60,7 +60,7 @@ def _join_layers(segment: Segment, scopes: Sequence[tuple[Any, ...]], depth: int
     for name, run in groupby(segment.children, _layer_of):
         parts = list(run)
         times = sum(part.times or 1 for part in parts)
-        if name and times >= ALIKE and 1 < len(parts) < len(segment.children):
+        if name and times >= MIN_ALIKE_LAYERS and 1 < len(parts) < len(segment.children):
             parts = [Segment(parts[0].start, parts[-1].stop, "turns", f"×{times}", times, children=parts)]
         children += parts
     segment.children = children
@@ -161,20 +161,25 @@ def count(model: GraphModel) -> int:
 
 
 def _is_long(tree: Segment) -> bool:
-    return len(tree.children) >= UNITS and tree.stop >= OPERATIONS
+    return len(tree.children) >= MIN_UNITS and tree.stop >= MIN_OPS
 
 
 def _in_stretches(tree: Segment) -> Segment:
     """A tree whose units are joined in a few stretches, so that the coarsest level is always small."""
     units = tree.children
-    count = min(STRETCHES, max(len(units) // 2, 2))
+    count = min(MAX_STRETCHES, max(len(units) // 2, 2))
     runs = [units[a:b] for a, b in pairwise(i * len(units) // count for i in range(count + 1))]
     joined = [run[0] if len(run) == 1 else Segment(run[0].start, run[-1].stop, "stretch", children=run) for run in runs]
     return replace(tree, children=joined)
 
 
 def view(
-    model: GraphModel, level: int, opened: Collection[str] = (), *, alone: bool = False, budget: int = fold.BUDGET
+    model: GraphModel,
+    level: int,
+    opened: Collection[str] = (),
+    *,
+    alone: bool = False,
+    budget: int = fold.MAX_DRAWN_NODES,
 ) -> GraphModel:
     """Return the graph at a level, with some of its closed groups open.
 

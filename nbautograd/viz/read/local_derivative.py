@@ -37,7 +37,6 @@ from nbautograd.viz.read.terms import Terms, Work, terms_of
 
 __all__ = [
     "MAX_ELEMENTS",
-    "Came",
     "LocalDerivative",
     "Operands",
     "count_of",
@@ -47,8 +46,8 @@ __all__ = [
 ]
 
 MAX_ELEMENTS = 65_536
-"""Elements of a tensor with which a formula is evaluated."""
-_REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
+"""Of a tensor with which a formula is evaluated."""
+REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
 
 Operands = Mapping[str, Any]
 """Arrays, numbers and options by the names that formulas have for them."""
@@ -189,9 +188,9 @@ def _numbers(
     """The numbers of a formula, if they give the sent gradient."""
     numbers = None
     if nothing.kind == DIAGONAL:
-        numbers = _diagonal(formula)
+        numbers = _diagonal_derivative(formula)
     elif nothing.kind in (MATRIX, OUTER):
-        numbers = _matrix(nothing.kind, formula)
+        numbers = _matrix_derivative(nothing.kind, formula)
     if numbers is not None and _comes_to(numbers, sent):
         return numbers
     came = np.concatenate([array.reshape(-1) for array in formula.came.values()]).astype(np.float64)
@@ -246,7 +245,7 @@ def _single_number(node: Any, source: str, g: np.ndarray[Any, Any]) -> LocalDeri
     return LocalDerivative(DIAGONAL, np.full(g.shape, factor), product=g * factor, upstream=g)
 
 
-def _diagonal(formula: _Formula) -> LocalDerivative:
+def _diagonal_derivative(formula: _Formula) -> LocalDerivative:
     parts, g = diagonal_parts(formula.source), formula.g
     product = np.asarray(formula.evaluate(parts.product, g)).real
     factor = np.asarray(formula.evaluate(parts.product, np.ones_like(g))).real
@@ -256,7 +255,7 @@ def _diagonal(formula: _Formula) -> LocalDerivative:
     return LocalDerivative(DIAGONAL, factor, False, product, g.reshape(-1)[places], places)
 
 
-def _matrix(kind: str, formula: _Formula) -> LocalDerivative | None:
+def _matrix_derivative(kind: str, formula: _Formula) -> LocalDerivative | None:
     g = formula.g
     for parts in matrix_parts(formula.source):
         if parts.test is None or formula.evaluate(parts.test):
@@ -371,8 +370,8 @@ def kept_operands(node: Any, declared: Any = None, trace: Any = None) -> dict[st
         from nbautograd.viz.read import pytorch_operands
 
         pytorch_operands.add_to(operands, node, node_name(node))
-    if operands.get("reduction") in _REDUCTIONS:
-        operands["reduction"] = _REDUCTIONS[operands["reduction"]]
+    if operands.get("reduction") in REDUCTIONS:
+        operands["reduction"] = REDUCTIONS[operands["reduction"]]
     declared = introspect.declared(node) if declared is None else declared
     if slots := getattr(declared, "formula_slots", None):
         _add_slots(operands, node, slots)

@@ -13,9 +13,9 @@ from nbautograd.viz.read.turns import name_of
 
 __all__ = ["Loop", "loop_of"]
 
-MIN_STEPS = 3  # number of drawn steps
-MIN_SHARED = 0.75  # share of the steps that pass tensors on and use a shared weight
-MIN_INSIDE = 0.5  # share of the drawn operations that are inside the loop
+MIN_STEPS = 3  # that are drawn
+MIN_SHARED = 0.75  # of the steps pass tensors on and use a shared weight
+MIN_INSIDE = 0.5  # of the drawn operations are inside the loop
 
 Span = tuple[int, int]
 

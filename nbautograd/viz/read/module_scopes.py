@@ -75,7 +75,7 @@ def _owners(walk: GraphWalk, namespace: Mapping[str, Any]) -> dict[int, Path]:
         classes = {path: type(one).__name__ for path, one in module.named_modules()}
         for path, parameter in module.named_parameters():
             if id(parameter) in leaves:
-                owners.setdefault(id(parameter), tuple(_around(name, path, classes)))
+                owners.setdefault(id(parameter), tuple(_scopes_around(name, path, classes)))
     return owners
 
 
@@ -105,7 +105,7 @@ def _modules(namespace: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [(name, module) for _, name, module in sorted(modules.values(), key=lambda one: -one[0])]
 
 
-def _around(name: str, parameter: str, classes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _scopes_around(name: str, parameter: str, classes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     parts = parameter.split(".")[:-1]
     for count in range(len(parts) + 1):
         path = ".".join(parts[:count])

@@ -20,7 +20,7 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Resolve", "ResultNames", "SourceLines", "lines_of"]
 
-TRANSPOSED = 40  # limit of the characters of a name that gets a sign for transposition
+MAX_TRANSPOSED_CHARACTERS = 40  # of a name that gets a sign for transposition
 
 Resolve = Callable[[str, int], tuple[str, str]]
 """(filename, line number) -> (a label such as ``In [3]``, the text of the line)."""
@@ -139,7 +139,7 @@ class ResultNames:
             name = transposed = ""
             if introspect.transposes(node, self.walk.names[node]):
                 transposed = formulas.bracketed(self.slot_name(node, 0))
-            if transposed and len(transposed) <= TRANSPOSED:
+            if transposed and len(transposed) <= MAX_TRANSPOSED_CHARACTERS:
                 self.results[node, index] = f"{transposed}ᵀ"
                 continue
             made = names[node]

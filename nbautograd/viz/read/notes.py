@@ -20,12 +20,12 @@ import numpy as np
 from nbautograd.protocol import Trace
 from nbautograd.viz.language import say
 
-__all__ = ["BUDGET", "KEY", "Digest", "can_be_noted", "line_of", "note", "passed_over", "remarks", "trace_of"]
+__all__ = ["KEY", "MAX_NOTED_OPS", "Digest", "can_be_noted", "line_of", "note", "passed_over", "remarks", "trace_of"]
 
 KEY, LINES = "nbautograd", "traceback_"
 """The notes of ``node.metadata``: ours, and the lines that PyTorch keeps with anomaly detection."""
-BUDGET = 2000
-"""Operations of PyTorch's that are noted in a cell, or in a block."""
+MAX_NOTED_OPS = 2000
+"""Of PyTorch's, in a cell or in a block."""
 OTHERS = ("torch", "nbautograd")
 """Packages whose lines are skipped."""
 passed_over: deque[tuple[int, int]] = deque(maxlen=100)
@@ -97,7 +97,7 @@ def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
         said.append(say("torch_unwatched"))
     elif any(first <= node._sequence_nr() < last for first, last in passed_over for node in without):
         watched = len(theirs) - len(without)
-        said.append(say("torch_partly", watched=watched, count=len(theirs), budget=BUDGET))
+        said.append(say("torch_partly", watched=watched, count=len(theirs), budget=MAX_NOTED_OPS))
     return tuple(said)
 
 

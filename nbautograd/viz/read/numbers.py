@@ -18,8 +18,8 @@ INTEGERS, BOOLS, SUMMARY = "d", "b", "m"
 """The forms of a tile's numbers that are no floating elements: a mean or a norm has three digits."""
 _PRINTED = re.compile(r"(?<![\w.)\]-])(-?)(\d+\.?\d*)(e[+-]\d+)?(?![\w.])|(?<![\w.)\]])-(?=inf)")
 _COMPLEX = re.compile(r"\dj")
-LEAST, MOST = 1e-4, 1e8  # range without a power of ten
-WHOLE = 1e6  # whole means and norms up to this are not rounded
+MIN_PLAIN, MAX_PLAIN = 1e-4, 1e8  # range without a power of ten
+MAX_WHOLE = 1e6  # means and norms up to this are not rounded if they are whole
 
 
 def printed(value: float, decimals: bool = False) -> str:
@@ -33,7 +33,7 @@ def printed(value: float, decimals: bool = False) -> str:
     if not math.isfinite(value):
         return str(value)
     size = abs(value)
-    if size > MOST or (size < LEAST and size):
+    if size > MAX_PLAIN or (size < MIN_PLAIN and size):
         return f"{value:.4e}"
     return f"{value:.4f}" if decimals or value != int(value) else f"{value:.0f}."
 
@@ -52,7 +52,7 @@ def number_text(value: float | str, form: str = "") -> str:
         return str(bool(value) if form == BOOLS else int(value))
     text = f"{value:.2e}" if form == SUMMARY and not _whole(value) else printed(value)
     shown = Decimal(text).normalize()
-    if not shown or LEAST <= abs(float(shown)) <= (WHOLE if form == SUMMARY else MOST):
+    if not shown or MIN_PLAIN <= abs(float(shown)) <= (MAX_WHOLE if form == SUMMARY else MAX_PLAIN):
         return f"{shown:f}"
     return f"{shown:e}".replace("e+", "e")
 
@@ -73,7 +73,7 @@ def _as_drawn(number: re.Match[str]) -> str:
     sign, digits, power = number.groups()
     if digits is None:
         return "−"
-    if power and LEAST <= abs(value := float(digits + power)) <= MOST:  # rounded to a number that has no power
+    if power and MIN_PLAIN <= abs(value := float(digits + power)) <= MAX_PLAIN:  # rounded to a number that has no power
         return f"{'−' * bool(sign)}{number_text(value)}{'.' * value.is_integer()}"
     short = digits.rstrip("0") if len(digits.partition(".")[2]) == 4 else digits
     size = f"e{int(power[1:])}".replace("-", "−") if power else ""
@@ -94,4 +94,4 @@ def summary(value: float | complex) -> str:
 
 
 def _whole(value: float) -> bool:
-    return value == int(value) and abs(value) < WHOLE
+    return value == int(value) and abs(value) < MAX_WHOLE

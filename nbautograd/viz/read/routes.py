@@ -13,8 +13,8 @@ from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Route", "Routes"]
 
-MAX_PATHS = 10**6  # limit of the counted paths
-FAR = 1e4  # logarithm of the size that stands for 0 and infinity
+MAX_PATHS = 10**6  # that are counted
+LOG_OF_INFINITY = 1e4  # stands for 0 too, with a minus
 Route = tuple[tuple[Any, int], ...]
 """The nodes of a path from the result on, each with its next edge."""
 
@@ -86,4 +86,4 @@ def _log(size: float | None) -> float:
     """Return the logarithm of a factor, within limits, so that a sum of some is a number."""
     if size is None or math.isnan(size):
         return 0.0
-    return -FAR if not size else min(math.log(abs(size)), FAR)
+    return -LOG_OF_INFINITY if not size else min(math.log(abs(size)), LOG_OF_INFINITY)

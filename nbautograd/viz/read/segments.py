@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.escape import line_of
 from nbautograd.viz.language import say
 
 __all__ = ["Segment", "label_of", "plan"]
 
-MAX_SEGMENTS = 600  # limit of the segments of one step of a loop
-MAX_SCOPES = 30  # nested scopes
+MAX_SEGMENTS = 600  # of one step of a loop
+MAX_SCOPES = 30  # nested
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +101,7 @@ def _level(
 
 def label_of(scope: Any) -> str:
     """Return the label of a block."""
-    return one_line(clean(scope[0] if isinstance(scope, tuple) and scope else scope, 40), 40)
+    return line_of(scope[0] if isinstance(scope, tuple) and scope else scope, 40)
 
 
 def _segment(kind: str, label: str, children: list[Segment], known: dict[Hashable, int], times: int = 0) -> Segment:

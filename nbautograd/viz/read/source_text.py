@@ -22,15 +22,14 @@ from nbautograd._engine.base import users_code
 from nbautograd._engine.base.users_code import Place, called
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read.introspect import attribute, operation_of, same_operation, subscript
-from nbautograd.viz.read.turns import Turn, number_of
+from nbautograd.viz.read.turns import SCOPES, Turn, number_of
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["LONG", "SHORT", "Place", "SourceTexts", "place_of", "short"]
+__all__ = ["Place", "SourceTexts", "place_of", "short"]
 
-SHORT, LONG = 16, 24  # limits of the characters of a text: in formulas, and elsewhere
-MOST_PARTS = 4  # limit of the omitted parts of an expression
+FORMULA_CHARACTERS, TEXT_CHARACTERS = 16, 24  # limits in formulas, and elsewhere
+MAX_OMITTED_PARTS = 4  # of an expression
 _KINDS = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Attribute)
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _PASSES = {"backward", "grad", "animate", "run_line_magic"}
 """Calls that run the operations of a backward pass, whose results they do not return."""
@@ -49,16 +48,16 @@ def place_of(trace: Any) -> Place | None:
 
 
 @lru_cache(2000)
-def short(text: str, most: int = LONG) -> str:
+def short(text: str, most: int = TEXT_CHARACTERS) -> str:
     """Shorten an expression to a name of a few letters by leaving out its longest parts.
 
     >>> short("torch.relu(self.first(x) + self.second(x))"), short("(x @ self.weight.T + self.bias).softmax(-1)")
     ('torch.relu(…)', '(…).softmax(-1)')
-    >>> short("x @ self.weight.T + 1", SHORT), short("F.relu(x * weight, inplace=True)", SHORT)
+    >>> short("x @ self.weight.T + 1", 16), short("F.relu(x * weight, inplace=True)", 16)
     ('… + 1', 'F.relu(…)')
     """
     if len(text) > most:
-        data, parts = text.encode(), [*_parts(ast.parse(text, mode="eval").body)][:MOST_PARTS]
+        data, parts = text.encode(), [*_parts(ast.parse(text, mode="eval").body)][:MAX_OMITTED_PARTS]
         for left_out in (some for count in range(1, len(parts) + 1) for some in combinations(parts, count)):
             pieces, at = [], 0
             for start, end in sorted(left_out):
@@ -68,7 +67,7 @@ def short(text: str, most: int = LONG) -> str:
             if len(text) <= most:
                 break
     text = one_line(text)
-    return text if len(text) <= LONG or len(text) <= most else f"{text[: LONG - 1]}…"
+    return text if len(text) <= TEXT_CHARACTERS or len(text) <= most else f"{text[: TEXT_CHARACTERS - 1]}…"
 
 
 def _parts(tree: ast.expr) -> Iterator[tuple[int, int]]:
@@ -96,7 +95,7 @@ class _Expression(NamedTuple):
     repeats: bool
     """True inside a loop, where it may run several times."""
 
-    def text(self, part: ast.expr | None = None, most: int = LONG) -> str:
+    def text(self, part: ast.expr | None = None, most: int = TEXT_CHARACTERS) -> str:
         """Return the short text of the expression, or of a part."""
         tree = part or self.tree
         if tree.lineno != tree.end_lineno:
@@ -108,7 +107,7 @@ class _Expression(NamedTuple):
 def _expressions(source: str) -> Mapping[Place, _Expression]:
     """Return the expressions of a file that may run an operation, by their places; none if it is not Python."""
     found: dict[Place, _Expression] = {}
-    tree = users_code.parsed(source) if len(source) <= users_code.LARGEST else None
+    tree = users_code.parsed(source) if len(source) <= users_code.MAX_FILE_CHARACTERS else None
     data = source.encode().split(b"\n")
     waiting: list[tuple[ast.AST, str | None, bool]] = [] if tree is None else [(tree, "", False)]
     while waiting:
@@ -118,7 +117,7 @@ def _expressions(source: str) -> Mapping[Place, _Expression]:
             found[_span(node)] = _Expression(written, data, node.target.id, repeats)
         elif isinstance(node, _KINDS) and target is not None:
             found[_span(node)] = _Expression(node, data, target, repeats)
-        repeats = not isinstance(node, _SCOPES) and (repeats or isinstance(node, _REPEATING))
+        repeats = not isinstance(node, SCOPES) and (repeats or isinstance(node, _REPEATING))
         if pairs := _pairs(node):
             waiting += [(value, name, repeats) for name, value in pairs]
             continue
@@ -293,7 +292,7 @@ class SourceTexts:
     def results(self, nodes: Iterable[Any]) -> dict[Any, str]:
         """Return the texts of the expressions that made results, if they are known and differ."""
         told: dict[Any, str] = {}
-        for most in (SHORT, LONG):
+        for most in (FORMULA_CHARACTERS, TEXT_CHARACTERS):
             texts = {node: self.made[node].text(most=most) for node in nodes if node in self.made and node not in told}
             alike = Counter(texts.values())
             before = {*told.values()}

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SHOWN", "Terms", "Work", "terms_of"]
+__all__ = ["MAX_TERMS", "Terms", "Work", "terms_of"]
 
-UNITS = 256  # limit of the elements of g that are traced one by one
-ENTRIES = 1 << 18  # limit of a Jacobian that is computed whole
-WHOLE = 4096  # limit of the kept terms of all elements of a step
-SHOWN = 9  # limit of the terms of one element, if those of all are too many
-ROW = 256  # and how many of them are kept if a picture can mark them
-DIGITS = 6  # limit of the kept elements of a local derivative
-BITS = 22  # limit of the elements traced at once for moves: the integers that a float32 holds exactly
-CALL_COST = 600  # cost of a call in addition to its elements, in elements
+MAX_TRACED_ELEMENTS = 256  # of g, one by one
+MAX_JACOBIAN_ELEMENTS = 1 << 18  # that are computed whole
+MAX_STEP_TERMS = 4096  # kept of all elements of a step
+MAX_TERMS = 9  # of one element, if those of all are too many
+MAX_MARKED_TERMS = 256  # and how many of them are kept if a picture can mark them
+SIGNIFICANT_DIGITS = 6  # of the kept elements of a local derivative
+MAX_MOVED_ELEMENTS = 22  # traced at once: the bits of an integer that a float32 holds exactly
+CALL_COST = 600  # elements: of a call in addition to its own
 
 Array = np.ndarray[Any, np.dtype[np.float64]]  # as numpy.typing has it, a module less to import
 Places = np.ndarray[Any, np.dtype[np.intp]]
@@ -46,7 +46,7 @@ class Work:
 
     def may_keep(self, terms: int) -> bool:
         """Return whether this number of terms is allowed, and count it."""
-        if terms > min(WHOLE, self.terms):
+        if terms > min(MAX_STEP_TERMS, self.terms):
             return False
         self.terms -= terms
         return True
@@ -90,11 +90,12 @@ def terms_of(call: Linear, came: Array, sent: Array, moves: bool, work: Work) ->
         return None
     if not came.size:
         return Terms((0,) * sent.size, ())
-    if moves and size <= 4 * UNITS and work.may_call(-(-came.size // BITS), size):
+    if moves and size <= 4 * MAX_TRACED_ELEMENTS and work.may_call(-(-came.size // MAX_MOVED_ELEMENTS), size):
         whole = _moved(call, came, sent)
         if whole is not None:
             return _kept(*whole, came, sent, work, True)
-    if came.size <= UNITS and size * came.size <= ENTRIES and work.may_call(came.size, size):
+    is_small = came.size <= MAX_TRACED_ELEMENTS and size * came.size <= MAX_JACOBIAN_ELEMENTS
+    if is_small and work.may_call(came.size, size):
         rows = np.stack([call(unit) for unit in np.eye(came.size)])
         places, ups = np.nonzero(rows.T)
         return _kept(places, ups, rows.T[places, ups], came, sent, work, bool((rows[rows != 0] == 1).all()))
@@ -108,9 +109,9 @@ def _largest_place(sent: Array) -> int:
 def _moved(call: Linear, came: Array, sent: Array) -> tuple[Places, Places, Array] | None:
     """(element sent, element that came, 1) of each term; None where a local derivative is neither 0 nor 1."""
     pairs = []
-    for first in range(0, came.size, BITS):
+    for first in range(0, came.size, MAX_MOVED_ELEMENTS):
         given = np.zeros(came.size)
-        part = given[first : first + BITS]
+        part = given[first : first + MAX_MOVED_ELEMENTS]
         part[:] = 2.0 ** np.arange(part.size)
         sums = call(given)
         whole = sums.astype(np.int64)
@@ -140,7 +141,7 @@ def _kept(
         return Terms(tuple(np.cumsum(counts).tolist()), tuple(ups.tolist()), written)
     place = _largest_place(sent)
     held = np.nonzero(places == place)[0]
-    own = held[: ROW if work.may_keep(min(len(held), ROW)) else SHOWN]
+    own = held[: MAX_MARKED_TERMS if work.may_keep(min(len(held), MAX_MARKED_TERMS)) else MAX_TERMS]
     return Terms(
         (len(own),), tuple(ups[own].tolist()), tuple(written[i] for i in own) if written else (), place, len(held)
     )
@@ -152,7 +153,7 @@ def _largest(call: Linear, came: Array, sent: Array, work: Work) -> Terms | None
     found: list[tuple[int, float]] = []
     other = 1.5 + np.cos(np.arange(came.size) + 1.0) / 2
     halves = [(0, came.size)]
-    while halves and len(found) <= SHOWN:
+    while halves and len(found) <= MAX_TERMS:
         if not work.may_call(1, came.size + sent.size):
             return None
         start, end = halves.pop()
@@ -166,13 +167,13 @@ def _largest(call: Linear, came: Array, sent: Array, work: Work) -> Terms | None
         else:
             middle = (start + end) // 2
             halves += [(middle, end), (start, middle)]
-    shown, count = found[:SHOWN], len(found) if len(found) <= SHOWN else -1
+    shown, count = found[:MAX_TERMS], len(found) if len(found) <= MAX_TERMS else -1
     factors = () if all(value == 1 for _, value in shown) else tuple(_number(value) for _, value in shown)
     return Terms((len(shown),), tuple(up for up, _ in shown), factors, place, count)
 
 
 def _number(value: float) -> float | str:
-    return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else str(value)
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if np.isfinite(value) else str(value)
 
 
 def _same(result: Array, sent: Array, terms: Array) -> bool:

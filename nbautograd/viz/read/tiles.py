@@ -17,14 +17,14 @@ from nbautograd.viz.read import values
 from nbautograd.viz.read.notes import Digest
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS, SUMMARY, number_text, printed
 
-__all__ = ["MOST", "Tile", "as_matrix", "coarser", "is_tiled", "repeated_number", "tile", "tile_of"]
+__all__ = ["MAX_SIDE_CELLS", "Tile", "coarser", "is_tiled", "repeated_number", "tile", "tile_of"]
 
-MOST = 16
-"""Rows and columns of a tile."""
-LARGEST = 4_000_000  # limit of the elements of a tensor that is read
-BINS = 24
-EXACT = 2**53  # up to here a float holds every integer
-MANY = 64  # limit of the cells; larger tiles keep their numbers as shown
+MAX_SIDE_CELLS = 16
+"""Of a tile's rows and columns."""
+MAX_READ_ELEMENTS = 4_000_000  # of a tensor
+HISTOGRAM_BINS = 24
+MAX_EXACT_INTEGER = 2**53  # up to here a float holds every integer
+MAX_EXACT_CELLS = 64  # larger tiles keep their numbers as shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def tile(value: Any) -> Tile | None:
     if isinstance(value, Digest):
         return _of_sample(value)
     try:
-        array = values.near(value, LARGEST)
+        array = values.near(value, MAX_READ_ELEMENTS)
     except Exception:  # objects that cannot be read still get a picture
         return None
     return None if array is None else tile_of(array)
@@ -107,7 +107,7 @@ def tile_of(array: np.ndarray[Any, Any]) -> Tile | None:
     """The tile of an array."""
     if array.dtype.kind not in "biuf" or not array.size:
         return None
-    return _small(array.tobytes(), array.dtype, array.shape) if array.size <= MANY else _tile_of(array)
+    return _small(array.tobytes(), array.dtype, array.shape) if array.size <= MAX_EXACT_CELLS else _tile_of(array)
 
 
 @lru_cache(maxsize=1024)
@@ -116,7 +116,7 @@ def _small(data: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Tile | 
 
 
 def _tile_of(array: np.ndarray[Any, Any]) -> Tile | None:
-    if array.dtype.kind in "iu" and ((array > EXACT) | (array < -EXACT)).any():
+    if array.dtype.kind in "iu" and ((array > MAX_EXACT_INTEGER) | (array < -MAX_EXACT_INTEGER)).any():
         return None
     if array.size == 1 and array.dtype.kind == "f":
         return _of_number(float(array.item()), array.shape)
@@ -125,21 +125,21 @@ def _tile_of(array: np.ndarray[Any, Any]) -> Tile | None:
     finite = np.isfinite(matrix)
     nan = int(np.isnan(matrix).sum())
     counts: dict[str, Any] = {"nan": nan, "inf": int(matrix.size - finite.sum()) - nan}
-    if rows <= MOST and columns <= MOST:
+    if rows <= MAX_SIDE_CELLS and columns <= MAX_SIDE_CELLS:
         form = {"b": BOOLS, "f": ""}.get(array.dtype.kind, INTEGERS)
         cells = _cells(matrix)
-        if len(cells) > MANY and not form:
+        if len(cells) > MAX_EXACT_CELLS and not form:
             cells = tuple(v if isinstance(v, str) else float(printed(v)) for v in cells)
         return Tile(shape, columns, cells, **counts, form=form)
     if array.dtype.kind in "iu":
         return None  # the mean of labels is meaningless
-    block = math.ceil(rows / MOST), math.ceil(columns / MOST)
+    block = math.ceil(rows / MAX_SIDE_CELLS), math.ceil(columns / MAX_SIDE_CELLS)
     means = _block_means(np.where(finite, matrix, np.nan), block)
     if finite.any():
         numbers = matrix[finite]
         ends = (numbers.min(), numbers.max(), np.linalg.norm(numbers))
         counts["low"], counts["high"], counts["norm"] = (float(number_text(float(end), SUMMARY)) for end in ends)
-        counts["histogram"] = tuple(np.histogram(numbers, BINS)[0].tolist())
+        counts["histogram"] = tuple(np.histogram(numbers, HISTOGRAM_BINS)[0].tolist())
     return Tile(shape, means.shape[1], _means(means), block, **counts, form=SUMMARY)
 
 

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from nbautograd._engine.base.users_code import LARGEST, parsed, source_of
+from nbautograd._engine.base.users_code import MAX_FILE_CHARACTERS, parsed, source_of
 from nbautograd.viz.language import say
 from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["Turn", "Turns", "name_of", "number_of", "turns_of"]
 
-MAX_OPS = 2000  # limit of the operations of a graph with numbered turns
+MAX_OPS = 2000  # of a graph with numbered turns
 
 
 class Turn(NamedTuple):
@@ -38,7 +38,7 @@ _Loop = ast.For | ast.While
 _Loops = Mapping[int, Sequence[_Loop]]
 """By line: the enclosing loops, the outermost first."""
 _Point = tuple[int, int]
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def _places_in_loops(traces: Sequence[Any]) -> tuple[dict[str, _Loops], dict[_Loop, list[int]]]:
@@ -113,14 +113,14 @@ def name_of(turns: Turns) -> str:
 
 def _loops(code: str) -> _Loops:
     """Return the loops around each line of a file, within its function; empty for a text that is not Python."""
-    tree = parsed(code) if len(code) <= LARGEST else None
+    tree = parsed(code) if len(code) <= MAX_FILE_CHARACTERS else None
     around: dict[int, Sequence[_Loop]] = {}
 
     def visit(node: ast.AST, loops: tuple[_Loop, ...]) -> None:
-        inside = () if isinstance(node, _FUNCTIONS) else loops
+        inside = () if isinstance(node, SCOPES) else loops
         for child in ast.iter_child_nodes(node):
             within = (*inside, node) if isinstance(node, (ast.For, ast.While)) and child in node.body else inside
-            if within or isinstance(node, _FUNCTIONS):
+            if within or isinstance(node, SCOPES):
                 for line in range(getattr(child, "lineno", 1), (getattr(child, "end_lineno", 0) or 0) + 1):
                     around[line] = within
             visit(child, within)
@@ -166,23 +166,23 @@ def _values(loop: _Loop, namespace: Mapping[str, Any], code: Any) -> tuple[str, 
     if isinstance(loop, ast.While):
         return None
     known = {name: value for name, value in namespace.items() if name not in code.co_varnames}
-    return _counted(loop.target, loop.iter, known)
+    return _counted_values(loop.target, loop.iter, known)
 
 
-def _counted(target: ast.expr, over: ast.expr, known: Mapping[str, Any]) -> tuple[str, Sequence[Any]] | None:
+def _counted_values(target: ast.expr, over: ast.expr, known: Mapping[str, Any]) -> tuple[str, Sequence[Any]] | None:
     match target, over:
         case ast.Name(name), ast.Call(ast.Name("range"), [_, *_] as bounds, []):
             numbers = [number_of(bound, known) for bound in bounds]
             if all(number is not None for number in numbers) and len(numbers) <= 3 and numbers[2:] != [0]:
                 return name, range(*numbers)  # type: ignore[arg-type]
         case ast.Name(), ast.Call(ast.Name("reversed"), [inner], []):
-            counted = _counted(target, inner, known)
+            counted = _counted_values(target, inner, known)
             return None if counted is None else (counted[0], counted[1][::-1])
         case ast.Tuple([ast.Name(name), *_]), ast.Call(ast.Name("enumerate"), [inner, *rest], []):
             count, first = _length(inner, known), number_of(rest[0], known) if rest else 0
             return None if count is None or first is None else (name, range(first, first + count))
         case ast.Tuple(targets), ast.Call(ast.Name("zip"), parts, []):
-            each = (_counted(one, part, known) for one, part in zip(targets, parts, strict=False))
+            each = (_counted_values(one, part, known) for one, part in zip(targets, parts, strict=False))
             return next(filter(None, each), None)
     return None
 

@@ -34,17 +34,17 @@ __all__ = [
     "told",
 ]
 
-MANY = 6  # limit of the printed numbers
-ROWS = 4
-ROOM = 36  # characters of a line
-SAMPLE = 100_000  # limit of the elements that a summary reads
-FAR = 1000  # the same for elements that must be copied from another device
-ROUNDINGS = 16  # a mean of this many rounding errors counts as 0
+MAX_NUMBERS = 6  # that are printed
+MAX_ROWS = 4
+LINE_CHARACTERS = 36
+MAX_SUMMARY_ELEMENTS = 100_000  # that a summary reads
+MAX_FAR_ELEMENTS = 1000  # that must be copied from another device
+ZERO_ROUNDINGS = 16  # a mean of this many rounding errors counts as 0
 PLAIN = (np.ndarray, np.generic)  # texts that need no translation
 EPS = {name: float(np.finfo(name).eps) for name in ("float32", "float64", "complex64", "complex128")}
 
 
-def text(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False) -> str:
+def text(value: Any, many: int = MAX_NUMBERS, room: int = LINE_CHARACTERS, *, brief: bool = False) -> str:
     r"""The value on one line, or a matrix on a line per row; a summary if a line would be longer than ``room``.
 
     :param brief: the summary of floating numbers is only their norm.
@@ -59,7 +59,7 @@ def text(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
     return told(value, many, room, brief=brief)[0]
 
 
-def told(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False) -> tuple[str, bool]:
+def told(value: Any, many: int = MAX_NUMBERS, room: int = LINE_CHARACTERS, *, brief: bool = False) -> tuple[str, bool]:
     """Return the text, and whether it has each element instead of a summary."""
     if not isinstance(value, PLAIN):
         value = memory(value)
@@ -86,8 +86,8 @@ def inline(value: Any) -> str:
     """
     if not isinstance(value, PLAIN):
         value = memory(value)
-    known = "None" if value is None else _few(value, MANY, False)
-    return known or _safely(lambda: _text(value, MANY, rows=False))
+    known = "None" if value is None else _few(value, MAX_NUMBERS, False)
+    return known or _safely(lambda: _text(value, MAX_NUMBERS, rows=False))
 
 
 def in_words(value: Any) -> str:
@@ -206,7 +206,7 @@ def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
     if callable(detach):
         value = detach()
     if sample is not None and (getattr(value, "is_cpu", True) is False or hasattr(value, "get")):
-        sample = min(sample, FAR)
+        sample = min(sample, MAX_FAR_ELEMENTS)
     if sample is not None and _size(value) > sample:
         value = value.reshape(-1)[:: _size(value) // sample + 1]
     for step in ("resolve_conj", "resolve_neg", "cpu", "get"):
@@ -229,11 +229,11 @@ def near(value: Any, most: int) -> np.ndarray[Any, Any] | None:
     if isinstance(value, PLAIN):
         return np.asarray(value) if value.size <= most else None
     far = getattr(value, "is_cpu", True) is False or (hasattr(value, "get") and hasattr(value, "dtype"))
-    return host(value) if _size(value) <= (min(most, FAR) if far else most) else None
+    return host(value) if _size(value) <= (min(most, MAX_FAR_ELEMENTS) if far else most) else None
 
 
 def _is_written_out(shape: tuple[int, ...], many: int) -> bool:
-    return 0 < math.prod(shape) <= many and len(shape) <= 2 and (len(shape) < 2 or shape[0] <= ROWS)
+    return 0 < math.prod(shape) <= many and len(shape) <= 2 and (len(shape) < 2 or shape[0] <= MAX_ROWS)
 
 
 def _size(value: Any) -> int:
@@ -297,8 +297,8 @@ def _summary(value: Any, brief: bool = False) -> str:
     values = stored(value)
     if values is not None:
         about = say("stored", count=len(values), size=_size(value))
-        return f"{about} · {_text(values, MANY, rows=False, brief=True)}" if len(values) else about
-    array = host(value, SAMPLE)
+        return f"{about} · {_text(values, MAX_NUMBERS, rows=False, brief=True)}" if len(values) else about
+    array = host(value, MAX_SUMMARY_ELEMENTS)
     kind = array.dtype.kind
     if kind == "b":
         return say("some_true", part=float(array.mean()))
@@ -325,7 +325,7 @@ def above_rounding(mean: Any, root: Any, dtype: str) -> Any:
 
     Such a mean would differ on every processor. Half precision is too coarse.
     """
-    return mean - mean if abs(mean) <= ROUNDINGS * EPS.get(dtype, 0.0) * root else mean
+    return mean - mean if abs(mean) <= ZERO_ROUNDINGS * EPS.get(dtype, 0.0) * root else mean
 
 
 def _of_digest(digest: Digest) -> str:

@@ -19,9 +19,10 @@ from nbautograd.viz.read.turns import Turns, turns_of
 
 __all__ = ["GraphWalk", "sequence"]
 
-NEAREST = 5000  # limit of the nodes read of a graph that is too large
-NEAR = 16  # number of operations, going back, in which inputs distinguish steps of a loop
-TURNS = 3  # least number of turns of a loop
+MAX_READ_NODES = 100_000  # of a larger graph, only those nearest to the roots
+MAX_NEAREST_NODES = 5000  # read of a graph that is too large
+NEAR_OPS = 16  # going back, in which inputs distinguish steps of a loop
+MIN_TURNS = 3  # of a loop
 
 
 class GraphWalk:
@@ -34,13 +35,13 @@ class GraphWalk:
     :param most: a graph of more nodes is ``cut`` to the part nearest to the roots.
     """
 
-    def __init__(self, roots: Any, most: int) -> None:
+    def __init__(self, roots: Any, most: int = MAX_READ_NODES) -> None:
         several = isinstance(roots, (list, tuple)) and not (len(roots) == 2 and isinstance(roots[1], int))
         self.roots = [_root_of(root) for root in (roots if several else [roots])]
         self.next: dict[Any, tuple[tuple[Any, int], ...]] = {}
         self.cut = not self.read_all(most)
         if self.cut:
-            self.read_nearest(min(NEAREST, most))
+            self.read_nearest(min(MAX_NEAREST_NODES, most))
         ends = [node for node, edges in self.next.items() if not edges]
         self.variables = {node: leaf for node in ends if (leaf := attribute(node, "variable")) is not None}
         self.ops = [node for node in self.next if node not in self.variables]
@@ -99,7 +100,7 @@ class GraphWalk:
     def shared(self) -> set[Any]:
         """The operations before a loop: each turn uses their results, so that how far back they ran differs."""
         uses = Counter((to, self.names[node]) for node in self.ops for to, _ in self.next[node] if to in self.rank)
-        return {to for (to, _), count in uses.items() if count >= TURNS}
+        return {to for (to, _), count in uses.items() if count >= MIN_TURNS}
 
     def in_sequence(self) -> list[Any]:
         """The operations by the numbers that they got when they ran; nothing where those are missing or wrong."""
@@ -135,7 +136,7 @@ class GraphWalk:
         trace, rank, inputs = self.traces[node], self.rank, []
         for to, _ in self.next[node]:  # the steps back: 0 to far results, and to shared ones
             steps = rank[node] - rank[to] if to in rank and to not in self.shared else 0
-            inputs.append(-1 if to is None else steps if steps <= NEAR else 0)
+            inputs.append(-1 if to is None else steps if steps <= NEAR_OPS else 0)
         return self.names[node], tuple(inputs), (trace.filename, trace.lineno) if trace is not None else None
 
     def scopes(self) -> list[tuple[Any, ...]]:

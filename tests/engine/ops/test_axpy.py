@@ -35,7 +35,7 @@ def anew() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("count", [0, 1, axpy.SMALLEST - 1, axpy.SMALLEST, 3 * axpy.SMALLEST + 5])
+@pytest.mark.parametrize("count", [0, 1, axpy.MIN_SIZE - 1, axpy.MIN_SIZE, 3 * axpy.MIN_SIZE + 5])
 def test_numbers(dtype: Any, count: int) -> None:
     random = np.random.default_rng(0)
     x, y = (random.standard_normal(count).astype(dtype) for _ in range(2))
@@ -55,7 +55,7 @@ def test_numbers(dtype: Any, count: int) -> None:
 
 
 def test_the_buffer_may_be_what_is_added() -> None:
-    for count in (5, axpy.SMALLEST):
+    for count in (5, axpy.MIN_SIZE):
         x, y = np.ones(count, np.float32), np.zeros(count, np.float32)
         axpy.axpy(0.5, x, y, x)
         assert (y == 0.5).all()
@@ -84,7 +84,7 @@ def test_optimizers_step_alike_in_one_pass(name: str, monkeypatch: pytest.Monkey
 
     theirs = oracle.answer(stepped)
     for smallest in (1, sys.maxsize):
-        monkeypatch.setattr(axpy, "SMALLEST", smallest)
+        monkeypatch.setattr(axpy, "MIN_SIZE", smallest)
         monkeypatch.setattr(axpy, "_sparse", lambda: Counted)
         before = len(calls)
         oracle.close(stepped(nb), theirs)
@@ -143,7 +143,7 @@ def test_without_those_functions_of_scipy(anew: None, monkeypatch: pytest.Monkey
 
 
 def _check_large() -> None:
-    x, y = np.ones(axpy.SMALLEST), np.zeros(axpy.SMALLEST)
+    x, y = np.ones(axpy.MIN_SIZE), np.zeros(axpy.MIN_SIZE)
     axpy.axpy(2.0, x, y, np.empty_like(x))
     assert (y == 2).all()
     rows = y.reshape(-1, 8)

@@ -32,13 +32,13 @@ def outcome(library, name, arrays, options):
     return [t.detach() for t in (y, *first, *second)]
 
 
-@pytest.mark.parametrize("cached", [conv.CACHED, 300])
+@pytest.mark.parametrize("cached", [conv.COLUMNS_SIZE, 300])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(("n", "size"), SIZES)
 def test_agrees_with_torch(
     n: int, size: tuple[int, ...], transposed: bool, cached: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conv, "CACHED", cached)
+    monkeypatch.setattr(conv, "COLUMNS_SIZE", cached)
     name = f"conv{'_transpose' * transposed}{n}d"
     rng = np.random.default_rng(0)
     steps = [(1, 1), (2, 1), (1, 2)]

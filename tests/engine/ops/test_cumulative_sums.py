@@ -49,7 +49,7 @@ def test_the_error_does_not_grow_with_the_length() -> None:
 @given(
     st.sampled_from([np.maximum, np.minimum]),
     st.sampled_from([0, 0.5, -np.inf, np.nan, 1e30]),
-    st.sampled_from([(1,), (7,), (masking.PIECE + 3,), (5, 9), (3, masking.PIECE)]),
+    st.sampled_from([(1,), (7,), (masking.PIECE_SIZE + 3,), (5, 9), (3, masking.PIECE_SIZE)]),
     st.booleans(),
 )
 def test_bounded_arrays_are_those_of_numpy(ufunc: Any, number: float, shape: tuple[int, ...], swapped: bool) -> None:

@@ -272,9 +272,9 @@ def test_gamma_numbers_made_at_once_are_those_made_one_by_one(monkeypatch, first
         equal = np.full(n, rng.choice([1, 1.3, 9])), np.full(n, rng.uniform(0.01, 1))
         for alphas in (*equal, rng.uniform(1, 4, n), rng.uniform(0, 3, n), np.exp(4 * rng.standard_normal(n))):
             with monkeypatch.context() as patch:
-                patch.setattr(places, "TILE", int(rng.choice([150, 700, 4000])))
+                patch.setattr(places, "TILE_SIZE", int(rng.choice([150, 700, 4000])))
                 at_once = drawn(alphas, seed)
-                patch.setattr(gamma, "_FEW", n + 1)
+                patch.setattr(gamma, "_MIN_AT_ONCE", n + 1)
                 assert drawn(alphas, seed) == at_once, (n, alphas[:2])
 
 

@@ -36,7 +36,7 @@ CASES = [(name, *shapes) for name, (_, cases) in NORMS.items() for shapes in cas
 def _tiles(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "MIN_SIZE", 1)
     if request.param:
-        monkeypatch.setattr(normalization, "FEW", 1)
+        monkeypatch.setattr(normalization, "MIN_TILED_SIZE", 1)
         monkeypatch.setattr(rows, "TILE_SIZE", request.param)
 
 

@@ -267,7 +267,7 @@ def test_ten_thousand_operations_are_shown_by_a_player() -> None:
 
 
 def test_too_much_for_jupyter_is_a_still_picture_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nbautograd.viz.notebook.figure.LARGEST", 1000)
+    monkeypatch.setattr("nbautograd.viz.notebook.figure.MAX_STATE_BYTES", 1000)
     bundle = loop(2)._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
     assert bundle["text/html"].startswith("<p>Too large to play here")

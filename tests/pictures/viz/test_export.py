@@ -120,7 +120,7 @@ def test_a_slow_graphviz_is_stopped(picture: Any, tmp_path: Path, monkeypatch: p
     program.write_text("#!/bin/sh\nsleep 600\n")
     program.chmod(0o755)
     monkeypatch.setattr(graphviz_dot, "program", lambda: str(program))
-    monkeypatch.setattr(graphviz_dot, "DOT_SECONDS", 0.3)
+    monkeypatch.setattr(graphviz_dot, "MAX_DOT_SECONDS", 0.3)
     begun = time.monotonic()
     with pytest.raises(RuntimeError, match="Graphviz took longer than"):
         graphviz_dot.dot_svg(picture.model)
@@ -162,7 +162,7 @@ def test_a_picture_too_large_for_an_output_is_folded_until_it_fits(monkeypatch: 
     picture = viz.graph(y, namespace={"w": w, "y": y})
     whole = picture.static_html()
     assert whole.count("<tr>") == len(picture.model.nodes) + 1  # the table: a head, and a line for every node
-    monkeypatch.setattr(output, "LARGEST", 20_000)
+    monkeypatch.setattr(output, "MAX_OUTPUT_BYTES", 20_000)
     small = output.within(picture._attempts(), picture.label, picture.text, 20_000)
     assert len(small) <= 20_200 and small.startswith(f"<p>The whole output takes {len(whole.encode()):,} bytes")
     image = base64.b64decode(small.partition("base64,")[2].partition('"')[0]).decode()

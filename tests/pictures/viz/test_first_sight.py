@@ -17,9 +17,9 @@ from playwright.sync_api import expect
 import nbautograd as nb
 from nbautograd import nn, viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.draw.labels import OVER
+from nbautograd.viz.draw.labels import MAX_OVERLAP_PX
 from nbautograd.viz.notebook.api import Recording
-from nbautograd.viz.notebook.arranging import FEW
+from nbautograd.viz.notebook.arranging import MAX_ROW_NODES
 from nbautograd.viz.notebook.figure import WINDOWS
 
 from .gallery import PROGRAMS
@@ -234,7 +234,7 @@ def test_no_tile_lies_over_a_box_or_another_tile(name: str) -> None:
     recording = LARGER[name]()
     for scene, first in enumerate(recording.scenes):
         for model in (first, *recording.levels(scene).values()):
-            for window in WINDOWS if len(model.nodes) <= FEW else ():
+            for window in WINDOWS if len(model.nodes) <= MAX_ROW_NODES else ():
                 _, arrangements, _ = recording._fitting(scene, model, window)
                 places = arrangements.places(window)
                 areas = {
@@ -245,7 +245,8 @@ def test_no_tile_lies_over_a_box_or_another_tile(name: str) -> None:
                 boxes = {key: (b.x, b.y, b.x + b.width, b.y + b.height) for key, b in places.boxes.items()}
                 pairs = [*product(areas.items(), boxes.items()), *combinations(areas.items(), 2)]
                 for (one, (a, b, c, d)), (other, (left, top, right, low)) in pairs:
-                    assert min(min(c, right) - max(a, left), min(d, low) - max(b, top)) <= OVER, (one, other, window)
+                    over = min(min(c, right) - max(a, left), min(d, low) - max(b, top))
+                    assert over <= MAX_OVERLAP_PX, (one, other, window)
 
 
 @pytest.mark.parametrize("size", ["1366x650", "1280x800", *LEFT])

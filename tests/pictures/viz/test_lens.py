@@ -152,8 +152,8 @@ def test_norms_and_updates_are_right() -> None:
 
 def test_bins_are_two_binary_orders_of_magnitude() -> None:
     grad = nb.tensor([0.0, 1.0, 3.9, -4.0, 2.0**-60, 2.0**30, 0.0, 1.0])
-    step = training._gradient(grad, math.nan)
-    first = training.LOWEST
+    step = training._leaf_step(grad, math.nan)
+    first = training.LOWEST_LOG2
     places = {1.0: (1 - first) // 2, 3.9: (2 - first) // 2, -4.0: (3 - first) // 2}
     counts = list(step.counts)
     assert len(counts) == training.BINS == 24 and max(counts) == 90
@@ -162,10 +162,10 @@ def test_bins_are_two_binary_orders_of_magnitude() -> None:
 
 
 def test_nan_and_infinity_are_counted() -> None:
-    step = training._gradient(nb.tensor([1.0, math.nan, math.inf, -math.inf]), math.nan)
+    step = training._leaf_step(nb.tensor([1.0, math.nan, math.inf, -math.inf]), math.nan)
     assert (step.nan, step.inf) == (1, 2) and math.isnan(step.norm) and max(step.counts) == 90
-    assert training._gradient(nb.tensor([3 * 2.0**100, 4 * 2.0**100]), math.nan).norm == 5 * 2.0**100
-    assert training._gradient(nb.tensor([2.0**-100, 0.0]), math.nan).norm == 2.0**-100
+    assert training._leaf_step(nb.tensor([3 * 2.0**100, 4 * 2.0**100]), math.nan).norm == 5 * 2.0**100
+    assert training._leaf_step(nb.tensor([2.0**-100, 0.0]), math.nan).norm == 2.0**-100
 
 
 def test_memory_does_not_grow() -> None:
@@ -175,10 +175,10 @@ def test_memory_does_not_grow() -> None:
     for i in range(10_000):
         watch(1000.0 if i == 3333 else 1.0 / (i + 1))
     steps = watch.steps
-    assert len(steps) <= training.KEPT and watch.step == 10_000
+    assert len(steps) <= training.KEPT_STEPS and watch.step == 10_000
     assert steps[0] == 1 and steps[-200:] == list(range(9801, 10_001))
     assert 3334 in steps  # it stands out
-    gaps = np.diff([step for step in steps if step < 10_000 - training.KEPT and step != 3334])
+    gaps = np.diff([step for step in steps if step < 10_000 - training.KEPT_STEPS and step != 3334])
     assert gaps.max() == gaps.min() > 1  # old steps are thinned out evenly
     assert len(watch.html()) < 1_500_000
 
@@ -206,13 +206,13 @@ def test_passes_are_recorded_by_their_step() -> None:
 def test_no_pass_where_none_is_wanted_or_the_graph_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     assert train(3, record=False).recordings == {}
     assert train(3).recordings
-    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.SMALL", 3)
+    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.MAX_OPS", 3)
     assert train(3).recordings == {} and len(train(3, record=True).recordings) == 3
 
 
 def test_recording_by_default_takes_little_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.AT_FIRST", 0.0)
-    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.SHARE", 0.0)
+    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.FREE_SECONDS", 0.0)
+    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.MAX_TIME_SHARE", 0.0)
     assert len(train(6).recordings) <= 1
 
 
@@ -263,10 +263,10 @@ def test_a_notebook_keeps_as_much_of_a_run_as_there_is_room_for(monkeypatch: pyt
     assert [len(each["steps"]) for each in fewer[:2]] == [31, 16] and fewer[0]["steps"][-1] == 60
     (bundle,) = lab_extension.bundle({"lens": each} for each in (full, run)).values()
     assert lab_extension.bundle([{"lens": full}]) == {lab_extension.MIME: bundle}
-    monkeypatch.setattr(lab_extension, "PASS_BYTES", len(bundle["packed"]) - 1)
+    monkeypatch.setattr(lab_extension, "MAX_PASS_BYTES", len(bundle["packed"]) - 1)
     (smaller,) = lab_extension.bundle({"lens": each} for each in (full, run)).values()
     assert 0 < len(smaller["packed"]) < len(bundle["packed"])
-    monkeypatch.setattr(lab_extension, "PASS_BYTES", 10)
+    monkeypatch.setattr(lab_extension, "MAX_PASS_BYTES", 10)
     assert lab_extension.bundle({"lens": each} for each in watch._kept()) == lab_extension.bundle()
 
 

@@ -88,7 +88,7 @@ def predicted(step: ChainStep, factor: Array, g: Array) -> Array:
     return np.asarray(came * factor)
 
 
-UNIT = 10.0 ** (1 - terms.DIGITS)  # of the last kept digit of a local derivative
+UNIT = 10.0 ** (1 - terms.SIGNIFICANT_DIGITS)  # of the last kept digit of a local derivative
 
 
 def agree(told: Any, known: Any, near: float, step: ChainStep) -> None:

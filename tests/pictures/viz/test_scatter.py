@@ -11,8 +11,8 @@ import pytest
 
 import nbautograd as torch
 from nbautograd import nn, optim, viz
-from nbautograd.viz.notebook.scatter import KEPT
-from nbautograd.viz.notebook.scatter_picture import GRID
+from nbautograd.viz.notebook.scatter import MAX_KEPT_STATES
+from nbautograd.viz.notebook.scatter_picture import GRID_CELLS
 from tests import oracle
 
 POINTS = [[-1.0, 0.0], [-0.5, 1.0], [0.5, -1.0], [1.0, 0.5]]
@@ -35,7 +35,7 @@ def drawing(picture: Any) -> str:
 def test_a_region_is_what_the_model_says_and_a_wrong_point_has_a_ring() -> None:
     picture = viz.scatter(torch.tensor(POINTS), torch.tensor([0, 0, 1, 0]), left_or_right, classes=("left", "right"))
     (state,) = picture.states
-    assert (state.regions[:, : GRID // 2] == 0).all() and (state.regions[:, GRID // 2 :] == 1).all()
+    assert (state.regions[:, : GRID_CELLS // 2] == 0).all() and (state.regions[:, GRID_CELLS // 2 :] == 1).all()
     assert (
         state.wrong.tolist() == [False, False, False, True]
         and repr(picture) == "4 points: 3 of left, 1 of right\n1 wrong"
@@ -44,9 +44,9 @@ def test_a_region_is_what_the_model_says_and_a_wrong_point_has_a_ring() -> None:
     rings = re.findall(r'<path d="([^"]*)" fill="none" stroke="#b3123f"', svg)
     assert len(rings) == 1 and rings[0].count("M") == 1
     areas = re.findall(r'<path d="([^"]*)" fill="(#\w+)" fill-opacity', svg)
-    assert [(path.count("M"), path.split("M")[1]) for path, _ in areas] == [
-        (GRID, f"0 0h{GRID // 2}v1H0z"), (GRID, f"{GRID // 2} 0h{GRID // 2}v1H{GRID // 2}z"),
-    ]  # fmt: skip
+    half = GRID_CELLS // 2
+    expected = [(GRID_CELLS, f"0 0h{half}v1H0z"), (GRID_CELLS, f"{half} 0h{half}v1H{half}z")]
+    assert [(path.count("M"), path.split("M")[1]) for path, _ in areas] == expected
     assert len({ink for _, ink in areas}) == 2
 
 
@@ -64,7 +64,7 @@ def test_scores_of_several_classes_take_the_largest() -> None:
 
     picture = viz.scatter(torch.tensor(POINTS), torch.tensor([0, 0, 1, 2]), scores)
     regions = picture.states[0].regions
-    assert (regions[: GRID // 2] == 0).all() and (regions[GRID // 2 :] == 1).all()  # row 0 is above
+    assert (regions[: GRID_CELLS // 2] == 0).all() and (regions[GRID_CELLS // 2 :] == 1).all()  # row 0 is above
 
 
 def test_a_training_keeps_some_states_and_both_ends() -> None:
@@ -72,7 +72,7 @@ def test_a_training_keeps_some_states_and_both_ends() -> None:
     inside = (points**2).sum(1) < 1
     optimizer = optim.Adam(model.parameters(), lr=0.05)
     with viz.scatter(points, inside, model, live=False) as look:
-        for _ in range(3 * KEPT + 1):
+        for _ in range(3 * MAX_KEPT_STATES + 1):
             loss = nn.functional.binary_cross_entropy_with_logits(model(points).squeeze(1), inside.float())
             optimizer.zero_grad()
             loss.backward()
@@ -80,7 +80,7 @@ def test_a_training_keeps_some_states_and_both_ends() -> None:
             look()
             assert model.training
     steps = [state.step for state in look.states]
-    assert steps[0] == 0 and steps[-1] == 3 * KEPT + 1 and len(steps) <= KEPT + 1
+    assert steps[0] == 0 and steps[-1] == 3 * MAX_KEPT_STATES + 1 and len(steps) <= MAX_KEPT_STATES + 1
     assert steps[:-1] == list(range(0, steps[-2] + 1, steps[1]))
     model.eval()
     with torch.no_grad():
@@ -151,4 +151,4 @@ def test_pytorchs_points_and_modules() -> None:
         model.bias.zero_()
     theirs = viz.scatter(pytorch.tensor(POINTS), pytorch.tensor([0, 0, 1, 0]), model)
     assert repr(theirs) == repr(viz.scatter(torch.tensor(POINTS), torch.tensor([0, 0, 1, 0]), left_or_right))
-    assert (theirs.states[0].regions[:, : GRID // 2] == 0).all()
+    assert (theirs.states[0].regions[:, : GRID_CELLS // 2] == 0).all()

@@ -13,7 +13,7 @@ import nbautograd as torch
 from nbautograd import viz
 from nbautograd.viz.draw import tensor_card
 from nbautograd.viz.draw.lines import text_element
-from nbautograd.viz.draw.theme import SMALLEST
+from nbautograd.viz.draw.theme import MIN_FONT_PX
 from nbautograd.viz.escape import width
 from nbautograd.viz.notebook import monitor_picture
 
@@ -42,7 +42,7 @@ def test_texts_are_readable_and_inside(picture: Any) -> None:
     assert len(texts) > 2
     for each in texts:
         size, x, y = (float(each.attrib[name]) for name in ("font-size", "x", "y"))
-        assert size >= SMALLEST, each.text
+        assert size >= MIN_FONT_PX, each.text
         long = width(each.text or "", size, mono="Mono" in each.attrib.get("font-family", ""))
         left = x - long * {"end": 1.0, "middle": 0.5}.get(each.attrib.get("text-anchor", ""), 0.0)
         assert left >= 0 and left + long <= wide and size <= y <= high - 2, each.text
@@ -51,4 +51,4 @@ def test_texts_are_readable_and_inside(picture: Any) -> None:
 def test_a_text_is_escaped_and_never_smaller_than_the_least_size() -> None:
     found = text_element(1, 2, '<script>"', "#000", 4, anchor="end", mono=True)
     assert "<script>" not in found and ElementTree.fromstring(found).text == '<script>"'
-    assert re.findall('font-size="([^"]*)"', found) == [f"{SMALLEST:g}"]
+    assert re.findall('font-size="([^"]*)"', found) == [f"{MIN_FONT_PX:g}"]

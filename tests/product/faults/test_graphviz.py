@@ -106,7 +106,7 @@ def test_a_program_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """It is ended after its time, with the programs that it has started."""
     install(tmp_path / "bin", HANGS.format(tmp_path), monkeypatch)
     for seconds in (1, 10, 60):  # until it has begun within its time: a busy machine may take long to start it
-        monkeypatch.setattr(graphviz_dot, "DOT_SECONDS", seconds)
+        monkeypatch.setattr(graphviz_dot, "MAX_DOT_SECONDS", seconds)
         with pytest.raises(RuntimeError, match=f"longer than {seconds} s"):
             draw()
         if (tmp_path / "pid").exists():
@@ -117,7 +117,7 @@ def test_a_program_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_an_interrupt_while_a_program_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The user's interrupt also ends the program."""
     install(tmp_path / "bin", HANGS.format(tmp_path), monkeypatch)
-    monkeypatch.setattr(graphviz_dot, "DOT_SECONDS", 60)  # a busy machine may start it slowly
+    monkeypatch.setattr(graphviz_dot, "MAX_DOT_SECONDS", 60)  # a busy machine may start it slowly
 
     def interrupt() -> None:
         wait_for(tmp_path / "pid")

@@ -118,7 +118,7 @@ def test_programs_are_started_with_lists_of_arguments_and_deadlines() -> None:
         assert given.get("shell", "False") == "False", file
         assert not isinstance(call.args[0], (ast.Constant, ast.JoinedStr)), file
         assert "timeout" in given or ast.unparse(call.func) == "subprocess.Popen", file
-    assert "timeout=DOT_SECONDS" in source("viz/draw/graphviz_dot.py")
+    assert "timeout=MAX_DOT_SECONDS" in source("viz/draw/graphviz_dot.py")
 
 
 def test_nothing_speaks_to_the_network() -> None:

@@ -126,7 +126,7 @@ def put_at(call: BatchedCall) -> Any:
         if not how.adjacent:
             raise Unsuitable
         ndim = _chosen_ndim(call, how, flags)
-        return call.run(input=whole, values=_values(call, ndim), key=for_all(key))
+        return call.run(input=whole, values=_values_operand(call, ndim), key=for_all(key))
     mask = _only_mask(key, flags)
     if mask is not None:
         if call.values["accumulate"] or call.ndim("values"):
@@ -135,7 +135,7 @@ def put_at(call: BatchedCall) -> Any:
     numbers, how = batched_key(call)
     if how.first:
         raise Unsuitable
-    return call.run(input=whole, values=_values(call, _chosen_ndim(call, how, flags)), key=tuple(numbers))
+    return call.run(input=whole, values=_values_operand(call, _chosen_ndim(call, how, flags)), key=tuple(numbers))
 
 
 @rule("zero_at", "one index")
@@ -159,7 +159,7 @@ def _chosen_ndim(call: BatchedCall, how: IndexLayout, flags: list[Any]) -> int:
     return call.ndim("input") - used + how.chosen
 
 
-def _values(call: BatchedCall, ndim: int) -> Any:
+def _values_operand(call: BatchedCall, ndim: int) -> Any:
     value = call.values["values"]
     if not call.batched.get("values"):
         return value

@@ -106,7 +106,7 @@ class _TensorType(type):
         return f"<class 'torch.{cls.__name__}'>"
 
 
-def _made(name: str, kind: dtypes.dtype) -> _TensorType:
+def _tensor_type(name: str, kind: dtypes.dtype) -> _TensorType:
     doc = f"""CPU tensors of dtype {kind.name}: a constructor, and a class for ``isinstance``.
 
     >>> import nbautograd as torch
@@ -117,7 +117,7 @@ def _made(name: str, kind: dtypes.dtype) -> _TensorType:
 
 
 for _name, _kind in dtypes.TENSOR_TYPES.items():
-    globals()[_name] = _made(_name, _kind)
+    globals()[_name] = _tensor_type(_name, _kind)
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:

@@ -111,11 +111,11 @@ def eig_back(gl: Any, gv: Any, values: Any, v: Any) -> Any:
 def eig_parts(A: Tensor) -> Any:
     """Return the eigenvalues and eigenvectors, complex."""
     kind = np.result_type(A.dtype, np.complex64)
-    values, vectors = _finite(np.linalg.eig, A)
+    values, vectors = _call_naming_errors(np.linalg.eig, A)
     return values.astype(kind), vectors.astype(kind)
 
 
-def _finite(function: Any, a: Any) -> Any:
+def _call_naming_errors(function: Any, a: Any) -> Any:
     try:
         return function(a)
     except np.linalg.LinAlgError:
@@ -141,7 +141,7 @@ def linalg_eig(A: Tensor) -> Any:
 @no_method()
 def _eigvals(A: Tensor) -> Tensor:
     """Return the eigenvalues without eigenvectors, if no gradient is needed."""
-    return _finite(np.linalg.eigvals, A).astype(np.result_type(A.dtype, np.complex64))
+    return _call_naming_errors(np.linalg.eigvals, A).astype(np.result_type(A.dtype, np.complex64))
 
 
 @composite(method=False, out=True)

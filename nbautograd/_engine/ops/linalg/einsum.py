@@ -134,10 +134,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     for i, (x, theirs) in enumerate(parts[1:], 1):
         needed = set(output).union(*(later for _, later in parts[i + 1 :]))
         result, letters = _contract(result, letters, x, theirs, needed, output)
-    return _arranged(result, letters, output, sizes)
+    return _summed_and_permuted(result, letters, output, sizes)
 
 
-def _arranged(result: Tensor, letters: str, output: str, sizes: dict[str, int]) -> Tensor:
+def _summed_and_permuted(result: Tensor, letters: str, output: str, sizes: dict[str, int]) -> Tensor:
     gone = [i for i, letter in enumerate(letters) if letter not in output]
     if gone:
         result = result.sum(gone)

@@ -26,13 +26,14 @@ PADE = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
     10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
 )  # fmt: skip
-LARGEST = 5.371920351148152
+MAX_UNSCALED_NORM = 5.371920351148152
 
 
 def exponential(a: Any) -> Any:
     """Compute exp(A) of arrays by scaling and squaring, each matrix scaled by its own power of 2."""
     size = np.abs(a).sum(-2).max(-1)
-    times = np.ceil(np.log2(np.where(np.isfinite(size) & (size > LARGEST), size / LARGEST, 1)))[..., None, None]
+    ratio = np.where(np.isfinite(size) & (size > MAX_UNSCALED_NORM), size / MAX_UNSCALED_NORM, 1)
+    times = np.ceil(np.log2(ratio))[..., None, None]
     a = a * np.exp2(-times).astype(size.dtype)
     b, one = PADE, identity_of(a)
     a2 = a @ a

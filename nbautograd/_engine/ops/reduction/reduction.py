@@ -28,7 +28,7 @@ Ints = int | tuple[int, ...] | list[int]
 Dims = Ints | None
 
 
-def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
+def _check_floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
     if dtype is None and a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(
             f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
@@ -157,7 +157,7 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
     if dim is None and dtype is None and not keepdim and input._a.dtype.kind == "f":
         return mean_all(input)
     if isinstance(input, Tensor):
-        _floating("mean", input._a, dtype)
+        _check_floating("mean", input._a, dtype)
     if dtype is not None:
         input = input.to(dtype)
     if dim is None:

@@ -135,7 +135,7 @@ def _warn_reversed(ndim: int) -> None:
     )
 
 
-def _matrices(t: Tensor, name: str) -> Tensor:
+def _check_matrices(t: Tensor, name: str) -> Tensor:
     if not t._a.ndim:
         _warn_scalar(f"Tensor.{name}")
         return t
@@ -181,9 +181,9 @@ def adjoint(input: Tensor) -> Tensor:
 
 
 Tensor.T = property(_reversed, doc="A view with the dimensions in reversed order: the transpose.")
-Tensor.mT = property(lambda self: _matrices(self, "mT"), doc="The transpose of each matrix, as a view.")
+Tensor.mT = property(lambda self: _check_matrices(self, "mT"), doc="The transpose of each matrix, as a view.")
 Tensor.H = property(_hermitian, doc="The conjugate transpose of a matrix.")
-Tensor.mH = property(lambda self: _matrices(self, "mH").conj(), doc="The conjugate transpose of each matrix.")
+Tensor.mH = property(lambda self: _check_matrices(self, "mH").conj(), doc="The conjugate transpose of each matrix.")
 
 
 @composite()

@@ -24,11 +24,11 @@ from nbautograd._engine.core.tensor import Tensor
 
 Ints = tuple[int, ...]
 
-CACHED = 1 << 18
-"""Approximate number of elements in the columns of one part of a batch."""
-SHIFTED = 1 << 17
-"""Approximate number of elements in the padded images of one part of a batch."""
-SHORT_ROW = 24
+COLUMNS_SIZE = 1 << 18
+"""Elements in the columns of one part of a batch, roughly."""
+PADDED_SIZE = 1 << 17
+"""And in its padded images."""
+MIN_COPIED_ROW = 24
 """Below this length, rows are slow to copy, and a product per row is too small for BLAS."""
 MIN_CHANNELS = 8
 """With fewer channels, products cost more than copying the windows."""
@@ -36,8 +36,8 @@ MAX_WIDENING = 2
 """With more output channels per input channel, summing products costs more than copying the windows."""
 MAX_SHIFTS = 25
 """With more kernel elements, a single product is faster than a sum of shifted products."""
-FEW_CHANNELS = 1 << 10
-"""Maximum of input channels times output channels for which a weight's gradient is computed as many small products."""
+MAX_FEW_CHANNELS = 1 << 10
+"""Up to this product of input and output channels, a weight's gradient is many small products."""
 
 
 def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -79,7 +79,7 @@ def single(kernel: Ints, stride: Ints, padding: Ints) -> bool:
 
 def images_at_once(x: Any, numbers: int) -> int:
     """Return how many images of ``x`` to process at a time, given ``numbers`` column elements each; all on a GPU."""
-    return max(1, CACHED // numbers) if x.__class__ is np.ndarray and numbers else max(1, len(x))
+    return max(1, COLUMNS_SIZE // numbers) if x.__class__ is np.ndarray and numbers else max(1, len(x))
 
 
 def columns_of(
@@ -146,7 +146,7 @@ def image_of(columns: Any, shape: Ints, kernel: Ints, out: Ints, stride: Ints, p
 
 
 def shifted(
-    x: Any, kernel: Ints, out: Ints, padding: Ints, dilation: Ints, numbers: int = SHIFTED
+    x: Any, kernel: Ints, out: Ints, padding: Ints, dilation: Ints, numbers: int = PADDED_SIZE
 ) -> Iterator[tuple[slice, tuple[int, ...], list[Any]]]:
     """Yield flattened padded images, one per kernel position, one part of the batch at a time.
 
@@ -202,7 +202,7 @@ def convolved_by_channels(x: Any, weight: Any, bias: Any, out: Ints, padding: In
     output = np.empty((len(x), o, *out), x.dtype)
     within = (slice(None), slice(None), *(slice(m) for m in out))
     columns: Any = None
-    for part, (count, *rows), images in shifted(x, weight.shape[2:], out, padding, dilation, CACHED // places):
+    for part, (count, *rows), images in shifted(x, weight.shape[2:], out, padding, dilation, COLUMNS_SIZE // places):
         if columns is None:  # the first part is the largest
             columns = np.empty((count, c, places, math.prod(rows)), x.dtype)
         for place, image in enumerate(images):
@@ -238,7 +238,7 @@ def convolved(
 ) -> Any:
     """Return the convolution of (n, c, ...) with (o, c / groups, *kernel), plus an optional bias."""
     if (
-        out[-1] < SHORT_ROW
+        out[-1] < MIN_COPIED_ROW
         and weight.shape[1] >= MIN_CHANNELS
         and weight.shape[0] <= MAX_WIDENING * weight.shape[1]
         and by_shifts(x, weight, weight.shape[2:], stride, groups)
@@ -418,7 +418,7 @@ def conv_weight(
     o, kernel, size = shape[0], tuple(shape[2:]), math.prod(shape[1:])
     out = output.shape[2:]
     ungrouped = 1 if groups == shape[0] == input.shape[1] else groups  # a filter for each channel
-    if shape[0] * shape[1] <= FEW_CHANNELS and by_shifts(input, output, kernel, stride, ungrouped):
+    if shape[0] * shape[1] <= MAX_FEW_CHANNELS and by_shifts(input, output, kernel, stride, ungrouped):
         return weight_by_shifts(input, output, shape, padding, dilation)
     result = np.zeros_like(input, shape=(groups, size, o // groups), order="C")
     for part, columns in columns_of(input, kernel, out, stride, padding, dilation, groups):

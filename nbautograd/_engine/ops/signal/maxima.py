@@ -25,10 +25,10 @@ from nbautograd._engine.ops.signal.pool import MAX, pool_gather, pool_scatter
 __all__ = ["is_sliced", "sliced_max_pool"]
 
 Ints = tuple[int, ...]
-CACHED = 1 << 17
-"""Approximate number of elements computed at a time."""
+PART_SIZE = 1 << 17
+"""Elements computed at a time, roughly."""
 MAX_ROWS = 4
-"""Maximum number of rows of a window of two columns, one 8-bit shift per position."""
+"""Of a window of two columns: one 8-bit shift per position."""
 LITTLE_ENDIAN = sys.byteorder == "little"
 
 
@@ -51,7 +51,7 @@ def _images(a: Any) -> Any:
 
 def _parts(count: int, size: Ints) -> Iterator[slice]:
     """Yield slices of images that fit into the cache."""
-    step = max(1, CACHED // max(math.prod(size), 1))
+    step = max(1, PART_SIZE // max(math.prod(size), 1))
     return (slice(start, start + step) for start in range(0, count, step))
 
 

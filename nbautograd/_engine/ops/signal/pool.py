@@ -20,8 +20,8 @@ from nbautograd._engine.ops.signal.interpolate import WeightTable, resampled, sp
 
 Ints = tuple[int, ...]
 
-CACHED = 1 << 16
-"""Approximate number of window elements compared at a time."""
+PART_SIZE = 1 << 16
+"""Window elements compared at a time, roughly."""
 
 
 # -- averages --------------------------------------------------------------------------------------------------------
@@ -194,7 +194,8 @@ def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Int
     count = math.prod(input.shape[: input.ndim - n])
     best = np.empty_like(input, shape=(count, *out), order="C")
     winner = np.empty_like(input, shape=(count, *out), dtype=np.intp, order="C")
-    at_once = max(1, CACHED // max(math.prod(kernel) * math.prod(out), 1)) if input.__class__ is np.ndarray else count
+    on_cpu, size = input.__class__ is np.ndarray, math.prod(kernel) * math.prod(out)
+    at_once = max(1, PART_SIZE // max(size, 1)) if on_cpu else count
     for start in range(0, count, max(at_once, 1)):
         part = slice(start, start + at_once)
         windows = _candidates(_surrounded(images[part], steps), steps)
