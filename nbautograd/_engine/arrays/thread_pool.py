@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from _thread import RLock, _local
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from nbautograd._engine.arrays import backend
@@ -54,7 +55,6 @@ def _stop() -> None:
 process_lock = RLock()
 """Held while a thread changes what all threads see; a fork waits for it, so that a child finds no half of a change."""
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_stop, after_in_child=lambda: setattr(_Threads, "executor", None))
     os.register_at_fork(
         before=process_lock.acquire, after_in_parent=process_lock.release, after_in_child=process_lock.release
     )
@@ -177,15 +177,27 @@ def for_each_tile(
     parallel_for(task, -(-length // per_task))
 
 
+@cache
+def _pool_class() -> type[ThreadPoolExecutor]:
+    """Load the class of the pool; from now on a fork stops the pool first.
+
+    What is registered last runs first: the pool is stopped before its module takes the lock without which a thread
+    that computes can neither submit a call nor let the pool be stopped.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_stop, after_in_child=lambda: setattr(_Threads, "executor", None))
+    return ThreadPoolExecutor
+
+
 def _submitted(work: Callable[[], None], count: int) -> list[Future[None]]:
     """Submit ``work`` to ``count`` further threads, or to fewer if threads are not available."""
     if count < 1 or _threads.inside:
         return []
     executor = _Threads.executor
     if executor is None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        executor = _Threads.executor = ThreadPoolExecutor(_Threads.count - 1, "nbautograd", _enter)
+        executor = _Threads.executor = _pool_class()(_Threads.count - 1, "nbautograd", _enter)
     futures = []
     try:
         for _ in range(count):

@@ -54,3 +54,22 @@ def test_a_child_does_not_wait_for_a_thread_that_it_does_not_have(what: str) -> 
     command = [sys.executable, "-W", "ignore", "-c", FORKING, what]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
     assert done.stdout == "{0}\n", done.stdout + done.stderr
+
+
+ORDER = """
+import os
+registered = []
+os.register_at_fork = lambda *, before=None, **others: registered.append(getattr(before, "__module__", "") or "a lock's")
+import nbautograd as torch
+torch.set_num_threads(2)
+torch.ones(2000, 1000).exp()
+from concurrent.futures import thread
+print("nbautograd" in registered[-1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+def test_the_pool_is_stopped_before_a_fork_takes_the_lock_of_its_module() -> None:
+    """A thread that submits a call holds the pool's lock and waits for that of the module; the fork waited for both."""
+    done = subprocess.run([sys.executable, "-c", ORDER], capture_output=True, text=True, check=False)
+    assert done.stdout == "True\n", done.stdout + done.stderr
