@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import re
+import tokenize
 import zipfile
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, distribution
@@ -90,15 +92,29 @@ def repack_own(folder: Path) -> Path:
     """Write the wheel of this package, for any kind of installation."""
     from nbautograd.viz.notebook.scripts import without_remarks
 
-    package = Path(str(files("nbautograd")))
+    package, shorten = Path(str(files("nbautograd"))), {".js": without_remarks, ".py": _without_comments}
     contents = {}
     for path in _own_files(package):
         content = path.read_bytes()
-        if path.suffix == ".js":
-            content = without_remarks(content.decode("utf-8")).encode("utf-8")
+        if path.suffix in shorten:
+            content = shorten[path.suffix](content.decode("utf-8")).encode("utf-8")
         contents[f"nbautograd/{path.relative_to(package).as_posix()}"] = content
     installed = distribution("nbautograd")
     return _write(folder, "nbautograd", installed.version, installed.read_text("METADATA") or "", contents)
+
+
+def _without_comments(source: str) -> str:
+    """Return Python without its comments, on the same lines.
+
+    >>> _without_comments("a = '# 1'  # one\\n# two\\nb = 2\\n")
+    "a = '# 1'\\n\\nb = 2\\n"
+    """
+    lines = source.splitlines(keepends=True)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column].rstrip() + "\n"
+    return "".join(lines)
 
 
 def _own_files(package: Path) -> Iterator[Path]:

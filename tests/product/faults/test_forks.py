@@ -59,12 +59,12 @@ def test_a_child_does_not_wait_for_a_thread_that_it_does_not_have(what: str) -> 
 ORDER = """
 import os
 registered = []
-os.register_at_fork = lambda *, before=None, **others: registered.append(getattr(before, "__module__", "") or "a lock's")
+os.register_at_fork = lambda *, before=None, **others: registered.append(getattr(before, "__module__", None))
 import nbautograd as torch
 torch.set_num_threads(2)
 torch.ones(2000, 1000).exp()
 from concurrent.futures import thread
-print("nbautograd" in registered[-1])
+print(str(registered[-1]).startswith("nbautograd."))
 """
 
 
