@@ -104,10 +104,10 @@ def repack_own(folder: Path) -> Path:
 
 
 def _without_comments(source: str) -> str:
-    """Return Python without its comments, on the same lines.
+    r"""Return Python without its comments, on the same lines.
 
-    >>> _without_comments("a = '# 1'  # one\\n# two\\nb = 2\\n")
-    "a = '# 1'\\n\\nb = 2\\n"
+    >>> _without_comments("a = '# 1'  # one\n# two\nb = 2\n")
+    "a = '# 1'\n\nb = 2\n"
     """
     lines = source.splitlines(keepends=True)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
