@@ -45,7 +45,7 @@ def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     except TypeError:
         return
     for position, (name, parameter) in enumerate(signature.parameters.items(), 1):
-        if name not in arguments:
+        if name not in arguments or parameter.kind is parameter.VAR_KEYWORD:
             continue
         several = parameter.kind is parameter.VAR_POSITIONAL
         for value in arguments[name] if several else [arguments[name]]:

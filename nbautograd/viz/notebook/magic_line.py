@@ -24,6 +24,10 @@ MAX_LISTED_NAMES = 10
 """Of tensors, in a message."""
 
 
+UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
+"""What ``compile`` raises; the last two for brackets in more brackets than it can follow."""
+
+
 def parsed(magic: Any, line: str) -> tuple[Any, bool]:
     """Return the options of a line, and True if it ends with a semicolon, which hides the output.
 
@@ -135,7 +139,7 @@ def _compiled(magic: str, written: str, most: int | None, advice: str) -> types.
     first = magic.split()[0]
     try:
         return compile(written, "<string>", "eval")
-    except (SyntaxError, ValueError) as error:
+    except UNREADABLE as error:
         words = written.split()
         if re.fullmatch(r"-[a-zA-Z]", words[0]) and len(words) > 1:
             raise UsageError(f"%{magic}: unrecognized arguments: {words[0]}; %{first}? lists its options") from None
@@ -145,14 +149,14 @@ def _compiled(magic: str, written: str, most: int | None, advice: str) -> types.
             if advice:
                 raise UsageError(f"%{magic} needs tensors{advice}") from None
             raise UsageError(f"%{magic}: write commas between tensors: %{magic} {', '.join(words)}") from None
-        what = getattr(error, "msg", None) or str(error)
+        what = getattr(error, "msg", None) or str(error) or "too many brackets"
         raise UsageError(f"%{magic} needs an expression, but {written!r} is none: {what}") from None
 
 
 def _is_expression(text: str) -> bool:
     try:
         compile(text, "<string>", "eval")
-    except (SyntaxError, ValueError):
+    except UNREADABLE:
         return False
     return True
 
