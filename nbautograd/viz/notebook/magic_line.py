@@ -25,7 +25,7 @@ MAX_LISTED_NAMES = 10
 
 
 UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
-"""What ``compile`` raises; the last two for brackets in more brackets than it can follow."""
+"""The errors of ``compile``; the last two are for brackets in more brackets than it can follow."""
 
 
 def parsed(magic: Any, line: str) -> tuple[Any, bool]:

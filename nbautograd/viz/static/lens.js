@@ -73,7 +73,7 @@ class LensPlot {
     const { lens } = this, [low, high] = this.band, y = this.axis.y(high), height = this.axis.y(low) - y;
     const width = lens.wide - lens.right - PLOT.left, words = lens.t("healthy");
     return [s("rect", { class: "nb-lens-band", x: PLOT.left, y, width, height }),
-      s("text", { class: "nb-lens-healthy", x: PLOT.left + 4, y: y + height - 4 }, words)];
+      s("text", { x: PLOT.left + 4, y: y + height - 4 }, words)];
   }
 
   grid(end) {
