@@ -192,10 +192,15 @@ def grad(
     return tuple(result)
 
 
-def _flags(function: str, *flags: Any) -> list[bool]:
-    """Return ``retain_graph``, by default the other, and ``create_graph``."""
-    flags = flags[flags[0] is None], flags[1]
-    return [bool(f if f.__class__ is bool else as_int(f, f"{function}(): retain_graph or create_graph")) for f in flags]
+def _flags(function: str, retain_graph: Any, create_graph: Any) -> tuple[bool, bool]:
+    """Return both flags; ``retain_graph`` is ``create_graph`` by default."""
+
+    def flag(name: str, value: Any) -> bool:
+        return value if value.__class__ is bool else bool(as_int(value, f"{function}(): argument '{name}'"))
+
+    retain = None if retain_graph is None else flag("retain_graph", retain_graph)
+    create = flag("create_graph", create_graph)
+    return create if retain is None else retain, create
 
 
 def _materialized(target: Any, create_graph: bool) -> Tensor:

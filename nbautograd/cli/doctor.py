@@ -23,7 +23,7 @@ import nbautograd._engine.base.installing as _installing
 __all__ = ["Finding", "as_json", "as_text", "findings"]
 
 DEADLINE_SECONDS = 30.0
-"""For each process."""
+"""Deadline in seconds for each process."""
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,8 @@ def number(value: Any) -> Any:
     return value.item() if isinstance(value, (Tensor, np.ndarray, np.generic)) else value
 
 
-PYTHONS = {bool, float, int, list, tuple, type(None)}
+PLAIN_TYPES = {bool, float, int, list, tuple, type(None)}
+"""The types of options that are no arrays."""
 
 
 def check_ranges(options: dict[str, Any]) -> None:
@@ -123,7 +124,7 @@ class Elementwise(Optimizer):
     """Base of optimizers whose update rule is elementwise."""
 
     _numbers: dict[str, float] = {"step": 0.0}  # noqa: RUF012 - 0-d tensors of the state, with their initial values
-    _odd = False  # whether an option is an array
+    _has_array_options = False
     _takes_sparse = False  # whether gradients may be sparse
     _free: frozenset[str] = frozenset()  # options that may be negative in this class
 
@@ -146,7 +147,7 @@ class Elementwise(Optimizer):
 
     def _check_options(self, options: Group) -> None:
         name = type(self).__name__
-        self._odd |= not PYTHONS.issuperset(map(type, options.values()))
+        self._has_array_options |= not PLAIN_TYPES.issuperset(map(type, options.values()))
         if options.get("foreach") and options.get("fused"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         if options.get("fused") and options.get("differentiable"):
@@ -193,7 +194,7 @@ class Elementwise(Optimizer):
     def _update_all(self) -> None:
         try:
             for group in self.param_groups:
-                if self._odd:
+                if self._has_array_options:
                     group = {k: v if getattr(v, "ndim", 0) else number(v) for k, v in group.items()}
                 slots, change = self._slots(group), change_of(group)
                 for p in group["params"]:

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 ALIGNMENT = 64
-"""In bytes, of each member of an archive, so that it can be mapped into memory unchanged."""
+"""Alignment in bytes of each member of an archive, so that it can be mapped into memory unchanged."""
 LOCAL_HEADER_BYTES, EXTRA_HEADER_BYTES = 30, 4
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001

@@ -22,9 +22,9 @@ from nbautograd._engine.arrays.late_packages import late
 __all__ = ["axpy", "axpy_rows", "multiples", "scale_rows", "shift_rows"]
 
 MIN_SIZE = 1 << 15
-"""For so many elements, the single pass is worth loading SciPy's sparse matrices."""
+"""Minimum number of elements for which the single pass is worth loading SciPy's sparse matrices."""
 MIN_WIDE_ROW = 1 << 10
-"""NumPy scales or shifts it in place without a buffer."""
+"""Minimum length of a row that NumPy scales or shifts in place without a buffer."""
 
 
 def axpy(factor: float, x: Any, y: Any, work: Any) -> None:

@@ -428,7 +428,7 @@ def add_at(array: Any, key: Any, values: Any) -> None:
 
 
 MIN_ROWS_SIZE = 1 << 12
-"""Outweighs the cost of creating a sparse matrix."""
+"""Minimum number of elements that outweighs the cost of creating a sparse matrix."""
 
 
 def _adds_rows(rows: Any) -> bool:

@@ -23,7 +23,7 @@ MAX_UNPACKED = 10**6
 UNPACKED = {"SkylakeX", "Cooperlake", "SapphireRapids"}
 """OpenBLAS's names of the kernel sets that include such kernels."""
 MAX_ROWS = 96
-"""Of a batch that is multiplied in blocks."""
+"""Maximum number of rows of a batch that is multiplied in blocks."""
 BLOCK_SIZE = 1 << 10
 """Maximum number of elements of the result."""
 

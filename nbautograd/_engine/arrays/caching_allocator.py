@@ -24,7 +24,7 @@ __all__ = ["empty", "is_whole", "keep"]
 MIN_BLOCK_BYTES = 1 << 20
 """The C library keeps smaller ones itself (``raise_threshold``)."""
 MAX_BLOCK_RATIO = 1.25
-"""Of its size to that of its array."""
+"""Maximum ratio of the size of a block to that of its array."""
 
 
 class _Pool:

@@ -27,7 +27,7 @@ FUNCTIONS: dict[str, ArrayFunction] = {}
 PIECE_SIZE = 1 << 15
 """Elements computed at a time: they stay in the cache."""
 MIN_SIZE = 1 << 8
-"""Outweighs NumPy's overhead per call."""
+"""Minimum number of elements that outweighs NumPy's overhead per call."""
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 SQRT_HALF, INVERSE_SQRT_2PI = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 

@@ -15,9 +15,9 @@ import numpy as np
 __all__ = ["CHOICES", "bitwise_where", "bounded", "scale_where_not", "zero_where", "zero_where_not"]
 
 MIN_WHERE_SIZE = 1 << 12
-"""For masking the bits of two arrays."""
+"""Minimum number of elements for masking the bits of two arrays."""
 MIN_ZERO_SIZE = 1 << 8
-"""For masking an array and zeros."""
+"""Minimum number of elements for masking an array and zeros."""
 PIECE_SIZE = 1 << 16
 """A number is repeated so often, to be compared with an array's."""
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}

@@ -24,9 +24,9 @@ from nbautograd._engine.arrays.summation import pairwise_sum
 __all__ = ["plane_norm", "plane_norm_back", "row_norm", "row_norm_back"]
 
 MIN_LONG_ROW = 1 << 9
-"""The length outweighs NumPy's overhead per row."""
+"""Minimum length of an inner loop that outweighs NumPy's overhead per row."""
 MIN_TILED_SIZE = 1 << 16
-"""With fewer elements, each step is one call over all rows."""
+"""Number of elements of rows below which each step is one call over all of them."""
 MAX_ROWS = 1 << 8
 """Rows that a product sums sequentially, as in a product of `MAX_ROW_ELEMENTS` numbers."""
 MAX_SQUARE_RATIO = 10.0

@@ -39,7 +39,7 @@ _EXTENDED: dict[Any, np.dtype[Any]] = _WIDER | (
 )
 _NUMBERS = (np.generic, int, float, complex)
 MIN_BUFFERED_SIZE = 1 << 13
-"""NumPy casts so many elements in pieces that fit into the cache, not all at once."""
+"""Minimum number of elements that NumPy casts in pieces that fit into the cache, not all at once."""
 
 
 class Precise:

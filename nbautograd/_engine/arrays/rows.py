@@ -47,11 +47,11 @@ MIN_SIZE = 1 << 14
 TILE_SIZE = 1 << 18
 """Elements of each array computed at a time."""
 MIN_QUICK_ROW = 1 << 6
-"""NumPy finds its maximum quickly."""
+"""Minimum length of a row whose maximum NumPy finds quickly."""
 MIN_WIDE_ROW = 1 << 9
-"""Its maximum takes longer than NumPy's overhead per row."""
+"""Minimum length of a row whose maximum takes longer than NumPy's overhead per row."""
 MAX_ROW_ELEMENTS = 1 << 12
-"""Of a row that is summed as a product: its error still hardly grows with the length."""
+"""Maximum length of a row that is summed as a product: its error still hardly grows with the length."""
 MAX_UNSHIFTED = 30.0
 """Up to this number, exponentials and their sums are far from overflow."""
 MAX_LOGARITHM = 345.0

@@ -27,7 +27,7 @@ BLOCK_THREADS = 256
 MAX_GRID = 1 << 16
 """Blocks; each thread takes several sums if there are more."""
 MAX_PARTIAL_SUMS = 1 << 26
-"""Kept at once; wider rows are added some columns at a time."""
+"""Maximum number of partial sums kept at once; wider rows are added some columns at a time."""
 
 _SOURCE = """{include}
 typedef {element} element_type;

@@ -17,15 +17,15 @@ __all__ = ["ONES", "broadcast_axes", "cumulative_sums", "is_half", "pairwise_mea
 MAX_SEQUENTIAL = 32
 """Rows that are added sequentially: the rounding error is still small."""
 BLOCK_ROWS = 16
-"""Added sequentially in each round of a long sum."""
+"""Number of rows added sequentially in each round of a long sum."""
 ELEMENTS_PER_TASK = 1 << 18
-"""Of one long row."""
+"""Number of elements of one long row that a thread takes at a time."""
 MIN_LONG_ROW = 1024
-"""The length outweighs NumPy's overhead per call."""
+"""Minimum length of an inner loop that outweighs NumPy's overhead per call."""
 MIN_PRODUCT_SIZE = 1 << 14
-"""So many elements are summed block by block, each as a product with ones."""
+"""Minimum number of elements for which rows are summed block by block, each as a product with ones."""
 MIN_BLOCK_ROWS = 16
-"""For which a product is faster."""
+"""Minimum length of a block for which a product is faster."""
 
 FLOAT16, FLOAT32, FLOAT64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 ONES = {dtype: np.ones(2 * MAX_SEQUENTIAL, dtype) for dtype in (FLOAT32, FLOAT64)}

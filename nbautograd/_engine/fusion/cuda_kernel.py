@@ -26,7 +26,7 @@ from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
 __all__ = ["compute", "elementwise_kernel", "is_fusable", "params", "partial_sums_kernel", "sum_of"]
 
 MAX_VARIANTS = 16
-"""Of an expression whose code depends on the value of a number."""
+"""Maximum number of compiled variants of an expression whose code depends on the value of a number."""
 SUM_THREADS = 1 << 16
 """They share the sum of all elements; the library sums their partial sums."""
 MIN_SUMS = 64

@@ -40,7 +40,7 @@ pending_gradients: ContextVar[list[weakref.ref[LazyGradient]] | None] = ContextV
 """The lazy gradients of this backward pass; None if they are disabled."""
 
 MAX_FUSED_COST = 16
-"""In passes over memory; more expensive kernels are computed at once."""
+"""Maximum cost of a fused kernel, in passes over memory; more expensive kernels are computed at once."""
 
 
 class LazyGradient:

@@ -25,7 +25,7 @@ from nbautograd._engine.fusion.symbolic import KernelProgram, NeedsValue, NotFus
 __all__ = ["Updates"]
 
 CHUNK_ELEMENTS = 2048
-"""Of one parameter: a block updates them at a time."""
+"""Number of elements of one parameter that a block updates at a time."""
 BLOCK_THREADS = 256
 MAX_BLOCKS = 4096
 """Each takes several chunks if there are more."""

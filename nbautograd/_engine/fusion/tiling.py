@@ -37,7 +37,7 @@ MIN_TILED_SIZE = 1 << 17
 TILE_SIZE = 1 << 17
 TILES_PER_TASK = 4
 MAX_ROW_ELEMENTS = 1 << 19
-"""Of its scratch buffer: arrays with longer rows are computed whole."""
+"""Upper bound of a row's scratch buffer, in elements: arrays with longer rows are computed whole."""
 
 
 class Tiling:

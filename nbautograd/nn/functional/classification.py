@@ -38,7 +38,7 @@ __all__ = ["cross_entropy", "multi_margin_loss", "multilabel_margin_loss", "mult
 
 INT64, UINT8, UINT64 = np.dtype(np.int64), np.dtype(np.uint8), np.dtype(np.uint64)
 MAX_CACHED_COUNTS = 1 << 12
-"""Of rows, between losses."""
+"""The number of row counts that are cached between losses."""
 
 
 def _numbers(like: Any, size: int) -> Any:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Code", "code", "highlighted"]
 
 MIN_FOLDED_LINES = 40
-"""Of a program whose parts can be folded."""
+"""Lines of a program from which on its parts can be folded."""
 LIBRARIES = ("numpy", "torch")
 STYLE = (
     ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"

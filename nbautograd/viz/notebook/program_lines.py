@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["player_lines", "program_of"]
 
 MAX_OPS = 20_000
-"""Of a graph of which a program is written."""
+"""Operations of a graph of which a program is written."""
 MAX_FLAT_OPS = 32
-"""Of a graph with a straight-line program, unless requested otherwise."""
+"""Limit of the operations of a graph with a straight-line program, unless requested otherwise."""
 MAX_PLAYED_OPS = 120
-"""Of a graph with a program in the player: a straight line, so that each step is one line."""
+"""Limit of the operations of a graph with a program in the player: one straight line, so that each step is one line."""
 MAX_PLAYED_ELEMENTS = 20_000
-"""Of a leaf of such a graph: the program is computed once more."""
+"""Elements of a leaf of such a graph, because the program is computed once more."""
 ORDER = ("data", "forward", "backward", "grads")
 PlayedLine = tuple[str, str, str, str]
 """Of a line its text, its comment, its part and the box that it is of."""

@@ -20,11 +20,11 @@ from nbautograd.viz.read import values
 __all__ = ["BINS", "LOWEST_LOG2", "OCTAVES_PER_BIN", "LeafStep", "Run", "TrainingStep"]
 
 BINS, OCTAVES_PER_BIN, LOWEST_LOG2 = 24, 2, -40
-"""Of a histogram, from 1e-12 to 256."""
+"""Bins of a histogram, binary orders of magnitude in each, and log2 of where the first begins: 1e-12 to 256."""
 MAX_SAMPLED_ELEMENTS = 4096  # of a leaf in its histogram and update
 MAX_WIDENED_ELEMENTS = 65536  # above this size a norm is summed in the gradient's own precision
 KEPT_STEPS, RECENT_STEPS, OUTSTANDING_STEPS, LATER_STEPS = 600, 200, 60, 100
-"""The last ones all stay; there is room for later ones."""
+"""Kept steps: the number of last ones that all stay, of outliers, and the room for later ones."""
 PAST_LOSSES, MIN_LOSSES = 20, 8  # to compare a step with
 
 

@@ -20,7 +20,7 @@ from nbautograd.errors import ProgramError
 __all__ = ["array_text", "dtype_text", "literal", "same", "same_elements"]
 
 MAX_INLINE_ELEMENTS = 16
-"""Of an array that is written out; a larger one is stored beside the program."""
+"""Elements of an array that is written out; a larger one is stored beside the program."""
 
 
 def same(a: Any, b: Any) -> bool:

@@ -25,7 +25,7 @@ from nbautograd.viz.program.terms import EITHER, FIRST, kind_of_all
 __all__ = ["MIN_STEPS", "Roller"]
 
 MIN_STEPS = 3
-"""Of a loop."""
+"""Steps of a loop."""
 AUTOMATIC = re.compile(r"(g_)?(t|c|unused|leaf)\d*")
 """Names not given by a user."""
 

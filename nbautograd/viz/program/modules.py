@@ -21,9 +21,9 @@ from nbautograd.viz.program.terms import EITHER, FIRST, PLUS, kind_of_all, term_
 __all__ = ["Function", "Modules", "plus"]
 
 MIN_LINES = 4
-"""Of a module that becomes a function."""
+"""Lines of a module that becomes a function."""
 MAX_ARGUMENTS = 24
-"""Of such a function."""
+"""Arguments of a function."""
 _NUMBER = re.compile(r"_?\d+$")
 
 

@@ -16,7 +16,7 @@ from nbautograd.viz.program.scopes import bound_outside
 __all__ = ["Block", "Call", "Loop", "Statement", "Statements", "replaced", "text_of", "wrapped"]
 
 MAX_LINE_CHARACTERS = 110
-"""Of a call."""
+"""Characters of a line of a call."""
 
 
 class Statement:

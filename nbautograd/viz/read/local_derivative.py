@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 MAX_ELEMENTS = 65_536
-"""Of a tensor with which a formula is evaluated."""
+"""Elements of a tensor with which a formula is evaluated."""
 REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
 
 Operands = Mapping[str, Any]

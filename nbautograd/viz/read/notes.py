@@ -25,7 +25,7 @@ __all__ = ["KEY", "MAX_NOTED_OPS", "Digest", "can_be_noted", "line_of", "note", 
 KEY, LINES = "nbautograd", "traceback_"
 """The notes of ``node.metadata``: ours, and the lines that PyTorch keeps with anomaly detection."""
 MAX_NOTED_OPS = 2000
-"""Of PyTorch's, in a cell or in a block."""
+"""Operations of PyTorch's that are noted in a cell, or in a block."""
 OTHERS = ("torch", "nbautograd")
 """Packages whose lines are skipped."""
 passed_over: deque[tuple[int, int]] = deque(maxlen=100)

@@ -20,7 +20,7 @@ from nbautograd.viz.read.numbers import BOOLS, INTEGERS, SUMMARY, number_text, p
 __all__ = ["MAX_SIDE_CELLS", "Tile", "coarser", "is_tiled", "repeated_number", "tile", "tile_of"]
 
 MAX_SIDE_CELLS = 16
-"""Of a tile's rows and columns."""
+"""Rows and columns of a tile."""
 MAX_READ_ELEMENTS = 4_000_000  # of a tensor
 HISTOGRAM_BINS = 24
 MAX_EXACT_INTEGER = 2**53  # up to here a float holds every integer

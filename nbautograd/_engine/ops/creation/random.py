@@ -205,10 +205,12 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
     if len(positional) > len(missing) or high is None and not positional:
         raise TypeError(f"{name}() takes the bounds (high) or (low, high), got {len(positional)} positional ones")
     named = {"low": 0 if low is None else low, "high": high} | dict(zip(positions, positional, strict=False))
+    is_alone = len(positional) + (low is not None) + (high is not None) == 1
     for key, value in named.items():
-        is_alone = len(positional) + (low is not None) + (high is not None) == 1
-        many = isinstance(value, Tensor) and value.ndim and (is_alone or value.numel() != 1)
-        if isinstance(value, Tensor) and (not value.is_cpu or name == "randint_like" and many):
+        if not isinstance(value, Tensor):
+            continue
+        is_vector = name == "randint_like" and value.ndim and (is_alone or value.numel() != 1)
+        if is_vector or not value.is_cpu:
             raise RuntimeError(f"{name}(): {key} must be a scalar tensor and on CPU, got the shape {list(value.shape)}")
     first, end = (as_int(named[k], f"{name}(): argument '{k}'") for k in ("low", "high"))
     return first, end

@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 MAX_REPEATS = 16
-"""Of an element: they are summed one after another."""
+"""Maximum number of repetitions of an element that are summed one after another."""
 
 
 class WeightTable(NamedTuple):

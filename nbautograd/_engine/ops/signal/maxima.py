@@ -28,7 +28,7 @@ Ints = tuple[int, ...]
 PART_SIZE = 1 << 17
 """Elements computed at a time, roughly."""
 MAX_ROWS = 4
-"""Of a window of two columns: one 8-bit shift per position."""
+"""Maximum number of rows of a window of two columns, one 8-bit shift per position."""
 LITTLE_ENDIAN = sys.byteorder == "little"
 
 
