@@ -19,7 +19,7 @@ MIN_WHERE_SIZE = 1 << 12
 MIN_ZERO_SIZE = 1 << 8
 """Minimum number of elements for masking an array and zeros."""
 PIECE_SIZE = 1 << 16
-"""A number is repeated so often, to be compared with an array's."""
+"""Number of elements for which a number is repeated, to be compared with an array's."""
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 _BOOL = np.dtype(np.bool_)
 _BYTE = np.array(1, np.int8)

@@ -21,7 +21,7 @@ from nbautograd.viz.read.introspect import is_module, is_tensor, parameters_of
 __all__ = ["one_tensor", "parsed", "tensor_names", "tensors"]
 
 MAX_LISTED_NAMES = 10
-"""Of tensors, in a message."""
+"""Names of tensors that a message lists."""
 
 
 UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)

@@ -33,7 +33,7 @@ from nbautograd.viz.program.statements import Statement, Statements, text_of
 __all__ = ["Folded", "Segment", "fold"]
 
 MAX_JOINED_SUMS = 6
-"""That begin in one statement."""
+"""Sums that begin in one statement."""
 
 
 class Segment(Protocol):

@@ -30,10 +30,10 @@ from nbautograd.viz.read.segments import Segment, plan
 __all__ = ["MAX_DRAWN_NODES", "Kept", "Segment", "allowed", "choose", "collapse", "nearest", "plan", "view"]
 
 MAX_DRAWN_NODES = 200
-"""A graph with more folds by itself."""
+"""Nodes of a graph that is drawn whole; one with more folds by itself."""
 MAX_TITLE_NAMES = 4  # variables in the title of a group
 MAX_DRAWN_LAYERS = 24
-"""And operations between them; beyond it, the steps of a loop are folded as well."""
+"""Layers, and operations between them, that are all drawn; beyond it, the steps of a loop are folded as well."""
 _DIGITS = re.compile("[0-9]+")
 _ID = re.compile("g([0-9]{1,9})_([0-9]{1,9})")
 

@@ -25,9 +25,9 @@ from nbautograd._engine.core.tensor import Tensor
 Ints = tuple[int, ...]
 
 COLUMNS_SIZE = 1 << 18
-"""Elements in the columns of one part of a batch, roughly."""
+"""Approximate number of elements in the columns of one part of a batch."""
 PADDED_SIZE = 1 << 17
-"""And in its padded images."""
+"""Approximate number of elements in the padded images of one part of a batch."""
 MIN_COPIED_ROW = 24
 """Below this length, rows are slow to copy, and a product per row is too small for BLAS."""
 MIN_CHANNELS = 8
