@@ -55,6 +55,13 @@ def saved(node: Node) -> dict[str, Any]:
     return {}
 
 
+def values_of(tensor: Any) -> Any:
+    """Return the array of a tensor or gradient; of a sparse one, the values that it stores; None if it has none."""
+    array = stored(tensor)
+    array = array.values if array.__class__ is SparseArray else array
+    return array if hasattr(array, "dtype") and hasattr(array.dtype, "kind") else None
+
+
 def check(node: Node, gradients: list[Any], incoming: Any = None, values: dict[str, Any] | None = None) -> None:
     """Check that no gradient computed by ``node`` has a NaN, or, if asked for, an infinity.
 
@@ -62,9 +69,8 @@ def check(node: Node, gradients: list[Any], incoming: Any = None, values: dict[s
     :raises BadNumberError: a gradient has one.
     """
     for index, g in enumerate(gradients):
-        a = stored(g)
-        a = a.values if a.__class__ is SparseArray else a
-        if getattr(a, "dtype", None) is not None and a.dtype.kind in "fc":
+        a = values_of(g)
+        if a is not None and a.dtype.kind in "fc":
             bad = (a - a) if mode.inf else a  # infinity minus infinity is NaN
             if bool((bad != bad).any()):
                 from nbautograd.autograd.bad_numbers import bad_gradient

@@ -175,21 +175,28 @@ def grad(
     result: list[Any] = []
     for index, (target, key) in enumerate(zip(wanted, keys, strict=True)):
         g = gradients.get(key)
-        if g is None and materialize_grads:
+        if g is not None:
+            g = _unshared(g, seen)
+        elif materialize_grads:
             g = _materialized(target, create_graph)
-        elif g is None and not allow_unused:
+        elif not allow_unused:
             raise AutogradError(
                 f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
-        if g is not None and not isinstance(g, Tensor):
-            shared = id(g) in seen or getattr(g, "base", None) is not None
-            seen.add(id(g))
-            g = wrapped(g.copy() if shared else g, wrap=wrap_known)
-        elif g is not None and isinstance(getattr(stored(g), "base", None), np.generic):
-            g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
         result.append(g)
     return tuple(result)
+
+
+def _unshared(g: Any, seen: set[int]) -> Tensor:
+    """Return a gradient as a tensor whose memory is not that of an array whose id is in ``seen``; add its id."""
+    if not isinstance(g, Tensor):
+        shared = id(g) in seen or getattr(g, "base", None) is not None
+        seen.add(id(g))
+        return as_tensor(g.copy() if shared else g)
+    if isinstance(getattr(stored(g), "base", None), np.generic):
+        g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
+    return g
 
 
 def _flags(function: str, retain_graph: Any, create_graph: Any) -> tuple[bool, bool]:
@@ -233,15 +240,15 @@ def _capture_batch(
     for i in range(sizes[0]):
         roots = _roots(outputs, [batch[i] for batch in batches], "grad()")
         rows.append(engine.capture(roots, retain_graph or i + 1 < sizes[0], create_graph, keys))
-    gradients = {}
-    for key in keys:
-        column = [None if row.get(key) is None else as_tensor(row[key]) for row in rows]
-        some = next((g for g in column if g is not None), None)
-        if some is not None:
-            from nbautograd._engine.ops.shape.joining import stack
+    return {key: _stacked([row.get(key) for row in rows]) for key in keys}
 
-            gradients[key] = stack([some.new_zeros(some.shape) if g is None else g for g in column])
-    return gradients
+
+def _stacked(column: list[Any]) -> Tensor | None:
+    """Stack the gradients of all elements, zeros for missing ones; return None if all are missing."""
+    from nbautograd._engine.ops.shape.joining import stack
+
+    some = next((as_tensor(g) for g in column if g is not None), None)
+    return None if some is None else stack([some.new_zeros(some.shape) if g is None else as_tensor(g) for g in column])
 
 
 def _can_be_batched(outputs: list[Any]) -> bool:
@@ -312,8 +319,7 @@ def _per_output(outputs: list[Any], gradients: Gradients) -> list[Any]:
     """Return, for each output, its gradient or None."""
     if gradients is None:
         return [None] * len(outputs)
-    one = isinstance(gradients, Tensor) or is_pytorchs(gradients)
-    passed: list[Any] = [gradients] if one else list(gradients)
+    passed: list[Any] = [gradients] if isinstance(gradients, Tensor) or is_pytorchs(gradients) else list(gradients)
     for g in passed:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {kind_of(g)}")
@@ -367,24 +373,10 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
         return _sparse_gradient(tensor, g, index)
     a = tensor._a
     if g is None:
-        one = _ONES.get(a.__class__)
-        if one is not None:
-            return one
-        if a.size != 1:
-            raise NonScalarError(
-                "grad can be implicitly created only for scalar outputs, and this one has shape "
-                f"{list(a.shape)}. Pass gradient=, a tensor of that shape: its vector-Jacobian product is what you get."
-            )
-        if a.dtype.kind not in "fV":
-            raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype!r}")
-        return backend.ones_like(a)
+        return _ONES.get(a.__class__) or _one(tensor)
     if g.__class__ is SparseTensor:
         return _sparse_gradient(tensor, g, index)
-    if g._a.shape != a.shape:
-        raise ShapeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
-            f"{tensor.shape}."
-        )
+    _check_shape(tensor, g, index)
     if g.device != tensor.device:
         raise AutogradError(f"grad_output[{index}] is on {g.device}, but output[{index}] is on {tensor.device}")
     if (g._a.dtype.kind == "c") != (a.dtype.kind == "c"):
@@ -394,9 +386,33 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
         )
     if g.__class__ is BatchedTensor:
         return g.to(tensor.dtype)
-    if g._fn is None and is_forward_ad_active():  # which may have given it a tangent
-        return g if g._a.dtype == a.dtype else cast(g, a.dtype)
-    return g if g._fn is not None else (g._a if g._a.dtype == a.dtype else g._a.astype(a.dtype))
+    if g._fn is not None:
+        return g
+    same = g._a.dtype == a.dtype
+    if is_forward_ad_active():  # which may have given it a tangent
+        return g if same else cast(g, a.dtype)
+    return g._a if same else g._a.astype(a.dtype)
+
+
+def _one(tensor: Tensor) -> Any:
+    """Return the gradient of an output for which none was given."""
+    a = tensor._a
+    if a.size != 1:
+        raise NonScalarError(
+            "grad can be implicitly created only for scalar outputs, and this one has shape "
+            f"{list(a.shape)}. Pass gradient=, a tensor of that shape: its vector-Jacobian product is what you get."
+        )
+    if a.dtype.kind not in "fV":
+        raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype!r}")
+    return backend.ones_like(a)
+
+
+def _check_shape(tensor: Tensor, g: Tensor, index: int) -> None:
+    if g.shape != tensor.shape:
+        raise ShapeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
+            f"{tensor.shape}."
+        )
 
 
 def _sparse_gradient(tensor: Tensor, g: Any, index: int) -> Any:
@@ -407,11 +423,7 @@ def _sparse_gradient(tensor: Tensor, g: Any, index: int) -> Any:
                 f"grad can be implicitly created only for scalar outputs, and this one has shape {list(tensor.shape)}"
             )
         g = wrapped(stored(tensor).like(backend.ones_like(stored(tensor).values)), wrap=wrap_known)
-    if g.shape != tensor.shape:
-        raise ShapeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
-            f"{tensor.shape}."
-        )
+    _check_shape(tensor, g, index)
     return g if g._fn is not None else stored(g).astype(tensor.dtype.numpy, copy=False)
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.base.bad_numbers import first_bad, is_written, name_of, number, of_gradient, of_result
 from nbautograd._engine.core import dispatch_mode, inplace
 from nbautograd._engine.core.node import Node, OutputGrads
-from nbautograd._engine.core.sparse import stored
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd.autograd.anomaly_mode import values_of
 from nbautograd.errors import BadNumberError
 
 __all__ = ["bad_gradient", "begin", "end"]
@@ -50,36 +49,28 @@ def _run_and_check(op: Any, run: Callable[..., Any], args: Any, kwargs: Any, inf
     if not op.name.startswith(UNSET):
         for tensor in result if isinstance(result, (tuple, list)) else (result,):
             if isinstance(tensor, Tensor):
-                array = _values(tensor)
+                array = values_of(tensor)
                 found = None if array is None else first_bad(array, infinite)
                 if found is not None:
                     _raise(op, args, kwargs, tensor, array, found)
     return result
 
 
-def _values(tensor: Any) -> Any:
-    """Return the array of a tensor or gradient; of a sparse one, the values that it stores; None if it has none."""
-    array = stored(tensor)
-    array = array.values if array.__class__ is SparseArray else array
-    return array if hasattr(array, "dtype") and hasattr(array.dtype, "kind") else None
-
-
 def _raise(op: Any, args: Any, kwargs: Any, result: Tensor, array: Any, found: tuple[tuple[int, ...], int]) -> None:
     """Raise the error of a bad result, unless it is an infinity, or an unrecorded NaN, that an argument had."""
-    given = list(_given(op, args, kwargs))
+    given = dict(_given(op, args, kwargs))
     text, name = number(array[found[0]]), op.name.removesuffix("_all").removesuffix("_over")
     infinite = text != "nan"
-    if is_written((value for _, value in given), text):
+    if is_written(given.values(), text):
         return
-    tensors = [(key, value) for key, value in given if isinstance(value, Tensor)]
-    outside = next((key for key, value in tensors if _is_bad(_values(value), infinite)), "")
+    tensors = {key: value for key, value in given.items() if isinstance(value, Tensor)}
+    outside = next((key for key, value in tensors.items() if _is_bad(values_of(value), infinite)), "")
     if outside and (infinite or result._fn is None):
         return
-    shown = [(_named(key, value), _values(value) if isinstance(value, Tensor) else value) for key, value in given]
-    sources = {key: value for key, value in tensors if outside in ("", key)}
-    called = _named(outside, sources[outside]) if outside else ""
-    bad = of_result(name, array, found, shown, list(sources.values()), called, _place)
-    raise BadNumberError(bad, operands=tuple(value for _, value in tensors))
+    shown = [(_named(key, value), values_of(value) if key in tensors else value) for key, value in given.items()]
+    sources = [tensors[outside]] if outside else list(tensors.values())
+    bad = of_result(name, array, found, shown, sources, _named(outside, tensors.get(outside)), _place)
+    raise BadNumberError(bad, operands=tuple(tensors.values()))
 
 
 def _is_bad(array: Any, infinite: bool) -> bool:
@@ -110,19 +101,23 @@ def _place(node: Any) -> Place | None:
     return (trace.filename, trace.lineno) if trace is not None and trace.lineno else None
 
 
+def _incoming(node: Node, incoming: Any) -> list[tuple[str, Any]]:
+    """Return the gradients of a node's outputs, with their names."""
+    parts = incoming.take(node.outputs()) if isinstance(incoming, OutputGrads) else [incoming]
+    gradients = [values_of(part) for part in parts if part is not None]
+    return [("g" if len(gradients) == 1 else f"g[{i}]", g) for i, g in enumerate(gradients) if g is not None]
+
+
 def bad_gradient(node: Node, incoming: Any, saved: dict[str, Any], index: int, array: Any, infinite: bool) -> None:
     """Raise the error of a gradient that is not finite; not that of an infinity that ``incoming`` had.
 
     :param index: of the gradient among those that the node computed; ``saved``: the values of its formulas.
     """
     found = first_bad(array, infinite)
-    parts = list(incoming.take(node.outputs())) if isinstance(incoming, OutputGrads) else [incoming]
-    gradients = [_values(part) for part in parts if part is not None]
     assert found is not None
-    text = number(array[found[0]])
-    if text != "nan" and any(g is not None and first_bad(g, True) is not None for g in gradients):
+    text, inputs = number(array[found[0]]), _incoming(node, incoming)
+    if text != "nan" and any(_is_bad(g, True) for _, g in inputs):
         return
-    inputs = [("g" if len(gradients) == 1 else f"g[{i}]", g) for i, g in enumerate(gradients) if g is not None]
     inputs += [(name, value) for name, value in saved.items() if hasattr(value, "dtype")]
     bad = of_gradient(node.name(), node, array, found, inputs, _place)
     kind = "nan" if text == "nan" else "infinite"

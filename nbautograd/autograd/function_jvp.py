@@ -30,8 +30,9 @@ def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Leve
     own = [tangent_of(a, level) for a in args]
     returned, versions = _answer(node, args, own, level)
     differentiable = _check_returned(node, outputs, returned)
-    dirty = {id(t) for t in node._dirty}
-    for out, tangent in ((outputs[i], returned[i]) for i in differentiable):
+    dirty = set(map(id, node._dirty))
+    for index in differentiable:
+        out, tangent = outputs[index], returned[index]
         if id(out) in dirty:
             position = next(i for i, a in enumerate(args) if a is out)
             _check_written(tangent, own[position], versions[position])

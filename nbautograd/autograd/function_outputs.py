@@ -78,7 +78,7 @@ def check_saved(node: Any, inputs: list[Tensor], outputs: tuple[Any, ...]) -> No
 
 def record(node: Any, args: tuple[Any, ...], tensors: list[Tensor], outputs: list[Any], before: dict[int, Any]) -> None:
     """Make ``node`` the ``grad_fn`` of ``outputs``."""
-    fixed = {id(t) for t in node._non_differentiable}
+    fixed = set(map(id, node._non_differentiable))
     for tensor in node._dirty:
         if id(tensor) not in before:
             warn(
@@ -105,9 +105,9 @@ def record(node: Any, args: tuple[Any, ...], tensors: list[Tensor], outputs: lis
 
 def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool) -> None:
     """Set the history of the outputs; inputs that are returned unchanged are replaced by views of them."""
-    fixed = {id(t) for t in node._non_differentiable}
-    inputs, dirty = {id(t) for t in tensors}, {id(t) for t in node._dirty}
-    differentiable = 0
+    fixed, inputs = set(map(id, node._non_differentiable)), set(map(id, tensors))
+    dirty = inputs.intersection(map(id, node._dirty))
+    differentiable, views = 0, []
     for index, out in enumerate(outputs):
         if not isinstance(out, Tensor):
             continue
@@ -119,13 +119,13 @@ def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool
             fn = node if len(outputs) == 1 else OutputEdge(node, index)
             outputs[index] = _with_history(out, fn, is_input, is_dirty)
         how = outputs[index]._view
-        if how is not None and not (is_input and is_dirty):
+        if how is not None and not is_dirty:
             how = outputs[index]._view = DualView(how, None)
             how.obstacle = CUSTOM
+        views.append(how)
     if differentiable > 1:
-        for out in outputs:
-            if isinstance(out, Tensor) and out._view is not None:
-                out._view.obstacle = SEVERAL
+        for how in filter(None, views):
+            how.obstacle = SEVERAL
 
 
 def _without_history(out: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
@@ -141,7 +141,7 @@ def _without_history(out: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
 
 def _with_history(out: Tensor, fn: Any, is_input: bool, is_dirty: bool) -> Tensor:
     """Return an output whose gradient goes to a node, or an edge of one."""
-    if is_input and is_dirty:
+    if is_dirty:
         out._grad = None  # that of the former value
         rebase_history(out, fn)
         return out

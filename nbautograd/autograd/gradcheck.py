@@ -80,10 +80,8 @@ def gradcheck(
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad and check_backward_ad to be True")
-    if check_batched_grad and not check_backward_ad:
-        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
-    if check_batched_forward_grad and not check_forward_ad:
-        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    _check_option("check_batched_grad", check_batched_grad, "check_backward_ad", check_backward_ad)
+    _check_option("check_batched_forward_grad", check_batched_forward_grad, "check_forward_ad", check_forward_ad)
     # Late: import nbautograd loads little.
     from nbautograd.autograd.gradient_checks import Check
     from nbautograd.autograd.jacobians import GradcheckError, Point, as_tuple
@@ -108,6 +106,11 @@ def gradcheck(
             raise
         return False
     return True
+
+
+def _check_option(name: str, option: bool, needed: str, given: bool) -> None:
+    if option and not given:
+        raise AssertionError(f"Setting {name}=True requires {needed} to be True")
 
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
@@ -167,9 +170,8 @@ def gradgradcheck(
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev and check_rev_over_rev to be True")
-    for name, option in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
-        if option and not check_rev_over_rev:
-            raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
+    _check_option("check_undefined_grad", check_undefined_grad, "check_rev_over_rev", check_rev_over_rev)
+    _check_option("check_batched_grad", check_batched_grad, "check_rev_over_rev", check_rev_over_rev)
     from nbautograd.autograd.jacobians import as_tuple
 
     arguments = as_tuple(inputs)

@@ -112,20 +112,20 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
         result = unrecorded(call, *args, **kwargs)  # enable_grad() has no effect here
         if op.kind != "view" and kwargs.get("out") is None:
             _mark(result)
-    elif inferred and op.name in _COPIES:  # the copy is an ordinary tensor
+    elif not inferred:
+        result = call(*args, **kwargs)
+    elif op.name in _COPIES:  # the copy is an ordinary tensor
         result = call(*args, **kwargs)
         version_counter.record_write(result._shared_array())
     elif forward_ad_below.get() == 0:  # forward mode computes a tangent with the node of this call
         result = call(*args, **kwargs)
-    elif inferred and len(inferred) == len(inputs):
+    elif len(inferred) == len(inputs):
         result = unrecorded(call, *args, **kwargs)
     else:
         result = call(*args, **kwargs)
-        if inferred:
-            _check_saved(op, args, kwargs, result)
+        _check_saved(op, args, kwargs, result)
     if inferred and op.kind == "view":
-        for t in _tensors(result):
-            _untrack(t)
+        _untrack(result)
     if not version_counter.inferred:  # the last of them has been freed since
         _relax()
     return result
@@ -144,11 +144,12 @@ def _tensors(value: Any) -> list[Tensor]:
     return [t for t in values if isinstance(t, Tensor)]
 
 
-def _untrack(view: Tensor) -> None:
-    """Unregister a view of an inference tensor, so that autograd does not treat it as a view."""
-    if view._view is not None:
-        view._view.base._views = None
-        view._view = view._fn = None
+def _untrack(result: Any) -> None:
+    """Unregister views of inference tensors, so that autograd does not treat them as views."""
+    for view in _tensors(result):
+        if view._view is not None:
+            view._view.base._views = None
+            view._view = view._fn = None
 
 
 def _check_saved(op: Any, args: Any, kwargs: Any, result: Any) -> None:

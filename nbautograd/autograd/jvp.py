@@ -78,7 +78,7 @@ def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     values = _inputs(op, args, kwargs)
     tangents = [tangent_of(value, level) for value in values]
     recorded = recording and any(map(_requires_grad, values))
-    create_graph = recorded or recording and any(map(_requires_grad, tangents))
+    create_graph = recording and any(map(_requires_grad, (*values, *tangents)))
     try:
         derived = _jvp(node, outputs, tangents, create_graph)
     except NotImplementedError as error:
@@ -86,10 +86,10 @@ def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: di
             f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented "
             f"yet: {error}"
         ) from None
-    _cut(node, {id(leaf) for leaf in stand_ins.leaves.values()})
+    _cut(node, set(map(id, stand_ins.leaves.values())))
     for out, tangent in zip(outputs, derived, strict=True):
         if not recorded:
-            _unrecord(out, any(_requires_grad(t) for v in values for t in _lower(v, level)))
+            _unrecord(out, any(map(_requires_grad, _lower(values, level))))
         if tangent is not None:
             set_tangent(out, _apart(cast_to(tangent, out), tangents), level)
     if recorded:
@@ -122,10 +122,9 @@ def _requires_grad(value: Any) -> bool:
     return isinstance(value, Tensor) and value._fn is not None
 
 
-def _lower(value: Any, level: Level) -> list[Tensor]:
-    """Return the tangents of a tensor at the levels below this one."""
-    tangents = [tangent_of(value, before) for before in levels[: level.number]]
-    return [t for t in tangents if t is not None]
+def _lower(values: list[Any], level: Level) -> list[Tensor | None]:
+    """Return the tangents of tensors at the levels below this one."""
+    return [tangent_of(value, before) for value in values for before in levels[: level.number]]
 
 
 def _unrecord(out: Any, keep_lower: bool) -> None:
@@ -185,7 +184,7 @@ def _unseen() -> Iterator[None]:
 @_unseen()
 def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
     """Compute the Jacobian-vector product: the tangents of the outputs, by differentiating the node's vjp."""
-    units = [wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None for out in outputs]
+    units = list(map(_unit, outputs))
     wanted = [u for u in units if u is not None]
     if not wanted:
         return units
@@ -193,13 +192,17 @@ def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: 
         d, d1 = node.vjp_graph(_incoming(node, outputs, units), True)
     parts: Any = d1 if isinstance(d1, list) else [d, d1]
     both = zip(parts, tangents, strict=False)
-    pairs = [(p, t) for p, t in both if p is not None and t is not None and p._fn is not None]
+    pairs = [(p, t) for p, t in both if _requires_grad(p) and t is not None]
     derived: Any = [None] * len(wanted)
     if pairs:
         outputs, gradients = zip(*pairs, strict=True)
         derived = grad(outputs, wanted, gradients, create_graph=create_graph, allow_unused=True)
     answers = iter(derived)
     return [None if u is None else _or_zeros(next(answers), u) for u in units]
+
+
+def _unit(out: Tensor) -> Tensor | None:  # the leaf that stands for an output's gradient
+    return wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None
 
 
 def _incoming(node: Node, outputs: Any, gradients: list[Tensor | None]) -> Any:
@@ -222,8 +225,7 @@ def _cut(node: Node, stand_ins: set[int]) -> None:
         node.next0, node.next1 = (None if id(e) in stand_ins else e for e in (node.next0, node.next1))
 
 
-# -- tangents of saved tensors
-# ------------------------------------------------------------------------------------------
+# -- tangents of saved tensors -----------------------------------------------------------------------------------------
 
 
 def _remember(op: Any, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> None:

@@ -177,17 +177,20 @@ class EventRecording:
         elif isinstance(event, protocol.PassFinished):
             self._close_to(self._passes.pop())
         elif isinstance(event, protocol.NodeStarted):
-            name = event.node.name()
-            around = self.begin(f"autograd::engine::evaluate_function: {name}")
-            inside = self.begin(name)
-            around.sequence_nr = inside.sequence_nr = getattr(event.node, "_seq", 0) or -1
-            self._incoming = {id(_owner(getattr(g, "_a", g))) for g in event.gradients}
-            if self.shapes:
-                inside.input_shapes = [list(g.shape) for g in event.gradients if g is not None]
+            self._begin_node(event)
         elif isinstance(event, protocol.NodeFinished):
             self._end_node(event.node.name())
         elif isinstance(event, protocol.EdgeSent) and opened:
             self._end_formula(event)
+
+    def _begin_node(self, event: protocol.NodeStarted) -> None:
+        name = event.node.name()
+        around = self.begin(f"autograd::engine::evaluate_function: {name}")
+        inside = self.begin(name)
+        around.sequence_nr = inside.sequence_nr = getattr(event.node, "_seq", 0) or -1
+        self._incoming = {id(_owner(getattr(g, "_a", g))) for g in event.gradients}
+        if self.shapes:
+            inside.input_shapes = [list(g.shape) for g in event.gradients if g is not None]
 
     def _end_formula(self, event: protocol.EdgeSent) -> None:
         """Close the inner event when the first gradient is sent; count the gradients."""

@@ -55,20 +55,23 @@ def table(
         return ""
     columns = _columns(rows, widths, unit, shown)
     stacks = _stack_column(rows, widths[2])
-    line = "".join("-" * width + "  " for _, width, _ in columns) + ("-" * stacks + "  " if stacks else "")
-    heads = [name for name, _, _ in columns]
+    line = _line(["-" * width for _, width, _ in columns], columns, "-" * stacks, stacks)
     texts = [] if header is None else ["=" * (len(line) - 2), header]
     if top_level_only:
         texts += ["=" * (len(line) - 2), "This report only display top-level ops statistics"]
-    texts += [line, _line(heads, columns, "Source Location", stacks), line]
+    texts += [line, _line([name for name, _, _ in columns], columns, "Source Location", stacks), line]
     rows_shown = [row for row in rows if not (top_level_only and row.cpu_parent is not None)]
     for row in rows_shown[: None if limit < 0 else limit]:
         texts += _lines_of(row, columns, stacks)
-    texts += [line, f"Self CPU time total: {format_time(sum(row.self_cpu_time_total for row in rows), unit)}"]
-    total = sum(row.self_device_time_total for row in rows)
+    texts += [line, f"Self CPU time total: {format_time(sum(_each(rows, 'self_cpu_time_total')), unit)}"]
+    total = sum(_each(rows, "self_device_time_total"))
     if total > 0:
         texts.append(f"Self {_device(rows)} time total: {format_time(total, unit)}")
     return "\n".join(texts) + "\n"
+
+
+def _each(rows: Sequence[Any], name: str) -> list[Any]:
+    return [getattr(row, name) for row in rows]
 
 
 def _lines_of(row: Any, columns: list[Column], stacks: int) -> list[str]:
@@ -86,15 +89,15 @@ def _columns(rows: Sequence[Any], widths: Any, unit: str | None, shown: Mapping[
         *_of_times("CPU", "cpu", ("Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"), rows, unit),
     ]
     device = _device(rows)
-    if any(row.self_device_time_total > 0 for row in rows):
+    if max(_each(rows, "self_device_time_total")) > 0:
         heads = (f"Self {device}", f"Self {device} %", f"{device} total", f"{device} time avg")
         columns += _of_times(device, "device", heads, rows, unit)
     if shown["memory"]:
         columns += _of_memory("CPU", "cpu")
-        if any(row.device_memory_usage > 0 for row in rows):
+        if max(_each(rows, "device_memory_usage")) > 0:
             columns += _of_memory(device, "device")
     columns.append(("# of Calls", WIDTH, lambda row: str(row.count)))
-    if any(row.input_shapes for row in rows):
+    if any(_each(rows, "input_shapes")):
         width = _at_most(max(len(str(row.input_shapes)) for row in rows) + 4, widths[1])
         columns.append(("Input Shapes", width, lambda row: str(row.input_shapes)[:width]))
     counts = [row.flops for row in rows if row.flops > 0] if shown["flops"] else []
@@ -108,7 +111,7 @@ def _columns(rows: Sequence[Any], widths: Any, unit: str | None, shown: Mapping[
 def _of_times(device: str, kind: str, heads: Sequence[str], rows: Sequence[Any], unit: str | None) -> list[Column]:
     """Return the columns of times on one device, by their headings."""
     alone, all_, each = f"self_{kind}_time_total", f"{kind}_time_total", f"{kind}_time"
-    total = sum(getattr(row, alone) for row in rows)
+    total = sum(_each(rows, alone))
 
     def share(row: Any, name: str) -> str:
         value = getattr(row, name)

@@ -180,7 +180,7 @@ def _saved_as_tensors(node: Node, slot: str) -> Any:
     value = getattr(node, slot)
     if value is FREED:
         node.raise_freed()
-    if slot not in node.saved or value is None or isinstance(value, (int, float, complex, Tensor)):
+    if slot not in node.saved or isinstance(value, (type(None), int, float, complex, Tensor)):
         return value
     node.check_slot(slot)
     value, edges = getattr(node, slot), _edges(node, slot)
@@ -300,27 +300,27 @@ def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
     hooks = current()
     if hooks is None or call is None:
         return
-    names = (*call.op.positional, *([call.op.rest] if call.op.rest else []))
-    arguments = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
     for slot in node.saved:
-        value, name = getattr(node, slot), slot[2:]
-        if value is None or value is FREED or not node.needs(slot):
-            continue
-        if name.startswith("result"):
-            _store_packed(node, slot, _packed_results(name[6:], value, call, hooks))
-        elif name in call.op.keys:
-            _store_packed(node, slot, tuple(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
-        elif isinstance(value, (list, tuple)):
-            _store_packed(node, slot, [pack(t, hooks, a.dtype) for t, a in zip(arguments[name], value, strict=True)])
-        elif isinstance(arguments.get(name), Tensor):
-            _store_packed(node, slot, pack(arguments[name], hooks, value.dtype))
+        value = getattr(node, slot)
+        if value is not None and value is not FREED and node.needs(slot):
+            packed = _packed_value(slot[2:], value, call, hooks)
+            if packed is not None:
+                _store_packed(node, slot, packed)
 
 
-def _packed_results(number: str, value: Any, call: dispatch_mode.Call, hooks: tuple[Pack, Unpack]) -> Any:
-    """Pack the results that a node saves: all of them in a list, or one by its number."""
-    if isinstance(value, (list, tuple)):
-        return [pack_result(t, hooks) for t in call.results]
-    return pack_result(call.results[int(number or 0)], hooks)
+def _packed_value(name: str, value: Any, call: dispatch_mode.Call, hooks: tuple[Pack, Unpack]) -> Any:
+    """Pack what a node saves under a name: results by their numbers, or arguments; return None for a number."""
+    many = isinstance(value, (list, tuple))
+    if name.startswith("result"):
+        results = call.results
+        return [pack_result(t, hooks) for t in results] if many else pack_result(results[int(name[6:] or 0)], hooks)
+    if name in call.op.keys:
+        return tuple(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value)
+    arguments = {**dict(zip((*call.op.positional, call.op.rest), call.args, strict=False)), **call.kwargs}
+    given: Any = arguments.get(name)
+    if many:
+        return [pack(t, hooks, a.dtype) for t, a in zip(given, value, strict=True)]
+    return pack(given, hooks, value.dtype) if isinstance(given, Tensor) else None
 
 
 _variants: dict[type[Node], type[Node]] = {}

@@ -39,17 +39,14 @@ def leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
     """Return the nodes in the topological ``order`` from which a target is reachable, and the targets."""
     needed = set(targets)
     for node in reversed(order):
-        if node._seq:
-            for target in node.next_nodes():
-                if target in needed:
-                    needed.add(node)
-                    break
+        if node._seq and not needed.isdisjoint(node.next_nodes()):
+            needed.add(node)
     return needed
 
 
 def nodes_between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
     """Return the nodes on paths from the roots to some leaves, and these; faster than the two functions above."""
-    stack = [target for target, _ in roots]
+    stack = list(map(itemgetter(0), roots))
     seen = set()
     visited = []
     while stack:
@@ -71,8 +68,6 @@ def nodes_between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
         visited.append((sequence_nr, node, targets))
     needed = set(leaves)
     for _, node, targets in sorted(visited, key=itemgetter(0)):
-        for target in targets:
-            if target in needed:
-                needed.add(node)
-                break
+        if not needed.isdisjoint(targets):
+            needed.add(node)
     return needed

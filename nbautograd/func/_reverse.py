@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from operator import is_not
 from typing import Any
 
 from nbautograd._engine.batching.levels import batched_at, joined, split
@@ -103,10 +104,10 @@ def _unbatched_gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any
     pairs = [(out, g) for out, g in zip(outputs, cotangents, strict=True) if out.requires_grad]
     result: Any = [None] * len(xs)
     if pairs:
-        outs, weights = [out for out, _ in pairs], [g for _, g in pairs]
+        outs, weights = zip(*pairs, strict=True)
         ones = [out.detach().new_ones(()) if g is None and out.is_complex() else g for out, g in pairs]
         result = _grad(outs, xs, ones, create_graph=True, allow_unused=True)
-        if any(d is not None for d in result) and any(a is not b for a, b in zip(ones, weights, strict=True)):
+        if any(d is not None for d in result) and any(map(is_not, ones, weights)):
             result = _grad(outs, xs, weights)  # raises: a complex output depends on an input
     return [x.detach().new_zeros(x.shape) if d is None else d for x, d in zip(xs, result, strict=True)]
 
