@@ -34,6 +34,25 @@ def autocast_decorator(autocast_instance: autocast, func: Callable[P, R]) -> Cal
     return decorate_autocast
 
 
+def _is_usable(device: str, dtype: dtype_class) -> bool:
+    """Return whether autocast can cast to a dtype; warn if it cannot."""
+    if device == "cuda":
+        if not is_available():
+            warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
+            return False
+        if dtype is bfloat16 and not is_bf16_supported():
+            raise RuntimeError("Current CUDA Device does not support bfloat16. Please switch dtype to float16.")
+    elif dtype not in SUPPORTED:
+        warn(
+            f"In {device.upper()} autocast, but the target dtype is not supported. Disabling autocast.\n"
+            f"{device.upper()} Autocast only supports dtypes of {', '.join(map(str, SUPPORTED))} currently."
+        )
+        return False
+    if device in ("cpu", "cuda"):
+        _ = dtype.numpy  # raises ImportError here instead of inside a model
+    return True
+
+
 class autocast:  # noqa: N801 - PyTorch's name
     """A region in which matrix products and convolutions compute in half precision, and some functions in float32.
 
@@ -76,21 +95,7 @@ class autocast:  # noqa: N801 - PyTorch's name
         if not is_autocast_available(device_type):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self._cache_enabled = state.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
-        if enabled and device_type == "cuda":
-            if not is_available():
-                warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
-                enabled = False
-            elif self.fast_dtype is bfloat16 and not is_bf16_supported():
-                raise RuntimeError("Current CUDA Device does not support bfloat16. Please switch dtype to float16.")
-        elif enabled and self.fast_dtype not in SUPPORTED:
-            warn(
-                f"In {device_type.upper()} autocast, but the target dtype is not supported. Disabling autocast.\n"
-                f"{device_type.upper()} Autocast only supports dtypes of {', '.join(map(str, SUPPORTED))} currently."
-            )
-            enabled = False
-        if enabled and device_type in ("cpu", "cuda"):
-            _ = self.fast_dtype.numpy  # raises ImportError here instead of inside a model
-        self._enabled = enabled
+        self._enabled = enabled and _is_usable(device_type, self.fast_dtype)
         self._before: list[state.AutocastState] = []
 
     def __enter__(self) -> autocast:

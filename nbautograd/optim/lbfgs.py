@@ -55,22 +55,21 @@ def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: flo
     :param span: the largest change of a parameter per unit of distance.
     """
     before, new = start, at(step)
-    count, rounds = 1, 0
-    bracket: list[_Trial] = [start, new]
+    rounds = 0  # one less than the number of evaluations
     while rounds < limit:  # outward, until a minimum lies between the last two points
         bracket = [before, new]
         if _is_too_high(new, start) or (rounds > 1 and new.loss >= before.loss):
             break
         if _is_flat(new, start):
-            return new, count
+            return new, rounds + 1
         if new.slope >= 0:
             break
         farther = _cubic_minimum(before, new, new.step + 0.01 * (new.step - before.step), new.step * 10)
         before, new = new, at(farther)
-        count, rounds = count + 1, rounds + 1
+        rounds += 1
     else:
         bracket = [start, new]
-    return _narrowed(at, start, bracket, span, limit, rounds, count)
+    return _narrowed(at, start, bracket, span, limit, rounds)
 
 
 def _is_too_high(trial: _Trial, start: _Trial) -> bool:
@@ -81,18 +80,16 @@ def _is_flat(trial: _Trial, start: _Trial) -> bool:
     return abs(trial.slope) <= -0.9 * start.slope
 
 
+def _lower(bracket: list[_Trial]) -> int:
+    return 0 if bracket[0].loss <= bracket[1].loss else 1
+
+
 def _narrowed(
-    at: Callable[[float], _Trial],
-    start: _Trial,
-    bracket: list[_Trial],
-    span: float,
-    limit: int,
-    rounds: int,
-    count: int,
+    at: Callable[[float], _Trial], start: _Trial, bracket: list[_Trial], span: float, limit: int, rounds: int
 ) -> tuple[_Trial, int]:
     """Search inward, between two points around a minimum."""
     stuck = False
-    low = 0 if bracket[0].loss <= bracket[1].loss else 1
+    low = _lower(bracket)
     while rounds < limit:
         steps = [trial.step for trial in bracket]
         least, most = min(steps), max(steps)
@@ -101,23 +98,22 @@ def _narrowed(
         step = _cubic_minimum(bracket[0], bracket[1], least, most)
         margin = 0.1 * (most - least)
         near = min(most - step, step - least) < margin
-        if near and (stuck or step >= most or step <= least):  # twice close to an end: move inward by a tenth
+        if near and (stuck or not least < step < most):  # twice close to an end: move inward by a tenth
             step = most - margin if abs(step - most) < abs(step - least) else least + margin
             near = False
         stuck = near
         new = at(step)
-        count, rounds = count + 1, rounds + 1
+        rounds += 1
         if _is_too_high(new, start) or new.loss >= bracket[low].loss:
             bracket[1 - low] = new
-            low = 0 if bracket[0].loss <= bracket[1].loss else 1
+            low = _lower(bracket)
             continue
-        done = _is_flat(new, start)
-        if not done and new.slope * (bracket[1 - low].step - bracket[low].step) >= 0:
+        if _is_flat(new, start):
+            return new, rounds + 1
+        if new.slope * (bracket[1 - low].step - bracket[low].step) >= 0:
             bracket[1 - low] = bracket[low]
         bracket[low] = new
-        if done:
-            break
-    return bracket[low], count
+    return bracket[low], rounds + 1
 
 
 def _strong_wolfe(
@@ -274,8 +270,7 @@ class LBFGS(Optimizer):
             evaluations += count
             state["func_evals"] += count
             if (
-                is_last
-                or evaluations >= max_eval
+                evaluations >= max_eval
                 or abs(gradient).max() <= tolerance_grad
                 or abs(direction * end.step).max() <= tolerance_change
                 or abs(loss - start.loss) < tolerance_change

@@ -63,15 +63,15 @@ def check_csr(crow: Any, col: Any, values: tuple[int, ...], size: Any) -> tuple[
 
     :raises RuntimeError: the parts do not match.
     """
-    if crow.ndim != 1 or col.ndim != 1:
+    if (crow.ndim, col.ndim) != (1, 1):
         raise RuntimeError("sparse_csr_tensor(): batches of sparse matrices are not supported: indices must be vectors")
     if not len(crow):
         raise RuntimeError("crow_indices must have at least 1 element")
     if len(col) != values[0]:
         raise RuntimeError(f"number of dimensions of indices and values: nnz is {len(col)} and {values[0]}")
-    columns = int(col.max()) + 1 if len(col) else 0
+    columns = int(col.max(initial=-1)) + 1
     shape = (len(crow) - 1, columns, *values[1:]) if size is None else tuple(map(int, size))
-    if len(shape) < 2 or shape[2:] != tuple(values[1:]) or shape[0] != len(crow) - 1:
+    if len(shape) < 2 or shape[:1] + shape[2:] != (len(crow) - 1, *values[1:]):
         raise RuntimeError(
             f"crow_indices.shape[-1] must be equal to nrows + 1: {len(crow)} for a size of {list(shape)}"
         )

@@ -64,16 +64,18 @@ def _class(name: str, symbol: str, arity: int) -> type[SparseNode]:
     return type(name, (SparseNode,), body)
 
 
+def _edge(t: Any) -> Any:
+    return None if t is None else t if t._fn is LEAF else t._fn
+
+
 def record(result: Any, name: str, symbol: str, inputs: Sequence[Any], rule: Rule) -> Any:
     """Record ``result`` as that of an operation, if an input requires a gradient and gradient mode is on.
 
     :param inputs: tensors, or None for an argument that is not a tensor.
     :param rule: a function that returns a gradient for each of ``inputs``.
     """
-    if result.dtype.rank < 2:  # neither floating nor complex numbers
-        return result
-    edges = tuple(None if t is None or t._fn is None else t if t._fn is LEAF else t._fn for t in inputs)
-    if not is_grad_enabled() or all(edge is None for edge in edges):
+    edges = tuple(map(_edge, inputs))
+    if result.dtype.rank < 2 or not is_grad_enabled() or all(edge is None for edge in edges):  # rank below 2: integers
         return result
     node = _class(name, symbol, len(inputs))()
     node.edges, node.rule = edges, rule

@@ -264,11 +264,11 @@ def to_sparse(input: Tensor, sparse_dim: int | None = None, *, layout: Any = Non
         return record(wrapped(plain), "ToSparseBackward0", "sparse", (input,), lambda g: (g,))  # type: ignore[no-any-return]
     a = input._shared_array()
     count = input.ndim if sparse_dim is None else sparse_dim
-    if not 0 < count <= input.ndim and (input.ndim or count):
+    if not min(1, input.ndim) <= count <= input.ndim:
         raise RuntimeError(f"sparse_dim argument for to_sparse must be in >0 and <={input.ndim}, got {count}")
     nonzero = (a != 0).any(tuple(range(count, a.ndim))) if count < a.ndim else a != 0
     places = np.nonzero(nonzero.reshape((1,) * (not a.ndim) + nonzero.shape))
-    indices = np.stack(places).astype(np.int64)[: count or 0]
+    indices = np.stack(places).astype(np.int64)[:count]
     values = a[tuple(indices)] if count else a.reshape((1,))[places]
     result = wrapped(SparseArray(indices, values, tuple(a.shape), True))
     name = "ToSparseBackward1" if sparse_dim is None else "ToSparseBackward0"

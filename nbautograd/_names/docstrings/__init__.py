@@ -64,6 +64,10 @@ def fill(
     return text[:start] + _merged(text[start:], line, names, own, returns, raises, shared) + example
 
 
+def _by_name(texts: Iterable[str]) -> dict[str, str]:
+    return {name: text for text in texts for name in text.partition(":")[0].lstrip("*").split(", ")}
+
+
 def _merged(
     fields: str,
     line: str,
@@ -74,13 +78,8 @@ def _merged(
     shared: Mapping[str, str],
 ) -> str:
     """Return the lines of a docstring with the missing ones added, parameters in the order of the signature."""
-    end = min(at if (at := fields.find(line + kind)) >= 0 else len(fields) for kind in ("returns", "raises"))
-    own_lines = {}
-    for text in fields[:end].split(f"{line}param ")[1:]:
-        heading, _, _ = text.partition(":")
-        for name in heading.split(", ") if ", " in heading else (heading.lstrip("*"),):
-            own_lines[name] = text
-    lines = []
+    end = min(len(fields.partition(line + kind)[0]) for kind in ("returns", "raises"))
+    own_lines, lines = _by_name(fields[:end].split(f"{line}param ")[1:]), []
     for name in names:
         said = own_lines.pop(name, None)
         if said is not None:
@@ -128,7 +127,7 @@ def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, 
     :param accepts: the accepted categories of dtypes.
     :param floating: integers become the default float.
     """
-    further = ("out",) if out else ()
+    further = ("out",) * out
     if not pointwise:
         describe(function, body, further)
         return
@@ -136,20 +135,19 @@ def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, 
     if doc is None or ">>> " not in doc:
         return
     names = _names(code)
-    hints = {name: str(hint) for name, hint in hints.items()}  # some are evaluated
-    operands = [name for name in names if "Tensor" in hints.get(name, "")]
+    operands = [name for name in names if "Tensor" in str(hints.get(name))]  # some hints are evaluated
     tensor, number = _operands(accepts)
-    words = {name: number if "Number" in hints[name] else tensor for name in operands}
+    words = {name: number if "Number" in str(hints[name]) else tensor for name in operands}
     words |= SPECIAL.get(function.__name__, NOTHING)
-    raises, result = [WRONG_TYPE], RESULTS.get(function.__name__)
+    raises, result = [WRONG_TYPE], BROADCAST
     if len(operands) > 1:
-        result = result or BROADCAST
         raises.append(("RuntimeError", "the shapes do not broadcast, or a dtype is not supported"))
     else:
-        result = result or f"a tensor of the shape of ``{operands[0] if operands else names[0]}``"
+        result = f"a tensor of the shape of ``{[*operands, *names][0]}``"
         if accepts != "bifc":
             raises.append(("RuntimeError", "the dtype is not supported"))
     ending = "; integers give the default floating dtype." if floating else "."
+    result = RESULTS.get(function.__name__, result)
     function.__doc__ = fill(doc, names + further, words, result.removesuffix(".") + ending, raises)
 
 

@@ -127,14 +127,15 @@ def compose(cls: type, own: str) -> str:
         if said := next(filter(None, (*near, tables.shared.get(option), called.get(field))), None):
             lines.append(_line("param", option, said))
     errors: dict[str, str] = {}
-    for source in (fields, inherited, called):
-        errors |= {error: when for (kind, error), when in source.items() if kind == "raises" and error not in errors}
+    for (kind, error), when in (*fields.items(), *inherited.items(), *called.items()):
+        if kind == "raises":
+            errors.setdefault(error, when)
     errors = {**tables.raises.get(name, {}), **errors} or dict(tables.raises.get("", {}))
     lines += [_line("raises", error, when) for error, when in errors.items()]
     inputs = tables.inputs.get(name) or dict(_inputs(cls, function, called))
-    call = _call(inputs, tables.results.get(name) or called.get(("returns", ""), ""))
+    call = _call(inputs, tables.results.get(name, called.get(("returns", ""), "")))
     blocks = (text, tables.formulas.get(name), "\n".join(lines), call, example)
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def _inputs(cls: type, function: Any, called: Fields) -> Iterator[tuple[str, str]]:
