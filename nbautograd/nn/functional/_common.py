@@ -64,13 +64,13 @@ def gradients_of_steps(
     # Aliases: an operand's gradient comes from the steps, not from another operand that depends on it.
     aliases = [None if t is None else view_alias(t) for t in operands]
     pairs = [(t, d) for t, d in zip(steps(*aliases), g, strict=True) if d is not None]
-    wanted = [t for t in aliases if t is not None and t.requires_grad]
-    gradients = iter(
-        grad([t for t, _ in pairs], wanted, [d for _, d in pairs], create_graph=True, allow_unused=True)
-        if wanted and pairs
-        else ()
-    )
-    return [next(gradients, None) if t is not None and t.requires_grad else None for t in aliases]
+    wanted = {i: t for i, t in enumerate(aliases) if t is not None and t.requires_grad}
+    if not (wanted and pairs):
+        return [None] * len(aliases)
+    results, weights = zip(*pairs, strict=True)
+    gradients = grad(results, list(wanted.values()), weights, create_graph=True, allow_unused=True)
+    found = dict(zip(wanted, gradients, strict=True))
+    return [found.get(i) for i in range(len(aliases))]
 
 
 def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[int, ...]:
@@ -84,7 +84,7 @@ def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[i
     for item in items:
         if isinstance(item, (bool, float)) or not hasattr(item, "__index__"):
             raise TypeError(f"argument '{what}' must be tuple of ints, but found element of type {kind_of(item)}")
-    result = tuple(int(item) for item in items)
+    result = tuple(map(int, items))
     if len(result) == 1:
         result = result * n
     if len(result) != n:

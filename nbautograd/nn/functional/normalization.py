@@ -357,9 +357,11 @@ def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tens
             "element, but got normalized_shape = []"
         )
     for label, t in arguments.items():
-        if t is not None and not isinstance(t, Tensor):
+        if t is None:
+            continue
+        if not isinstance(t, Tensor):
             check_tensors(name, **{label: t})
-        if t is not None and t._a.shape != shape:
+        if t._a.shape != shape:
             raise RuntimeError(
                 f"{name}(): Expected {label} to be of same shape as normalized_shape, but got {label} of shape "
                 f"{list(t._a.shape)} and normalized_shape = {list(shape)}"
@@ -367,7 +369,7 @@ def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tens
     have = input._a.shape
     if len(have) < len(shape) and name == "rms_norm":
         raise ValueError(f"rms_norm(): Input tensor must have at least {len(shape)} dimensions, but got {len(have)}")
-    if len(have) < len(shape) or have[len(have) - len(shape) :] != shape:
+    if have[-len(shape) :] != shape:
         raise RuntimeError(
             f"{name}(): Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(have)}"
@@ -455,15 +457,16 @@ def rms_norm(
     shape = _shape_of("rms_norm", input, normalized_shape, weight=weight)
     if input.dtype.rank < 2:
         raise UnsupportedDtypeError("rms_norm", input.dtype, "fc")
-    if weight is not None and weight.dtype is not input.dtype and not input.is_complex():
-        kinds = f"{SCALAR_TYPES[input.dtype.name]} and {SCALAR_TYPES[weight.dtype.name]}"
-        warn(f"rms_norm(): Mismatch dtype between input and weight: {kinds}")
-    if weight is not None and input._a.dtype.itemsize == 2 and weight._a.dtype == np.float32:
-        return rms_norm(input.to(dtypes.float32), shape, weight, eps).to(input.dtype)
+    half = input._a.dtype.itemsize == 2
+    if weight is not None and weight.dtype is not input.dtype:
+        if not input.is_complex():
+            kinds = f"{SCALAR_TYPES[input.dtype.name]} and {SCALAR_TYPES[weight.dtype.name]}"
+            warn(f"rms_norm(): Mismatch dtype between input and weight: {kinds}")
+        if half and weight._a.dtype == np.float32:
+            return rms_norm(input.to(dtypes.float32), shape, weight, eps).to(input.dtype)
     if eps is None:
         eps = 2.0**-7 if input.dtype is dtypes.bfloat16 else float(np.finfo(input._a.dtype).eps)
-    dims, half = tuple(range(-len(shape), 0)), input._a.dtype.itemsize == 2
-    input = input.contiguous()
+    dims, input = tuple(range(-len(shape), 0)), input.contiguous()
     x = input.to(dtypes.float32) if half else input  # the square of a large half overflows
     result = x * (x.square().mean(dims, True) + eps).rsqrt()
     result = result.to(input.dtype) if half else result

@@ -63,9 +63,7 @@ class Conversion:
             if _settings or changed.is_meta != p.is_meta:
                 self._put(key, p, changed, gradient)
                 continue
-            p.data = changed
-            if gradient is not None:
-                p._grad = gradient
+            p.data, p._grad = changed, gradient
         for name, b in self._buffers.items():
             if b is not None:
                 self._buffers[name] = fn(b)
@@ -100,7 +98,7 @@ class Conversion:
                 kind = dtypes.as_dtype(value)
             elif isinstance(value, (str, device)) or type(value) is int:
                 place = value
-            elif value is not None and not isinstance(value, bool):
+            elif not isinstance(value, (bool, type(None))):
                 raise TypeError(f"to(): expected a device, a dtype or a Tensor, got {kind_of(value)}")
         if kind is not None:
             _check_dtype(kind)

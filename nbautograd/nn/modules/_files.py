@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import chain
 from typing import Any
 
 from nbautograd._engine.core.file_forms import FileForm, register
@@ -44,8 +45,8 @@ def to_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
     if isinstance(module, _ConvNd):
         result["transposed"] = isinstance(module, _ConvTransposeNd)
     if isinstance(module, RNNBase):
-        names = [list(layer) for layer in _weights_of_layers(module)]
-        flat = [name for layer in names for name in layer]
+        names = _weights_of_layers(module)
+        flat = list(chain.from_iterable(names))
         weights = list(map(state["_parameters"].get, flat))
         result.update(_all_weights=names, _flat_weights_names=flat, _flat_weights=weights)
     if isinstance(module, TransformerEncoder):

@@ -76,23 +76,23 @@ class _ConvNd(Module):
         for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
                 raise ValueError(f"{name} must be divisible by groups, got {channels} and {groups}")
-        if isinstance(padding, str):
-            if padding not in ("same", "valid"):
-                raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
-            if padding == "same" and any(s != 1 for s in strides):
-                raise ValueError(f"padding='same' is not supported for strided convolutions, got stride {strides}")
-        if padding_mode not in MODES:
-            raise ValueError(f"padding_mode must be one of {set(MODES)}, but got padding_mode='{padding_mode}'")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride, self.dilation = full(kernel_size), strides, full(dilation)
-        self.padding: Any = padding if isinstance(padding, str) else full(padding)
+        self.padding: Any = padding
         self.output_padding: tuple[int, ...] = (0,) * self._n
         self.groups, self.padding_mode = groups, padding_mode
         if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
+            if padding == "same" and set(strides) - {1}:
+                raise ValueError(f"padding='same' is not supported for strided convolutions, got stride {strides}")
             totals = [d * (k - 1) * (padding == "same") for k, d in zip(self.kernel_size, self.dilation, strict=False)]
             sides = [side for total in reversed(totals) for side in (total // 2, total - total // 2)]
         else:
+            self.padding = full(padding)
             sides = list(_reverse_repeat_tuple(self.padding, 2))
+        if padding_mode not in MODES:
+            raise ValueError(f"padding_mode must be one of {set(MODES)}, but got padding_mode='{padding_mode}'")
         self._reversed_padding_repeated_twice = sides
 
     def _make(self, bias: bool, device: Any, dtype: Any) -> None:

@@ -102,8 +102,7 @@ class ParametrizationList(ModuleList):
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
                 f"{type(new).__name__}"
             )
-        self.is_tensor = isinstance(new, Tensor)
-        self.ntensors = 1 if isinstance(new, Tensor) else len(new)
+        self.is_tensor, self.ntensors = isinstance(new, Tensor), 1
         if isinstance(new, Tensor):
             for what in ("dtype", "device"):
                 if getattr(original, what) != getattr(new, what):
@@ -115,6 +114,7 @@ class ParametrizationList(ModuleList):
                 original.data = new.detach()
             _keep(self, "original", original)
         else:
+            self.ntensors = len(new)
             for i, each in enumerate(new):
                 if not isinstance(each, Tensor):
                     raise ValueError(
