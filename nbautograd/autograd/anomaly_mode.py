@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.grad_mode import anomaly as mode, boolean
 from nbautograd._engine.core.node import Node
-from nbautograd._engine.core.sparse import stored
+from nbautograd._engine.core.sparse import values_of
 from nbautograd.errors import warn
 
 __all__ = ["check", "detect_anomaly", "mode", "set_detect_anomaly", "watching"]
@@ -53,13 +52,6 @@ def saved(node: Node) -> dict[str, Any]:
         except Exception:  # freed, which the formula itself reports
             return {}
     return {}
-
-
-def values_of(tensor: Any) -> Any:
-    """Return the array of a tensor or gradient; of a sparse one, the values that it stores; None if it has none."""
-    array = stored(tensor)
-    array = array.values if array.__class__ is SparseArray else array
-    return array if hasattr(array, "dtype") and hasattr(array.dtype, "kind") else None
 
 
 def check(node: Node, gradients: list[Any], incoming: Any = None, values: dict[str, Any] | None = None) -> None:

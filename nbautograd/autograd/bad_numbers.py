@@ -11,8 +11,8 @@ from typing import Any
 from nbautograd._engine.base.bad_numbers import first_bad, is_written, name_of, number, of_gradient, of_result
 from nbautograd._engine.core import dispatch_mode, inplace
 from nbautograd._engine.core.node import Node, OutputGrads
+from nbautograd._engine.core.sparse import values_of
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.autograd.anomaly_mode import values_of
 from nbautograd.errors import BadNumberError
 
 __all__ = ["bad_gradient", "begin", "end"]

@@ -184,6 +184,7 @@ class EventRecording:
             self._end_formula(event)
 
     def _begin_node(self, event: protocol.NodeStarted) -> None:
+        """Begin the event of a node, and inside it that of its formula."""
         name = event.node.name()
         around = self.begin(f"autograd::engine::evaluate_function: {name}")
         inside = self.begin(name)

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
 from nbautograd._engine.core import dispatch_mode, tracing
 from nbautograd._engine.core.grad_mode import enable_grad, is_grad_enabled, no_grad
 from nbautograd._engine.core.node import FREED, LEAF, MULTIPLE, Node
-from nbautograd._engine.core.sparse import stored, wrapped
+from nbautograd._engine.core.sparse import stored, values_of, wrapped
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.backward import grad
 
@@ -79,8 +78,7 @@ def record(result: Any, name: str, symbol: str, inputs: Sequence[Any], rule: Rul
         return result
     node = _class(name, symbol, len(inputs))()
     node.edges, node.rule = edges, rule
-    arrays = [stored(t) for t in inputs if t is not None]
-    node.s_values = tuple(a.values if a.__class__ is SparseArray else a for a in arrays)
+    node.s_values = tuple(values_of(t) for t in inputs if t is not None)
     node.next0, node.next1, node.input_meta, node.extras = edges[0], edges[-1], None, None
     node._seq = next_sequence_nr()
     result._fn = node

@@ -403,3 +403,10 @@ def sparse_gradient(indices: Any, values: Any, shape: Any) -> Any:
 def stored(value: Any) -> Any:
     """Return the array of a tensor, a sparse array for a sparse tensor; anything else unchanged."""
     return value._sparse if value.__class__ is SparseTensor else array_of(value)
+
+
+def values_of(tensor: Any) -> Any:
+    """Return the array of a tensor or gradient; of a sparse one, the values that it stores; None if it has none."""
+    array = stored(tensor)
+    array = array.values if array.__class__ is SparseArray else array
+    return array if hasattr(array, "dtype") and hasattr(array.dtype, "kind") else None

@@ -289,12 +289,10 @@ def _batch_norm(
     if is_mixed("batch_norm", input, running_mean, running_var, weight, bias):
         result = _batch_norm(input.to(dtypes.float32), running_mean, running_var, weight, bias, training, momentum, eps)
         return result.to(input.dtype)
-    wide = (1, shape[1]) + (1,) * (len(shape) - 2)
+    wide, own = (1, shape[1]) + (1,) * (len(shape) - 2), (shape[1],)
     if not training:
-        running = running_mean.detach(), running_var.detach()
-        return _batch_norm_eval(input, weight, bias, *running, wide, (shape[1],), eps)
-    axes = (0, *range(2, len(shape)))
-    result, mean, _, variance = _batch(input, weight, bias, shape, axes, wide, (shape[1],), eps)
+        return _batch_norm_eval(input, weight, bias, running_mean.detach(), running_var.detach(), wide, own, eps)
+    result, mean, _, variance = _batch(input, weight, bias, shape, (0, *range(2, len(shape))), wide, own, eps)
     if running_mean is not None:  # then there are both
         unrecorded(_update, running_mean, mean, momentum)
         unrecorded(_update, running_var, variance * (count / max(count - 1, 1)), momentum)
