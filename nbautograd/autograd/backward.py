@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd import protocol
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.arrays.size import as_int
+from nbautograd._engine.arrays.size import Size, as_int
 from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.core.batched import BatchedTensor, batched
 from nbautograd._engine.core.grad_mode import is_forward_ad_active
@@ -193,7 +193,7 @@ def _unshared(g: Any, seen: set[int]) -> Tensor:
     if not isinstance(g, Tensor):
         shared = id(g) in seen or getattr(g, "base", None) is not None
         seen.add(id(g))
-        return as_tensor(g.copy() if shared else g)
+        return wrapped(g.copy() if shared else g, wrap=wrap_known)
     if isinstance(getattr(stored(g), "base", None), np.generic):
         g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
     return g
@@ -376,7 +376,7 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
         return _ONES.get(a.__class__) or _one(tensor)
     if g.__class__ is SparseTensor:
         return _sparse_gradient(tensor, g, index)
-    _check_shape(tensor, g, index)
+    _check_shape(g._a.shape, a.shape, index)
     if g.device != tensor.device:
         raise AutogradError(f"grad_output[{index}] is on {g.device}, but output[{index}] is on {tensor.device}")
     if (g._a.dtype.kind == "c") != (a.dtype.kind == "c"):
@@ -407,11 +407,11 @@ def _one(tensor: Tensor) -> Any:
     return backend.ones_like(a)
 
 
-def _check_shape(tensor: Tensor, g: Tensor, index: int) -> None:
-    if g.shape != tensor.shape:
+def _check_shape(shape: Any, expected: Any, index: int) -> None:
+    if shape != expected:
         raise ShapeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
-            f"{tensor.shape}."
+            f"Mismatch in shape: grad_output[{index}] has a shape of {Size(shape)} and output[{index}] has a shape of "
+            f"{Size(expected)}."
         )
 
 
@@ -423,7 +423,7 @@ def _sparse_gradient(tensor: Tensor, g: Any, index: int) -> Any:
                 f"grad can be implicitly created only for scalar outputs, and this one has shape {list(tensor.shape)}"
             )
         g = wrapped(stored(tensor).like(backend.ones_like(stored(tensor).values)), wrap=wrap_known)
-    _check_shape(tensor, g, index)
+    _check_shape(g.shape, tensor.shape, index)
     return g if g._fn is not None else stored(g).astype(tensor.dtype.numpy, copy=False)
 
 
