@@ -69,13 +69,13 @@ def check_csr(crow: Any, col: Any, values: tuple[int, ...], size: Any) -> tuple[
         raise RuntimeError("crow_indices must have at least 1 element")
     if len(col) != values[0]:
         raise RuntimeError(f"number of dimensions of indices and values: nnz is {len(col)} and {values[0]}")
-    columns = int(col.max(initial=-1)) + 1
+    columns = int(col.max()) + 1 if len(col) else 0
     shape = (len(crow) - 1, columns, *values[1:]) if size is None else tuple(map(int, size))
     if len(shape) < 2 or shape[:1] + shape[2:] != (len(crow) - 1, *values[1:]):
         raise RuntimeError(
             f"crow_indices.shape[-1] must be equal to nrows + 1: {len(crow)} for a size of {list(shape)}"
         )
-    if int(crow[0]) or int(crow[-1]) != len(col):
+    if (int(crow[0]), int(crow[-1])) != (0, len(col)):
         raise RuntimeError(f"`crow_indices[..., 0] == 0` and `crow_indices[..., -1] == nnz` ({len(col)}) must hold")
     if bool((crow[1:] < crow[:-1]).any()):
         raise RuntimeError("`0 <= crow_indices[..., 1:] - crow_indices[..., :-1] <= ncols` is not satisfied.")

@@ -84,7 +84,7 @@ class _ConvNd(Module):
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
-            if padding == "same" and set(strides) - {1}:
+            if padding == "same" and strides.count(1) < len(strides):
                 raise ValueError(f"padding='same' is not supported for strided convolutions, got stride {strides}")
             totals = [d * (k - 1) * (padding == "same") for k, d in zip(self.kernel_size, self.dilation, strict=False)]
             sides = [side for total in reversed(totals) for side in (total // 2, total - total // 2)]
