@@ -11,7 +11,6 @@ from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
 from nbautograd._engine.core.batched import looks_at_elements
-from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.gather import (
@@ -25,6 +24,7 @@ from nbautograd._engine.ops.indexing.scatter import (
     EXTREME,
     MEAN,
     PROD,
+    refuse_complex_gradient,
     scatter_amax,
     scatter_amin,
     scatter_mean,
@@ -215,14 +215,10 @@ def index_reduce(
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.scalar_type(input.dtype)}'")
     if input._a.dtype.kind == "b":
         raise NotImplementedError("\"index_func_\" not implemented for 'Bool'")
-    if input.is_complex():
-        if input._a.ndim < 2 and source._a.size:
-            raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
-        if is_grad_enabled() and (input.requires_grad or source.requires_grad):
-            raise RuntimeError(
-                "index_reduce does not support automatic differentiation for outputs with complex dtype."
-            )
-        if not include_self:
-            raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
+    if input.is_complex() and input._a.ndim < 2 and source._a.size:
+        raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
+    refuse_complex_gradient("index_reduce", input, source)
+    if input.is_complex() and not include_self:
+        raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
     places = spread_index(index, source._a.shape, d)
     return INDEX_REDUCTIONS[reduce](input, d, places, source, include_self)
