@@ -60,13 +60,10 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     target = input.device if place is None else as_device(place)
     if input._a.dtype.kind == "c" and kind.rank in (1, 2) and input._a.size:
         warn_once("Casting complex values to real discards the imaginary part")
+    ordered = input if wanted is preserve_format else contiguous(input, wanted)
     if kind is not input.dtype or target != input.device or copy:
-        ordered = input if wanted is preserve_format else contiguous(input, wanted)  # the cast keeps the order
-        result = move(ordered, kind.numpy, target, input.device)
+        result = move(ordered, kind.numpy, target, input.device)  # which keeps the order
         return result if kind.rank > 1 else result.detach()
-    if wanted is preserve_format:
-        return input
-    ordered = contiguous(input, wanted)
     return ordered if ordered is input or ordered._fn is None else move(ordered, kind.numpy, target, target)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable
@@ -187,7 +188,7 @@ def _flatten(data: Any) -> tuple[list[int], Any]:
             return shape, np.array(level, kind.numpy).reshape(*shape, *first.shape)
         _check_level(level, len(shape))
         shape.append(len(first))
-        level = [inner for item in level for inner in item]
+        level = list(itertools.chain.from_iterable(level))
     if level and isinstance(level[0], (str, bytes)):
         raise ValueError(f"too many dimensions '{kind_of(level[0])}'; {_TAKEN}")
     return shape, [_scalar(item) if isinstance(item, (Tensor, np.ndarray)) else item for item in level]
@@ -258,7 +259,7 @@ def _as_bools(leaves: list[Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
 
 def _as_integers(leaves: list[Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
     if not {*map(type, leaves)} <= {int, bool}:
-        leaves = [value if isinstance(value, (int, bool)) else _integer(value, kind) for value in leaves]
+        leaves = [_integer(value, kind) for value in leaves]
     try:
         wide = np.array(leaves, np.uint64 if kind is dtypes.uint64 else np.int64)
     except OverflowError:

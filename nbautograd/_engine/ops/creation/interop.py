@@ -72,7 +72,7 @@ def asarray(
         return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad or False)
     kind = result.dtype if dtype is None else dtype
     place = result.device if device is None else as_device(device)
-    if kind is not result.dtype or place != result.device:
+    if (kind, place) != (result.dtype, result.device):
         if copy is False:
             raise ValueError(
                 f"asarray(): can't alias tensor with dtype {result.dtype!r} on {result.device} into dtype {kind!r} on "

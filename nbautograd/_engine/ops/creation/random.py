@@ -200,20 +200,23 @@ def randint(
 
 def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int, int]:
     """Return ``low`` (by default 0) and ``high``, from positionals ``(high)`` or ``(low, high)``, or keywords."""
-    missing = [key for key, value in (("low", low), ("high", high)) if value is None]
-    positions = missing if len(positional) == 2 else ["high" if high is None else "low"]
+    named = {"low": low, "high": high}
+    missing = [key for key in ("high", "low") if named[key] is None]
     if len(positional) > len(missing) or high is None and not positional:
         raise TypeError(f"{name}() takes the bounds (high) or (low, high), got {len(positional)} positional ones")
-    named = {"low": 0 if low is None else low, "high": high} | dict(zip(positions, positional, strict=False))
-    is_alone = len(positional) + (low is not None) + (high is not None) == 1
+    named.update(zip(missing, [*reversed(positional), 0], strict=False))
     for key, value in named.items():
-        if not isinstance(value, Tensor):
-            continue
-        is_vector = name == "randint_like" and value.ndim and (is_alone or value.numel() != 1)
-        if is_vector or not value.is_cpu:
-            raise RuntimeError(f"{name}(): {key} must be a scalar tensor and on CPU, got the shape {list(value.shape)}")
-    first, end = (as_int(named[k], f"{name}(): argument '{k}'") for k in ("low", "high"))
+        if isinstance(value, Tensor):
+            _check_bound(name, key, value, is_alone=len(positional) < len(missing))
+    first, end = (as_int(value, f"{name}(): argument '{key}'") for key, value in named.items())
     return first, end
+
+
+def _check_bound(name: str, key: str, value: Tensor, is_alone: bool) -> None:
+    """Check that a bound is on the CPU; that of ``randint_like`` is a scalar, or a vector of one if not alone."""
+    is_vector = name == "randint_like" and value.ndim and (is_alone or value.numel() != 1)
+    if is_vector or not value.is_cpu:
+        raise RuntimeError(f"{name}(): {key} must be a scalar tensor and on CPU, got the shape {list(value.shape)}")
 
 
 @random_function("permutation")
@@ -392,7 +395,7 @@ def normal(
         dtype = check_options("normal", dtype, layout, pin_memory)
         shape = new_shape((size,), "normal")
         return _new("normal", shape, dtype, normal_numbers("normal", generator, mean, std), device, requires_grad, out)
-    if size is not None or dtype is not None or layout is not None or device is not None or requires_grad:
+    if requires_grad or any(option is not None for option in (size, dtype, layout, device)):
         raise TypeError("normal(): size, dtype, layout, device and requires_grad require two numbers for mean and std")
     source(generator)
     if not isinstance(std, Tensor):

@@ -317,10 +317,9 @@ def random_(self: Tensor, *bounds: int | None, generator: Generator | None = Non
     arguments.update(named)
     hints = {"from": "int", "to": "int | None" if "from" in arguments else "int"}
     bound = {key: check_option("random_", key, value, hints[key]) for key, value in arguments.items()}
-    low, high = bound.get("from"), bound.get("to")
-    first = low or 0 if arguments else low
+    first, end = bound.get("from", 0 if arguments else None), bound.get("to")
     history = "random_from_to" if "from" in arguments else "random_to" if arguments else "random_"
-    draw = integers("random_", generator, first, high)
+    draw = integers("random_", generator, first, end)
     return _fill(self, "random_", draw, history)
 
 

@@ -62,7 +62,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
                 f"{dtypes.scalar_type(condition.dtype)}"
             )
         for number, value in ((input, other), (other, input)):
-            if (number.__class__ is int or number.__class__ is float) and not -128 <= number < 128:
+            if number.__class__ in (int, float) and not -128 <= number < 128:
                 number_in(number, result_dtype(number, value), "where", one=True)
         return _where(condition, input, other, out=out)
     except (AttributeError, TypeError):
@@ -288,12 +288,12 @@ def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None)
     return _clamp_max(input, number_in(max, input.dtype), out=out)
 
 
-def _plain(bound: Any) -> Any:  # numbers of NumPy have a dtype
-    return bound.item() if isinstance(bound, np.generic) else bound
-
-
-def _as_number(bound: Tensor) -> Any:
-    """Return a bound beside a number as a number, too."""
+def _bound(bound: Any, other: Any) -> Any:
+    """Return a bound; as a number if it is one of NumPy's, which has a dtype, or a tensor beside a number."""
+    if isinstance(bound, np.generic):
+        return bound.item()
+    if not isinstance(bound, Tensor) or not isinstance(other, (int, float, np.integer, np.floating, np.bool_)):
+        return bound
     if bound._a.ndim or bound.requires_grad:
         raise TypeError("clamp(): bounds are two numbers or two tensors; beside a number, a tensor is 0-d")
     return bound.item()
@@ -317,11 +317,7 @@ def clamp(
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    min, max = map(_plain, (min, max))
-    if isinstance(min, Tensor) and isinstance(max, (int, float)):
-        min = _as_number(min)
-    elif isinstance(max, Tensor) and isinstance(min, (int, float)):
-        max = _as_number(max)
+    min, max = _bound(min, max), _bound(max, min)
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         if max is None:
             return _clamp_low(input, min, out=out)

@@ -11,7 +11,6 @@ from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
 from nbautograd._engine.core.batched import looks_at_elements
-from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.gather import (
@@ -25,6 +24,7 @@ from nbautograd._engine.ops.indexing.scatter import (
     EXTREME,
     MEAN,
     PROD,
+    refuse_complex_gradient,
     scatter_amax,
     scatter_amin,
     scatter_mean,
@@ -38,24 +38,25 @@ __all__ = ["index_add", "index_copy", "index_fill", "index_reduce"]
 
 def _check_slices(name: str, input: Any, dim: int, index: Any, source: Any, error: type[Exception] = IndexError) -> int:
     """Check that slices and their indices match, and return the non-negative dimension."""
-    d = check_vector(name, input, dim, index, long=name == "index_copy_")
+    copies = name == "index_copy_"
+    d = check_vector(name, input, dim, index, long=copies)
     if source.dtype != input.dtype:
         left, right = (dtypes.scalar_type(a.dtype) for a in (input, source))
         raise RuntimeError(
             f"{name}(): self and source expected to have the same dtype: self ({left}) and source ({right}) must have "
             "the same scalar type"
         )
-    if source.ndim and d >= source.ndim and name != "index_copy_":
+    if not copies and 0 < source.ndim <= d:
         raise RuntimeError(f"{name}(): Indexing dim {d} is out of bounds of the source tensor with dim {source.ndim}")
     count = source.shape[d] if source.ndim > d else 1
     ours, theirs = ((*a.shape[:d], *a.shape[d + 1 :]) for a in (input, source))
-    if count != index.size and (ours == theirs or name != "index_copy_" or not source.ndim):
-        kind = IndexError if name == "index_copy_" or not source.ndim else RuntimeError
+    if count != index.size and (ours == theirs or not copies or not source.ndim):
+        kind = IndexError if copies or not source.ndim else RuntimeError
         raise kind(
             f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {d}"
         )
-    if ours != theirs or name != "index_copy_" and source.ndim != input.ndim:
-        kind = IndexError if name == "index_copy_" and input.ndim != source.ndim != 0 != input.ndim else RuntimeError
+    if ours != theirs or not copies and source.ndim != input.ndim:
+        kind = IndexError if copies and input.ndim != source.ndim != 0 != input.ndim else RuntimeError
         raise kind(
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
             f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
@@ -215,14 +216,10 @@ def index_reduce(
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.scalar_type(input.dtype)}'")
     if input._a.dtype.kind == "b":
         raise NotImplementedError("\"index_func_\" not implemented for 'Bool'")
-    if input.is_complex():
-        if input._a.ndim < 2 and source._a.size:
-            raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
-        if is_grad_enabled() and (input.requires_grad or source.requires_grad):
-            raise RuntimeError(
-                "index_reduce does not support automatic differentiation for outputs with complex dtype."
-            )
-        if not include_self:
-            raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
+    if input.is_complex() and input._a.ndim < 2 and source._a.size:
+        raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
+    refuse_complex_gradient("index_reduce", input, source)
+    if input.is_complex() and not include_self:
+        raise UnsupportedDtypeError("index_reduce", input.dtype, "bif")
     places = spread_index(index, source._a.shape, d)
     return INDEX_REDUCTIONS[reduce](input, d, places, source, include_self)

@@ -92,33 +92,28 @@ def _index_array(item: Any, like: Tensor) -> Any:
     """Return an item of advanced indexing as an array on the device of ``like``."""
     if isinstance(item, Tensor):
         result = item._a
-        if result.dtype.kind not in "iub":
-            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {result.dtype}")
         if result.dtype.char == "B":
             warn("indexing with dtype torch.uint8 is now deprecated, use torch.bool.")
             result = result.astype(np.bool_)
-        if result.dtype.kind == "b" and not result.ndim:
-            result = result.reshape((1,))
-        here = backend.device_of(result) == like.device
-        if here or like.is_meta and result.dtype.kind == "b":  # a mask on the host has a length
-            return result
-        return backend.module(like.device).asarray(backend.fetch(result))
-    if isinstance(item, bool):
-        return backend.module(like.device).asarray(np.array([item]))
-    if isinstance(item, (list, tuple, range, np.ndarray)):
+    elif isinstance(item, (bool, list, tuple, range, np.ndarray)):
         result = np.asarray(item)
-        if result.dtype.kind == "b" and not result.ndim:
-            result = result.reshape((1,))
         if result.size == 0:
             result = result.astype(np.int64)
-        if result.dtype.kind not in "iub":
-            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {result.dtype}")
-        return backend.module(like.device).asarray(result)
-    kind = TypeError if isinstance(item, str) else IndexError
-    raise kind(
-        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-        f"(got {kind_of(item)})"
-    )
+    else:
+        kind = TypeError if isinstance(item, str) else IndexError
+        raise kind(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {kind_of(item)})"
+        )
+    if result.dtype.kind not in "iub":
+        raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {result.dtype}")
+    is_mask = result.dtype.kind == "b"
+    if is_mask and not result.ndim:
+        result = result.reshape((1,))
+    here = backend.device_of(result) == like.device
+    if here or is_mask and like.is_meta and isinstance(item, Tensor):  # a mask on the host has a length
+        return result
+    return backend.module(like.device).asarray(backend.fetch(result))
 
 
 def _get(x: Tensor, key: Any) -> Tensor:
@@ -238,13 +233,18 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
             arrays.append(shown)
             dim += 1
     if len(arrays) > 1:
-        try:
-            joint_shape([a.shape for a in arrays])
-        except ShapeError:
-            shapes = ", ".join(str(list(a.shape)) for a in arrays)
-            raise IndexError(
-                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-            ) from None
+        _check_broadcast([a.shape for a in arrays])
+
+
+def _check_broadcast(shapes: list[tuple[int, ...]]) -> None:
+    """Check that the shapes of several arrays of indices broadcast."""
+    try:
+        joint_shape(shapes)
+    except ShapeError:
+        text = ", ".join(str(list(shape)) for shape in shapes)
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {text}"
+        ) from None
 
 
 @no_method(symbol="index", half=NATIVE, input="index_back(g, input.shape, key)")
@@ -313,7 +313,11 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if shape and shape[0] == 1:  # it may have more leading dimensions of size 1 than x[key] has dimensions
         extra = next((d for d, n in enumerate(shape) if n != 1), len(shape))
         value = view(value, *shape[extra:])
-    value = brought("index_put_", in_dtype_of(part, value, _masks(key, chosen)), part)
+    _put(part, chosen, brought("index_put_", in_dtype_of(part, value, _masks(key, chosen)), part))
+
+
+def _put(part: Tensor, chosen: Any, value: Tensor) -> None:
+    """Assign ``part[chosen] = value`` by advanced indexing, recorded if either requires grad."""
     check_writable(part, "index_put_")
     check_operand(part, value, "index_put_")
     if dispatch_mode.is_on() or is_grad_enabled() and not (part._fn is None and value._fn is None):
@@ -464,7 +468,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     >>> torch.zeros(3).index_put((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
     """
-    if isinstance(indices, Tensor) or not isinstance(indices, (tuple, list)):
+    if not isinstance(indices, (tuple, list)):
         raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {kind_of(indices)}")
     for i, item in enumerate(indices):
         if not isinstance(item, Tensor):

@@ -379,6 +379,12 @@ REDUCTIONS = {
 }
 
 
+def refuse_complex_gradient(name: str, input: Tensor, src: Tensor) -> None:
+    """Raise if a reduction of complex numbers, of which PyTorch has no derivative, would be recorded."""
+    if input.is_complex() and is_grad_enabled() and (input.requires_grad or src.requires_grad):
+        raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
+
+
 @composite(inplace_method=True, out=True)
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
@@ -406,6 +412,5 @@ def scatter_reduce(
         index, src = index.reshape(-1), src.reshape(-1)
     if input.is_complex() and reduce in ("amax", "amin"):
         raise NotImplementedError(f"scatter_reduce(): {reduce} is not implemented for complex tensors")
-    if input.is_complex() and is_grad_enabled() and (input.requires_grad or src.requires_grad):
-        raise RuntimeError("scatter_reduce does not support automatic differentiation for outputs with complex dtype.")
+    refuse_complex_gradient("scatter_reduce", input, src)
     return REDUCTIONS[reduce](input, dim, index, src, include_self)

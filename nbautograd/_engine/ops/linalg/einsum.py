@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from nbautograd._engine.arrays.size import dimension
@@ -277,10 +277,9 @@ def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str], output: 
     """Contract two operands over the subscripts that are no longer needed, by one batched matrix product."""
     a, la = _sum_lonely(a, la, needed | set(lb))
     b, lb = _sum_lonely(b, lb, needed | set(la))
-    both = [c for c in la if c in lb]
-    summed = [c for c in both if c not in needed]
-    batch = [c for c in both if c in needed]
-    rows, columns = [c for c in la if c not in both], [c for c in lb if c not in both]
+    both, rows = _divided(la, lb)
+    batch, summed = _divided(both, needed)
+    _, columns = _divided(lb, la)
     a, b = _equal_sizes(a, la, b, lb, both)
     size = {**dict(zip(la, a._a.shape, strict=True)), **dict(zip(lb, b._a.shape, strict=True))}
 
@@ -300,6 +299,11 @@ def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str], output: 
     else:
         product_ = bmm(shaped(a, la, batch, rows, summed), shaped(b, lb, batch, summed, columns))
     return product_.reshape([size[c] for c in letters]), "".join(letters)
+
+
+def _divided(letters: Iterable[str], chosen: Container[str]) -> tuple[list[str], list[str]]:
+    """Return the subscripts that are among the chosen ones, and the others."""
+    return [c for c in letters if c in chosen], [c for c in letters if c not in chosen]
 
 
 def _sum_lonely(x: Tensor, letters: str, needed: set[str]) -> tuple[Tensor, str]:

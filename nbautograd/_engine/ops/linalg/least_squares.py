@@ -226,6 +226,19 @@ def lstsq_parts(A: Tensor, B: Tensor, rcond: float, residuals: bool) -> Any:
     return x, nothing, rank, s
 
 
+def _as_columns(name: str, A: Tensor, B: Tensor) -> tuple[Tensor, bool]:
+    """Return right sides that fit the matrices, as columns, and whether they were vectors."""
+    vector = A._a.shape[:-1] == B._a.shape or (A._a.ndim, B._a.ndim) == (2, 1)
+    if A._a.ndim - B._a.ndim != vector:
+        raise ShapeError(f"{name}: input and other have shapes {list(A._a.shape)} and {list(B._a.shape)}")
+    side = -1 if vector else -2
+    if A._a.shape[-2] != B._a.shape[side]:
+        raise ShapeError(
+            f"{name}: input.size(-2) should match other.size({side}), got {list(A._a.shape)} and {list(B._a.shape)}"
+        )
+    return B.unsqueeze(-1) if vector else B, vector
+
+
 @composite(method=False, out=True)
 def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """Compute the minimum-norm least-squares solution X of ``A @ X = B``.
@@ -250,15 +263,7 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     driver = "gelsy" if driver is None else driver
     if driver not in DRIVERS:
         raise RuntimeError(f"{name}: parameter `driver` should be one of ({', '.join(DRIVERS)}), got {driver!r}")
-    vector = A._a.shape[:-1] == B._a.shape or (A._a.ndim, B._a.ndim) == (2, 1)
-    if A._a.ndim - B._a.ndim != vector:
-        raise ShapeError(f"{name}: input and other have shapes {list(A._a.shape)} and {list(B._a.shape)}")
-    columns = B.unsqueeze(-1) if vector else B
-    if A._a.shape[-2] != columns._a.shape[-2]:
-        side = -1 if vector else -2
-        raise ShapeError(
-            f"{name}: input.size(-2) should match other.size({side}), got {list(A._a.shape)} and {list(B._a.shape)}"
-        )
+    columns, vector = _as_columns(name, A, B)
     m, n = A._a.shape[-2:]
     eps = float(np.finfo(A._a.dtype).eps) * max(m, n)
     rcond = 0.0 if driver == "gels" else eps if rcond is None else rcond

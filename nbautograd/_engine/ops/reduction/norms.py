@@ -120,15 +120,20 @@ def linalg_matrix_norm(
     if ord == "fro":
         return vector_norm(A, 2.0, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2) and not isinstance(ord, bool):
-        s = linalg_svdvals(A.movedim((rows, columns), (-2, -1)))
-        result = s.sum(-1) if ord == "nuc" else largest(s, -1, False) if ord == 2 else s.amin(-1)
-        return result[..., None, None].movedim((-2, -1), (rows, columns)) if keepdim else result
+        return _of_singular_values(A, ord, (rows, columns), keepdim)
     if isinstance(ord, (str, complex)) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(A, 1.0, summed, keepdim)
     left = kept - (kept > summed and not keepdim)
     return largest(sums, left, keepdim) if ord > 0 else sums.amin(left, keepdim)
+
+
+def _of_singular_values(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: bool) -> Tensor:
+    """Return the sum of the singular values, the largest one or the smallest one."""
+    s = linalg_svdvals(A.movedim(dims, (-2, -1)))
+    result: Tensor = s.sum(-1) if ord == "nuc" else largest(s, -1, False) if ord == 2 else s.amin(-1)
+    return result[..., None, None].movedim((-2, -1), dims) if keepdim else result
 
 
 def largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:

@@ -257,12 +257,8 @@ def diff(
         raise RuntimeError(f"diff expects order n to be non-negative but got {n}")
     whole = [x for x in (prepend, input, append) if x is not None]
     d = dimension(dim, input._a.ndim) if n or len(whole) > 1 else 0
-    shape = input._a.shape
-    for x in whole if len(whole) > 1 else ():
-        if x._a.ndim != len(shape):
-            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-        if (x._a.shape[:d], x._a.shape[d + 1 :]) != (shape[:d], shape[d + 1 :]):
-            raise RuntimeError("diff expects the shape of prepend or append to match that of input")
+    for x in whole:
+        _check_end(x._a.shape, input._a.shape, d)
     if n == 0:
         return input.clone()
     x = cat(whole, d) if len(whole) > 1 else input
@@ -270,6 +266,14 @@ def diff(
         before, after = part(x, d, 0, -1), part(x, d, 1, x._a.shape[d])
         x = before.logical_xor(after) if x._a.dtype.kind == "b" else after - before
     return x
+
+
+def _check_end(have: tuple[int, ...], shape: tuple[int, ...], d: int) -> None:
+    """Check that a tensor can be joined with one of this shape along a dimension."""
+    if len(have) != len(shape):
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    if (have[:d], have[d + 1 :]) != (shape[:d], shape[d + 1 :]):
+        raise RuntimeError("diff expects the shape of prepend or append to match that of input")
 
 
 def _spacing_error(problem: str) -> RuntimeError:
@@ -369,19 +373,10 @@ def _curved_edges(x: Tensor, d: int, n: int, h: Tensor) -> tuple[Tensor, Tensor]
     return left, right
 
 
-def _check_step(dx: Any, name: str) -> None:
-    """Check that the distance of samples is a real number.
-
-    :raises RuntimeError: it is complex or a bool.
-    """
-    if isinstance(dx, (complex, bool)):
-        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
-
-
-def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Tensor, Any]:
-    """Return ``y[:-1]``, ``y[1:]`` along the dimension, and the distances between their coordinates."""
+def _pairs(y: Tensor, x: Tensor | None, dx: Any, dim: int, name: str) -> tuple[Tensor, Tensor, Any]:
+    """Return ``y[:-1]``, ``y[1:]`` along the dimension, and the distances between their coordinates, if given."""
     check_tensors(name, y=y)
-    if name == "trapezoid" or x is not None:
+    if x is not None:
         dimension(dim, y._a.ndim)  # which raises an IndexError first
     for label, each in (("y", y), ("x", x)):
         if each is not None and each._a.dtype.kind == "b":
@@ -390,8 +385,10 @@ def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Te
         raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
     d = dimension(dim, y._a.ndim)
     n = y._a.shape[d]
-    before, after = part(y, d, 0, n - 1 or -1) if n else y, part(y, d, min(1, n), n) if n else y
+    before, after = (part(y, d, 0, -1), part(y, d, 1, n)) if n else (y, y)
     if x is None:
+        if isinstance(dx, (complex, bool)):
+            raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
         return before, after, None
     if x._a.ndim == 1:
         if x._a.shape[0] != n:
@@ -418,10 +415,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     d = dimension(dim, y._a.ndim)
     if y._a.shape[d : d + 1] == (0,):
         return y.new_zeros((*y._a.shape[:d], *y._a.shape[d + 1 :]))
-    before, after, steps = _pairs(y, x, dim, "trapezoid")
+    before, after, steps = _pairs(y, x, dx, dim, "trapezoid")
     if steps is not None:
         return ((after + before) * steps).sum(d) / 2.0
-    _check_step(dx, "trapezoid")
     return (y.sum(d) - (y.select(d, 0) + y.select(d, -1)) * 0.5) * (1.0 if dx is None else dx)
 
 
@@ -446,8 +442,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | Non
     """
     if x is not None and dx is not None:
         raise TypeError("cumulative_trapezoid() received an invalid combination of arguments: both x and dx are given")
-    before, after, steps = _pairs(y, x, dim, "cumulative_trapezoid")
+    before, after, steps = _pairs(y, x, dx, dim, "cumulative_trapezoid")
     if steps is not None:
         return ((after + before) * steps).cumsum(dimension(dim, y._a.ndim)) / 2.0
-    _check_step(dx, "cumulative_trapezoid")
     return ((after + before) * ((1.0 if dx is None else dx) / 2)).cumsum(dim)

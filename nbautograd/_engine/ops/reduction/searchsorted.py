@@ -46,7 +46,13 @@ def _searched(name: str, sequence: Tensor, values: Any, out_int32: bool, right: 
             )
         values = check_option(name, "input", values, "Number")
         values = wrap(backend.module(sequence.device).asarray(values))
-    a, b = sequence._a, values._a
+    _check_search(name, sequence._a, values._a, sorter)
+    result = search(sequence.detach(), values.detach(), right, sorter)
+    return result.to(dtypes.int32) if out_int32 else result
+
+
+def _check_search(name: str, a: Any, b: Any, sorter: Tensor | None) -> None:
+    """Check the arrays of the sorted sequences and of the values, and the indices that sort the sequences."""
     if not a.ndim:
         raise RuntimeError(f"{name}(): boundaries tensor should have positive dimension, but got 0 dimension")
     if a.ndim > 1 and (a.ndim != b.ndim or a.shape[:-1] != b.shape[:-1]):
@@ -66,8 +72,6 @@ def _searched(name: str, sequence: Tensor, values: Any, out_int32: bool, right: 
         )
     if a.dtype.kind == "c" or b.dtype.kind == "c":
         raise NotImplementedError(f"{name}(): does not support complex input, which has no order")
-    result = search(sequence.detach(), values.detach(), right, sorter)
-    return result.to(dtypes.int32) if out_int32 else result
 
 
 @composite(method=False, out=True)

@@ -347,22 +347,24 @@ def cov(
         x = x.to(dtypes.get_default_dtype())
     w = often if much is None else much if often is None else often * much
     total: Any = n if w is None else w.sum()
-    mean = x.sum(1, keepdim=True) / total if w is None else (x * w).sum(1, keepdim=True) / total
+    mean = (x if w is None else x * w).sum(1, keepdim=True) / total
     if correction == 0 or much is None:
         divisor = total - correction
     else:
         divisor = total - correction * (w * much).sum() / total
-    short = bool((elements(divisor) <= 0).any()) if isinstance(divisor, Tensor) else divisor <= 0
-    if short:
-        _warn_few()
-        divisor = divisor * 0 if isinstance(divisor, Tensor) else 0
+    divisor = _degrees(divisor)
     d = x - mean
     weighted = d if w is None else d * w
     return (weighted @ d.t().conj() / divisor).squeeze()
 
 
-def _warn_few() -> None:
+def _degrees(divisor: Any) -> Any:
+    """Return the degrees of freedom; 0, with a warning, if none are left."""
+    short = bool((elements(divisor) <= 0).any()) if isinstance(divisor, Tensor) else divisor <= 0
+    if not short:
+        return divisor
     warn("cov(): degrees of freedom is <= 0: the correction is not less than the number of observations")
+    return divisor * 0 if isinstance(divisor, Tensor) else 0
 
 
 @composite()

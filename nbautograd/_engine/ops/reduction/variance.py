@@ -112,10 +112,10 @@ def _spread(
         dim, unbiased = None, dim
     if dim is not None and dim.__class__ is not int:
         check_option(name, "dim", dim, "Dims", 1)
-    if unbiased is not None and correction is not None:
-        raise TypeError(f"{name}(): received an invalid combination of arguments: both unbiased= and correction=")
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
+    elif unbiased is not None:
+        raise TypeError(f"{name}(): received an invalid combination of arguments: both unbiased= and correction=")
     if input._a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(f"{name}(): std and var only support floating point and complex dtypes, got {input.dtype!r}")
     if (count(input._a.shape, dim) if input._a.size else 0) <= correction:  # PyTorch divides by the results' size

@@ -188,14 +188,7 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
             [2, 3]])
     """
     shape = sizes(sizes_ if size is None else (size,), "size", "resize_")
-    if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
-        raise AutogradError("cannot resize variables that require grad")
-    for follower in followers:
-        follower.refuse_other_memory("resize_", self)
-    if min(shape, default=0) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
-    if memory_format is preserve_format:
-        raise RuntimeError("resize_(): Unsupported memory format torch.preserve_format")
+    _check_resize(self, shape, memory_format)
     a = self._shared_array()
     if a.shape == shape and memory_format is contiguous_format:
         return self
@@ -215,6 +208,18 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
     self._a = restride(a, shape, strides)
     version_counter.record_write(self._a)
     return self
+
+
+def _check_resize(self: Tensor, shape: tuple[int, ...], memory_format: Any) -> None:
+    """Check that ``resize_`` can give a tensor this shape and this memory format."""
+    if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
+        raise AutogradError("cannot resize variables that require grad")
+    for follower in followers:
+        follower.refuse_other_memory("resize_", self)
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    if memory_format is preserve_format:
+        raise RuntimeError("resize_(): Unsupported memory format torch.preserve_format")
 
 
 class _Shape:

@@ -17,6 +17,7 @@ from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.overlap import check_operands
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.ops.queries import result_dtype
 from nbautograd._engine.ops.shape.broadcasting import atleast_1d, atleast_2d, atleast_3d, expand, several
 from nbautograd._engine.ops.shape.shape import reshape, view
 from nbautograd._engine.ops.shape.slicing import part, slice_
@@ -106,15 +107,20 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int |
 concat = concatenate = cat
 
 
-def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
-    """Return the tensors cast to their common dtype; raise if the list is empty."""
-    if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
+def _tensors(tensors: Sequence[Tensor], name: str) -> Sequence[Tensor]:
+    """Return a sequence of tensors that is not empty."""
+    if not isinstance(tensors, (tuple, list)):
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")
     if not tensors:
         if name == "cat":
             raise ValueError("torch.cat(): expected a non-empty list of Tensors")
         raise RuntimeError(f"{name} expects a non-empty TensorList")
-    for i, item in enumerate(tensors):
+    return tensors
+
+
+def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
+    """Return the tensors cast to their common dtype; raise if the list is empty."""
+    for i, item in enumerate(_tensors(tensors, name)):
         if not isinstance(item, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(item)}")
         if name == "cat" and item._a.ndim == 0:
@@ -127,7 +133,7 @@ def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
         )
     if len({item._a.dtype for item in tensors}) == 1:
         return list(tensors)
-    kind = dtypes.result_dtype([(item.dtype, 2 if item._a.ndim else 1) for item in tensors])
+    kind = result_dtype(*tensors)
     return [item.to(kind) for item in tensors]
 
 
@@ -203,15 +209,6 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor
     result = stack_same(_one_dtype(tensors, "stack"), dim)
     check_operands(out, tensors, "stack")
     return into(out, result, "stack")
-
-
-def _tensors(tensors: Sequence[Tensor], name: str) -> Sequence[Tensor]:
-    """Return a sequence of tensors that is not empty."""
-    if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
-        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")
-    if not tensors:
-        raise RuntimeError(f"{name} expects a non-empty TensorList")
-    return tensors
 
 
 @described

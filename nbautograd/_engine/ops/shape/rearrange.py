@@ -115,13 +115,12 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     by: Any = tuple(shifts) if isinstance(shifts, (tuple, list)) else (as_int(shifts, "shifts"),)
     if not by:
         raise RuntimeError("`shifts` required")
-    if dims is None or isinstance(dims, (tuple, list)) and not dims:
-        if len(by) != 1:
-            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:0")
-        return np.roll(input.reshape((-1,)), as_int(by[0], "shifts")).reshape(input.shape)
+    dims = () if dims is None else dims
     along = tuple(dims) if isinstance(dims, (tuple, list)) else (as_int(dims, "dims"),)
-    if len(along) != len(by):
+    if len(by) != (len(along) or 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}")
+    if not along:
+        return np.roll(input.reshape((-1,)), as_int(by[0], "shifts")).reshape(input.shape)
     if not input.size:
         return input.copy()
     if not input.ndim:

@@ -35,7 +35,7 @@ def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     if min(shape, default=0) < -1:
         raise ShapeError(f"invalid shape dimension {min(shape)}")
     if unknown:
-        known = math.prod(n for n in shape if n != -1)
+        known = -math.prod(shape)  # one factor is -1
         if known == 0 and size == 0:
             raise ShapeError(
                 f"cannot reshape tensor of {size} elements into shape {list(shape)} because the unspecified dimension "

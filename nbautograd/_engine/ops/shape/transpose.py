@@ -211,12 +211,10 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     for what, dims in (("source", here), ("destination", there)):
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{what}` ({dims})")
-    if not n:
-        return permute(input)
     dims = [d for d in range(n) if d not in here]
     for position, d in sorted(zip(there, here, strict=True)):
         dims.insert(position, d)
-    return permute(input, *dims)
+    return permute(input, *dims[:n])  # a 0-d tensor has none
 
 
 moveaxis = movedim

@@ -8,6 +8,7 @@ backward pass routes gradients by these records.
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -144,7 +145,7 @@ def maxima_scatter(
     result = caching_allocator.empty(x.shape, input.dtype)
     target, g, size = _images(result), _images(input), x.shape[-2:]
     rows, columns = map(_slices, kernel, stride, out)
-    covered = kernel == stride and all(m * k == n for m, k, n in zip(out, kernel, size, strict=True))
+    covered = kernel == stride and tuple(map(operator.mul, out, kernel)) == size
     pairs = covered and kernel[1] == 2 and kernel[0] <= MAX_ROWS and result.dtype == np.float32 and LITTLE_ENDIAN
     for part in _parts(len(target), size):
         gradients = target[part]
