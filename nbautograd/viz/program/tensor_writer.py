@@ -71,12 +71,7 @@ class TensorWriter:
             case "array", array:
                 return [f"{line.name} = {self.array(line.text.partition(' = ')[2], array)}"]
             case "call", call, names:
-                if call.op.name in SINGLE:
-                    names = names[:1]
-                tree = self.checked(call, self.forward(call), [self.base.values[name] for name in names])
-                is_tuple = call.op.many and call.op.name not in SINGLE
-                targets = ", ".join(names) + ("," if len(names) == 1 and is_tuple else "")
-                return [f"{targets} = {ast.unparse(tree)}"]
+                return [self.call(call, names)]
             case "term", call, slot, is_first, value:
                 text = ast.unparse(self.term(call, slot, value))
                 return [f"{line.name} = {text}" if is_first else f"{line.name} = {line.name} + {text}"]
@@ -105,6 +100,14 @@ class TensorWriter:
                 return f"torch.tensor({match[2]}, dtype={kind})"
         return f"torch.as_tensor({text})"
 
+    def call(self, call: Call, names: list[str]) -> str:
+        """The line of an operation."""
+        is_single = call.op.name in SINGLE
+        names = names[:1] if is_single else names
+        tree = self.checked(call, self.forward(call), [self.base.values[name] for name in names])
+        targets = ", ".join(names) + ("," if len(names) == 1 and call.op.many and not is_single else "")
+        return f"{targets} = {ast.unparse(tree)}"
+
     # -- expressions ---------------------------------------------------------------------------------------------------
 
     def forward(self, call: Call) -> ast.expr:
@@ -122,7 +125,7 @@ class TensorWriter:
         """The arguments as they came."""
         base = self.base
         operands: dict[str, Operand] = {}
-        for name in (*call.op.positional, *call.op.keywords, *([call.op.rest] if call.op.rest else [])):
+        for name in call.parameters:
             written, value = base.unpromoted(call)[0][name], call.arguments.get(name)
             text = _DTYPE.sub(r"torch.\1", ast.unparse(written.tree))
             if "np." in text:
@@ -216,7 +219,7 @@ class _Words(ast.NodeTransformer):
         if isinstance(node.func, ast.Name):
             op = OPS.get(node.func.id)
             if op is None:
-                if node.func.id in ("times",):
+                if node.func.id == "times":
                     return ast.BinOp(self.visit(node.args[0]), ast.Mult(), self.visit(node.args[1]))
                 if node.func.id == "sum_along":
                     arguments = {"input": self.visit(node.args[0]), "dim": node.args[1]}

@@ -167,9 +167,8 @@ class Variables:
 
     def unpromoted(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
         """The arguments of the call: as expressions, and as the body gets them."""
-        op = call.op
         operands: dict[str, Operand] = {}
-        for name in (*op.positional, *op.keywords, *([op.rest] if op.rest else [])):
+        for name in call.parameters:
             value = None if name == RANDOM else call.arguments.get(name)  # tracing omits None
             if isinstance(value, Value):
                 operands[name] = self.named(self.variable[value])
@@ -187,18 +186,17 @@ class Variables:
         operands, _ = self.unpromoted(call)
         if op.kind == POINTWISE:
             self.promoted(call, operands)
-        else:
-            for name in op.tensors:
-                operand = operands[name]
-                if isinstance(operand.value, np.generic) and op.kind == VIEW:
+        elif op.kind == VIEW:
+            for operand in map(operands.__getitem__, op.tensors):
+                if isinstance(operand.value, np.generic):
                     operand.value = np.asarray(operand.value)
                     operand.tree = ast.Call(parsed("np.asarray"), [operand.tree], [])
-            first = operands[op.tensors[0]].value if op.tensors else None
-            if op.half_policy == UPCAST and upcast_half(first) is not first:
-                names = [n for n in op.tensors if n not in op.lists]
-                *_, self.rounded[call] = widen_all(call.op, tuple(operands[n].value for n in names))
-                for n in names:
-                    widen(operands[n])
+        elif op.half_policy == UPCAST and op.tensors:
+            own = [operands[name] for name in op.tensors]
+            if upcast_half(own[0].value) is not own[0].value:
+                *_, self.rounded[call] = widen_all(op, tuple(operand.value for operand in own))
+                for operand in own:
+                    widen(operand)
         return operands, {name: operand.value for name, operand in operands.items()}
 
     def promoted(self, call: Call, operands: dict[str, Operand]) -> None:
