@@ -122,7 +122,8 @@ class _Flat(ast.NodeTransformer):
             if name in self.keys:
                 keys[name] = self.keys[name]
             elif name in operations:
-                keys[name] = _of_body(operations[name])
+                body = operations[name].body
+                keys[name] = resolved(body.__module__, body.__qualname__)
             elif name in _bindings(self.module):
                 keys[name] = resolved(self.module, name)
             elif not hasattr(builtins, name):
@@ -132,7 +133,8 @@ class _Flat(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
             case ast.Attribute(ast.Subscript(ast.Name("OPS"), ast.Constant(str(name))), "body"):
-                return self.name(_of_body(OPS[name]))
+                body = OPS[name].body
+                return self.name(resolved(body.__module__, body.__qualname__))
             case ast.Attribute(ast.Name() as name, "__wrapped__"):
                 return name
             case ast.Attribute(ast.Name(name), attribute):
@@ -276,8 +278,3 @@ def resolved(module: str, name: str) -> Key:
             return OUTSIDE, ast.unparse(statement)
         module, name = statement.module, alias.name
     return module, name
-
-
-def _of_body(op: Any) -> Key:
-    """Return the definition of an operation's body."""
-    return resolved(op.body.__module__, op.body.__qualname__)

@@ -30,6 +30,7 @@ __all__ = [
     "Expressions",
     "Operand",
     "arguments_of",
+    "own_call",
     "with_metadata",
     "with_operands",
     "with_options",
@@ -103,13 +104,8 @@ class Expressions:
         return self.known(key, operands, style, lambda: self._body(op, operands, style, dtype))
 
     def _body(self, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
-        arguments = [ast.Name(name) for name in op.positional]
-        if op.rest:
-            arguments.append(ast.Starred(ast.Name(op.rest), ast.Load()))  # type: ignore[arg-type]
-        keywords = [ast.keyword(name, ast.Name(name)) for name in op.keywords]
-        call = ast.Call(ast.Name(op.name), arguments, keywords)  # type: ignore[arg-type]
         writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
-        return writer.operation(op, call, {op.rest} if op.rest else set())
+        return writer.operation(op, own_call(op), {op.rest} if op.rest else set())
 
     def formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         """A formula of an operation's declaration.
@@ -287,6 +283,15 @@ class _Writer(ast.NodeTransformer):
 def _is_helper_of_ours(expression: ast.expr) -> bool:
     """Return whether a body is one call of an adjacent function: then the operation's own name says more."""
     return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
+
+
+def own_call(op: OpSchema) -> ast.Call:
+    """The call of an operation with its own parameters."""
+    arguments: list[ast.expr] = [ast.Name(name, ast.Load()) for name in op.positional]
+    if op.rest:
+        arguments.append(ast.Starred(ast.Name(op.rest, ast.Load()), ast.Load()))
+    keywords = [ast.keyword(name, ast.Name(name, ast.Load())) for name in op.keywords]
+    return ast.Call(ast.Name(op.name, ast.Load()), arguments, keywords)
 
 
 def arguments_of(op: OpSchema, call: ast.Call) -> dict[str, ast.expr] | None:

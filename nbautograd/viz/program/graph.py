@@ -65,11 +65,6 @@ class Call:
         """The node's name, such as ``MulBackward0``."""
         return str(type(self.node).__name__)
 
-    @property
-    def parameters(self) -> list[str]:
-        """Return the parameters of its operation."""
-        return [*self.op.positional, *self.op.keywords, *filter(None, [self.op.rest])]
-
 
 @dataclass
 class Graph:

@@ -32,11 +32,7 @@ def identifier(text: str) -> str:
 
 
 def common_start(paths: Iterable[Sequence[str]]) -> list[str]:
-    """Return the parts with which all of these paths begin.
-
-    >>> common_start([["net", "0", "weight"], ["net", "1", "weight"]])
-    ['net']
-    """
+    """Return the parts with which all of these paths begin."""
     return [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*paths, strict=False))]
 
 

@@ -165,10 +165,11 @@ class Variables:
             return Operand(ast.Constant(None), None)
         return Operand(ast.Name(name, ast.Load()), self.values[name])
 
-    def unpromoted(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
-        """The arguments of the call: as expressions, and as the body gets them."""
+    def unpromoted(self, call: Call) -> dict[str, Operand]:
+        """The arguments of the call by parameter."""
+        op = call.op
         operands: dict[str, Operand] = {}
-        for name in call.parameters:
+        for name in (*op.positional, *op.keywords, *filter(None, [op.rest])):
             value = None if name == RANDOM else call.arguments.get(name)  # tracing omits None
             if isinstance(value, Value):
                 operands[name] = self.named(self.variable[value])
@@ -178,12 +179,11 @@ class Variables:
                 operands[name] = Operand(tree, [self.values[n] for n in names])
             else:
                 operands[name] = Operand(self.option(value, name), value)
-        return operands, {name: operand.value for name, operand in operands.items()}
+        return operands
 
-    def prepared(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
+    def prepared(self, call: Call) -> dict[str, Operand]:
         """Return the operands after promotion, as the body gets them and formulas name them."""
-        op = call.op
-        operands, _ = self.unpromoted(call)
+        op, operands = call.op, self.unpromoted(call)
         if op.kind == POINTWISE:
             self.promoted(call, operands)
         elif op.kind == VIEW:
@@ -197,7 +197,7 @@ class Variables:
                 *_, self.rounded[call] = widen_all(op, tuple(operand.value for operand in own))
                 for operand in own:
                     widen(operand)
-        return operands, {name: operand.value for name, operand in operands.items()}
+        return operands
 
     def promoted(self, call: Call, operands: dict[str, Operand]) -> None:
         """Convert the operands to one dtype explicitly."""
