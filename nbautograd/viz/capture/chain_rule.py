@@ -246,7 +246,7 @@ def _element(
         return None
     flat = np.abs(wanted.astype(np.float64)).reshape(-1)
     largest = int(np.argmax(np.where(np.isnan(flat), np.inf, flat)))
-    place = tuple([int(i) for i in np.unravel_index(largest, wanted.shape)])
+    place = tuple(map(int, np.unravel_index(largest, wanted.shape)))
     known = derivative.terms
     if known is not None:
         all_ups = np.concatenate([values.host(gradient).reshape(-1) for gradient in gradients])

@@ -42,15 +42,9 @@ def first_bad(node: Any, incoming: Any, sent: Any, names: Mapping[str, str]) -> 
         named += [(o.name, o.value) for o in (trace.operands if trace is not None else ()) if o.value is not None]
         parts = []
         for operand, value in named:
-            name = names.get(operand, operand)
-            shape = getattr(value, "shape", ())
-            if tuple(shape) == array.shape:
-                told = values.inline(values.host(value)[index])
-            elif not math.prod(shape) > 1:
-                told = values.inline(value)
-            else:
-                continue
-            parts.append(say("bad_gradient" if operand == "g" else "bad_operand", name=name, value=told))
+            told, name = _told_at(value, index, array.shape), names.get(operand, operand)
+            if told:
+                parts.append(say("bad_gradient" if operand == "g" else "bad_operand", name=name, value=told))
         if not parts:
             return ""
         about = {"numbers": say("bad_and").join(parts), "result": values.inline(array[index])}
@@ -58,6 +52,14 @@ def first_bad(node: Any, incoming: Any, sent: Any, names: Mapping[str, str]) -> 
         return say(key, index=f"[{', '.join(map(str, index))}]", **about)
     except Exception:
         return ""
+
+
+def _told_at(value: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    """Return a number, or the element of an array of this shape, as text; nothing for other arrays."""
+    own = tuple(getattr(value, "shape", ()))
+    if own == shape:
+        return values.inline(values.host(value)[index])
+    return "" if math.prod(own) > 1 else values.inline(value)
 
 
 def is_freed(node: Any) -> bool:

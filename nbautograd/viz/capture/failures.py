@@ -17,7 +17,8 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz import language
 from nbautograd.viz.capture import diagnostics
 from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS
-from nbautograd.viz.capture.timeline import Product
+from nbautograd.viz.capture.sums import LeafAccount, with_rows
+from nbautograd.viz.capture.timeline import Frame, Product
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import introspect, values
@@ -54,6 +55,25 @@ class Failure:
     products: tuple[Product, ...] = ()
     drawn: GraphModel | None = None
     """Another graph to draw: the one that should have led to a tensor that has none."""
+
+    def shown(self, base: Frame, leaves: Mapping[str, LeafAccount]) -> Frame:
+        """Return the last frame of a pass, with the rows of the leaves that have got gradients."""
+        caption = say("ended_early", title=base.title, what=self.summary)
+        told = [*(say("story_value", what=what, value=details) for what, details, _ in self.story), *self.alarms]
+        explained = self.alarms != (self.summary,)
+        return base.but(
+            kind="error",
+            **with_rows(base, leaves),
+            bad=(*base.bad, *((base.node,) if base.node else ())),
+            freed=self.freed,
+            caption=say("sentences", first=caption, more=say("then").join(told)) if explained else caption,
+            notes=(*base.notes, *self.alarms),
+            words=say("ended_at", title=base.title),
+            alarms=self.alarms,
+            story=self.story,
+            changed=self.changed,
+            products=self.products,
+        )
 
 
 def class_of(error: BaseException) -> type[BaseException]:
@@ -153,8 +173,10 @@ def _written(error: BaseException, node: Node, model: GraphModel, resolve: Resol
     saved = getattr(error, "saved", "")
     name = dict(node.arguments).get(saved) or (node.label if saved.startswith("result") else saved) or "…"
     written = getattr(error, "written", None)
-    place, line = (resolve or SourceLocator.locate)(*written) if written is not None else ("", "")
-    where = say("line_of", cell=place, n=written[1]) if written is not None else ""
+    place = line = where = ""
+    if written is not None:
+        place, line = (resolve or SourceLocator.locate)(*written)
+        where = say("line_of", cell=place, n=written[1])
     code = line.partition("  #")[0].strip()  # without its comment
     changed = say("story_changed_by", line=code, n=now) if code else say("story_changed", name=name, n=now)
     before, after = _values(model, node, saved)
@@ -164,8 +186,9 @@ def _written(error: BaseException, node: Node, model: GraphModel, resolve: Resol
         (say("needed_here"), say("story_needed", node=node.name, n=was), ""),
     )
     old, new, variable = _out_of_place(line.strip() or f"{name} += 1", name)
-    clone = say("inplace_fix_clone" if new else "inplace_fix_only", name=variable)
-    advice = (say("inplace_fix_new", new=new, old=old), clone) if new else (clone,)
+    advice: tuple[str, ...] = (say("inplace_fix_only", name=variable),)
+    if new:
+        advice = say("inplace_fix_new", new=new, old=old), say("inplace_fix_clone", name=variable)
     at = (one_line(place, 60), written[1]) if written is not None else ()
     return Failure(type(error).__name__, advice, story=story, changed=at)
 

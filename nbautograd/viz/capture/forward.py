@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from nbautograd.viz.escape import clean
@@ -47,8 +48,8 @@ def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
     """
     whole = model.entire
     if by_group:
-        drawn = [stand for key in whole.order if (stand := model.stands.get(key, key))]
-        return ForwardPass(tuple((key, None) for i, key in enumerate(drawn) if i == 0 or drawn[i - 1] != key))
+        drawn = filter(None, (model.stands.get(key, key) for key in whole.order))
+        return ForwardPass(tuple((key, None) for key, _ in groupby(drawn)))
     read = {whole.handles.ops[node]: trace for node, trace in whole.handles.traces.items()}
     traces = {key: read.get(key) for key in whole.order}
     steps = tuple([(key, columns(traces[key])) for key in whole.order])

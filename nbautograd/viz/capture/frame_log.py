@@ -9,7 +9,7 @@ from typing import Any
 from nbautograd.viz.capture.folded_sums import FoldedSum, text_of
 from nbautograd.viz.capture.forward import forward_pass
 from nbautograd.viz.capture.readings import Reading, Readings
-from nbautograd.viz.capture.sums import LeafAccount
+from nbautograd.viz.capture.sums import LeafAccount, with_rows
 from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build
@@ -103,10 +103,7 @@ class FrameLog:
         got = {key: leaf for key, leaf in self.owed.items() if key in self.drawn.by_id}
         self.owed = {}
         if got:
-            last = self.frames[-1]
-            leaves = {key: leaf.state() for key, leaf in got.items()}
-            ledger = {key: leaf.row() for key, leaf in got.items()}
-            self.frames[-1] = last.but(leaves=last.leaves | leaves, ledger=last.ledger | ledger)
+            self.frames[-1] = self.frames[-1].but(**with_rows(self.frames[-1], got))
 
     def with_gradient(self, frame: Frame, edge: str, gradient: Reading) -> dict[str, Any]:
         """Return the changes of a frame for the gradient on an edge; none where the edge is not drawn."""

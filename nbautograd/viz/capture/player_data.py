@@ -108,9 +108,8 @@ def _node_json(node: Any) -> dict[str, Any]:
     if node.grad_tile is not None and is_tiled(node.grad_tile):
         about["grad_tile"] = tile_json(node.grad_tile)
     if node.formulas:
-        about["kinds"] = [entry_of(formula.source) for formula in node.formulas]
-        about["formulas"] = [formula.marks for formula in node.formulas]
-        about["slots"] = [formula.slot for formula in node.formulas]
+        written = [(entry_of(formula.source), formula.marks, formula.slot) for formula in node.formulas]
+        about["kinds"], about["formulas"], about["slots"] = map(list, zip(*written, strict=True))
     if node.saved is not None:
         about["saved"] = saved_text(node)
         about["kept"] = [f"{saved.name} {saved.shape} {bytes_text(saved.nbytes)}" for saved in node.saved]

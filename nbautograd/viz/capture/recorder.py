@@ -17,14 +17,14 @@ from nbautograd.viz.capture.chain_rule import Arrival, chain_steps, kept_before
 from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS, FrameLog
 from nbautograd.viz.capture.player_data import saved_text
 from nbautograd.viz.capture.readings import Reading
-from nbautograd.viz.capture.sums import MAX_ROW_TERMS, Joints, LeafAccount
+from nbautograd.viz.capture.sums import Joints, LeafAccount, with_rows
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
 from nbautograd.viz.capture.words import called, equations, gradient_name, op_words, sum_of
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.model import Edge, GraphModel
 from nbautograd.viz.read.naming import Resolve
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ class Recorder:
 
     # -- events -------------------------------------------------------------------
 
-    def _on_PassStarted(self, event: protocol.PassStarted) -> None:  # noqa: N802 - named after the event
+    def _begin(self, event: protocol.PassStarted) -> None:
+        """Turn to the graph of a pass, and forget the last pass."""
         self.log.enter(event.roots)
         self.log.pool.begin()
         model = self.log.model
@@ -119,6 +120,9 @@ class Recorder:
         self.creates, self.created = event.create_graph, {}
         self.seeds = event.gradients if event.create_graph else ()
         self.joints, self.kept = Joints(model), kept_before(model)
+
+    def _on_PassStarted(self, event: protocol.PassStarted) -> None:  # noqa: N802 - named after the event
+        self._begin(event)
         resets = self._meet_leaves()
         given, seeds = self._seeds(event)
         several = say("several_roots", sum=sum_of(given)) if given[1:] else ""
@@ -258,37 +262,42 @@ class Recorder:
         if key is None or target is None:
             return
         edge = self.log.model.flows.get((key, event.index))
-        sent, name = self.log.pool.read(event.gradient), self._result_name(target, event.to_index)
-        total = sent if event.total is event.gradient else self.log.pool.read(event.total)
-        shown = sent.text
-        changes: dict[str, Any] = {}
-        if edge is not None and self.open is not None:
-            changes = self.log.with_gradient(self.open, edge.id, sent)
-            changes["active"] = (*self.open.active, edge.id)
-        if edge is not None and self.open is not None and not self.log.is_inner:
-            written = equations(self.log.model.by_id[key], event.index, shown, self.open.receives)
-            names = (self.open.receives[0][0] if self.open.receives else "", gradient_name(self.seed, self._root, name))
-            changes["sends"] = (*self.open.sends, (name, shown))
-            changes["equations"] = (*self.open.equations, *written)
-            steps = chain_steps(self.log.model, edge, event.node, names, self.came, sent, self.log.pool)
-            changes["chain"] = (*self.open.chain, *steps)
-        if target in self.leaves:
-            leaf = self.leaves[target]
-            leaf.arrive(sent, self._result_name(key), total)
-            if self.log.is_inner:
-                self.log.owed[target] = leaf
-            elif self.open is not None:
-                changes["leaves"] = {**self.open.leaves, target: leaf.state()}
-                changes["ledger"] = {**self.open.ledger, target: leaf.row()}
-        else:
-            self.arrived.setdefault((target, event.to_index), []).append(shown)
-            met = self.joints.arrive(target, event.to_index, sent, total)
-            if self.open is not None and met:
-                changes["leaves"] = {**self.open.leaves, **met}
+        sent = self.log.pool.read(event.gradient)
+        changes = {} if edge is None or self.open is None else self._sent_along(edge, event, self.open, sent, target)
+        changes |= self._add_to_sum(event, key, target, sent)
         if self.open is not None:
             self.open = self.open.but(**changes)
             if not sent.is_finite:
                 self._mark_bad(event.node, key, edge.id if edge is not None else "", sent.value)
+
+    def _sent_along(
+        self, edge: Edge, event: protocol.EdgeSent, frame: Frame, sent: Reading, target: str
+    ) -> dict[str, Any]:
+        """Return the changes of a frame for a gradient on an edge, and for its formulas."""
+        changes = self.log.with_gradient(frame, edge.id, sent)
+        changes["active"] = (*frame.active, edge.id)
+        if not self.log.is_inner:
+            name = self._result_name(target, event.to_index)
+            written = equations(self.log.model.by_id[frame.node], event.index, sent.text, frame.receives)
+            names = (frame.receives[0][0] if frame.receives else "", gradient_name(self.seed, self._root, name))
+            changes["sends"] = (*frame.sends, (name, sent.text))
+            changes["equations"] = (*frame.equations, *written)
+            steps = chain_steps(self.log.model, edge, event.node, names, self.came, sent, self.log.pool)
+            changes["chain"] = (*frame.chain, *steps)
+        return changes
+
+    def _add_to_sum(self, event: protocol.EdgeSent, key: str, target: str, sent: Reading) -> dict[str, Any]:
+        """Add a gradient to the sum at its target, and return the changes of the running step."""
+        total = sent if event.total is event.gradient else self.log.pool.read(event.total)
+        leaf, frame = self.leaves.get(target), self.open
+        if leaf is None:
+            self.arrived.setdefault((target, event.to_index), []).append(sent.text)
+            met = self.joints.arrive(target, event.to_index, sent, total)
+            return {"leaves": {**frame.leaves, **met}} if frame is not None and met else {}
+        leaf.arrive(sent, self._result_name(key), total)
+        if self.log.is_inner:
+            self.log.owed[target] = leaf
+        return {} if frame is None or self.log.is_inner else with_rows(frame, {target: leaf})
 
     def _mark_bad(self, node: Any, key: str, edge: str, gradient: Any) -> None:
         """Mark the first node that turns finite gradients into NaN or Inf, and every edge that carries them on."""
@@ -347,12 +356,9 @@ class Recorder:
         numbers = f"{before} + {incoming} = {after}" if event.before is not None else f"None → {after}"
         added: Mark = ["n", incoming] if len(incoming) <= MAX_NUMBER_CHARACTERS else ["d", self._root, name]
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
-        count = len(leaf.terms)
-        terms = " + ".join([g for g, _ in leaf.terms]) if count <= MAX_ROW_TERMS else say("n_terms", n=count)
-        opened = self.open if self.open is not None and self.open.node == key else None
-        blamed = self.bad_from if self.bad_from and not came.is_finite else ""
-        alarms = (say("bad_came_from", what=blamed),) if blamed else ()
-        self.open = None
+        opened, self.open = self.open, None
+        notes, hooks = (opened.notes, opened.hooks) if opened is not None and opened.node == key else ((), ())
+        alarms = (say("bad_came_from", what=self.bad_from),) if self.bad_from and not came.is_finite else ()
         self.log.append(
             self._frame(
                 "accumulate",
@@ -364,12 +370,12 @@ class Recorder:
                 active=(key,),
                 leaves={key: leaf.state()},
                 ledger={key: leaf.row()},
-                receives=((say("sum_for", name=name), f"{terms} = {incoming}" if len(leaf.terms) > 1 else incoming),),
+                receives=((say("sum_for", name=name), leaf.summed()),),
                 equations=(Equation(marks, f"{name}.grad += {incoming}", numbers),),
                 sends=((f"{name}.grad", after),),
-                notes=(*(opened.notes if opened is not None else ()), *alarms),
+                notes=(*notes, *alarms),
                 alarms=alarms,
-                hooks=opened.hooks if opened is not None else (),
+                hooks=hooks,
             )
         )
 
@@ -450,29 +456,11 @@ class Recorder:
         self._append_failure(self._frame("error", "backward", subtitle=asked, node=root, active=(root,)), failure)
 
     def _append_failure(self, base: Frame, failure: Failure) -> None:
-        caption = say("ended_early", title=base.title, what=failure.summary)
-        told = [*(say("story_value", what=what, value=details) for what, details, _ in failure.story), *failure.alarms]
-        explained = failure.alarms != (failure.summary,)
         met = {key: leaf for key, leaf in self.leaves.items() if leaf.after}
         for leaf in met.values():
             leaf.look()
             self.last[id(leaf.tensor)] = leaf.tensor, leaf.after
-        self.log.append(
-            base.but(
-                kind="error",
-                leaves={**base.leaves, **{key: leaf.state() for key, leaf in met.items()}},
-                ledger={**base.ledger, **{key: leaf.row() for key, leaf in met.items()}},
-                bad=(*base.bad, *((base.node,) if base.node else ())),
-                freed=failure.freed,
-                caption=say("sentences", first=caption, more=say("then").join(told)) if explained else caption,
-                notes=(*base.notes, *failure.alarms),
-                words=say("ended_at", title=base.title),
-                alarms=failure.alarms,
-                story=failure.story,
-                changed=failure.changed,
-                products=failure.products,
-            )
-        )
+        self.log.append(failure.shown(base, met))
 
     def _show_created(self) -> None:
         """A scene for the graph that a recorded pass has made."""

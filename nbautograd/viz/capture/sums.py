@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from nbautograd.viz.capture.readings import Reading, Readings
-from nbautograd.viz.capture.timeline import LeafState, LedgerRow
+from nbautograd.viz.capture.timeline import Frame, LeafState, LedgerRow
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import GraphModel, Node
 
-__all__ = ["MAX_ROW_TERMS", "Joints", "LeafAccount", "waiting"]
+__all__ = ["Joints", "LeafAccount", "waiting", "with_rows"]
 
 MAX_ROW_TERMS = 3  # of a leaf
 MAX_SUM_CHARACTERS = 30  # written out in a box
@@ -72,6 +72,14 @@ class LeafAccount:
             bool(self.after),
         )
 
+    def summed(self) -> str:
+        """The sum with its terms, or with their number."""
+        count = len(self.terms)
+        if count < 2:
+            return self.total
+        terms = " + ".join([term for term, _ in self.terms]) if count <= MAX_ROW_TERMS else say("n_terms", n=count)
+        return f"{terms} = {self.total}"
+
     def row(self) -> LedgerRow:
         """The line of the ledger."""
         expected = max(self.node.arrivals, len(self.terms))
@@ -79,6 +87,14 @@ class LeafAccount:
             self.before, tuple(self.terms), self.total, self.after, expected, self.reset, self.asked,
             tuple(self.tiles), self.before_tile, self.total_tile, self.after_tile,
         )  # fmt: skip
+
+
+def with_rows(frame: Frame, leaves: Mapping[str, LeafAccount]) -> dict[str, Any]:
+    """Return the changes of a frame for the rows of leaves, and for their lines of the ledger."""
+    return {
+        "leaves": {**frame.leaves, **{key: leaf.state() for key, leaf in leaves.items()}},
+        "ledger": {**frame.ledger, **{key: leaf.row() for key, leaf in leaves.items()}},
+    }
 
 
 class _Joint:

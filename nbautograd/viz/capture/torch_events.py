@@ -266,9 +266,7 @@ def _observed(func: Any, about: Any, args: tuple[Any, ...], kwargs: dict[str, An
     with watch(tuple(roots), tuple(seeds), tell, retain_graph=keeps, create_graph=bool(create)):
         result = func(*args, **kwargs)
         for tensor, gradient in zip(wanted or (), result or (), strict=False):
-            if gradient is not None and tensor.grad_fn is not None:
-                tell(protocol.Captured(tensor.grad_fn, tensor.output_nr, gradient))
-            elif gradient is not None:
-                accumulator = sys.modules["torch"].autograd.graph.get_gradient_edge(tensor).node
-                tell(protocol.Captured(accumulator, 0, gradient))
+            if gradient is not None:
+                edge = sys.modules["torch"].autograd.graph.get_gradient_edge(tensor)
+                tell(protocol.Captured(edge.node, edge.output_nr, gradient))
         return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from nbautograd.protocol import Operand, Trace
@@ -170,17 +170,17 @@ def _as_declared(operands: list[Operand], node: Any) -> list[Operand]:
 def _with_slots(operands: list[Operand], node: Any) -> list[Operand]:
     """Add to the operands their positions among the node's edges: those that have a derivative, in order."""
     edges = len(node.next_functions)
-    inputs = tuple(attribute(declared(node), "inputs") or ())
-    if len(inputs) == edges and not any("[" in operand.name for operand in operands):
-        return [o._replace(slot=inputs.index(o.name) if o.name in inputs else None) for o in operands]
-    slots = {i: slot for slot, i in enumerate(_tensors(operands, inputs, edges)[:edges])}
+    places = {name: place for place, name in enumerate(attribute(declared(node), "inputs") or ())}
+    if len(places) == edges and not any("[" in operand.name for operand in operands):
+        return [operand._replace(slot=places.get(operand.name)) for operand in operands]
+    slots = {i: slot for slot, i in enumerate(_tensors(operands, places, edges)[:edges])}
     for i, operand in enumerate(operands):  # a number in the place of a tensor
-        if operand.shape is None and operand.name in inputs and inputs.index(operand.name) >= edges:
-            slots[i] = inputs.index(operand.name)
+        if operand.shape is None and places.get(operand.name, -1) >= edges:
+            slots[i] = places[operand.name]
     return [operand._replace(slot=slots.get(i)) for i, operand in enumerate(operands)]
 
 
-def _tensors(operands: list[Operand], inputs: tuple[str, ...], edges: int) -> list[int]:
+def _tensors(operands: list[Operand], inputs: Container[str], edges: int) -> list[int]:
     """Return the positions of the tensors; of more than there are edges, those that may have a derivative."""
     tensors = [i for i, operand in enumerate(operands) if operand.shape is not None]
     for narrower in (

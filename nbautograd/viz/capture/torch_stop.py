@@ -51,25 +51,30 @@ def _raise_if_bad(
     tensors = _tensors_in(torch, given)
     text = number(array[found[0]])
     wanted = text != "nan"
-    if is_written((value for _, value in given), text):
+    if is_written([*args, *kwargs.values()], text):
         return
-    outside = next((name for name, value in tensors if first_bad(values.host(value), wanted) is not None), "")
+    outside = _first_with(tensors, wanted)
     node = _running_node(torch)
-    if outside and (wanted or node is None and not _is_tracked(torch, tensors)):
+    if outside and (wanted or not _is_watched(torch, node, tensors)):
         return
     shown = [(_named(name, value), values.host(value)) for name, value in tensors]
     shown += [(name, value) for name, value in given if type(value) in (int, float)]
     if node is not None:
         raise BadNumberError(of_gradient(node_name(node), node, array, found, shown, line_of), node=node)
     operation = parameters.name.partition("::")[2].strip("_")
-    sources = {name: value for name, value in tensors if outside in ("", name)}
-    called = _named(outside, sources[outside]) if outside else ""
-    bad = of_result(operation, array, found, shown, list(sources.values()), called, line_of)
-    raise BadNumberError(bad, operands=tuple(value for _, value in tensors))
+    operands = tuple(value for _, value in tensors)
+    called, sources = (_named(*outside), [outside[1]]) if outside else ("", [*operands])
+    bad = of_result(operation, array, found, shown, sources, called, line_of)
+    raise BadNumberError(bad, operands=operands)
 
 
-def _is_tracked(torch: Any, tensors: list[tuple[str, Any]]) -> bool:
-    return torch.is_grad_enabled() and any(value.requires_grad for _, value in tensors)
+def _first_with(tensors: list[tuple[str, Any]], infinite: bool) -> tuple[str, Any] | None:
+    """Return the first tensor with a NaN, or also an infinity, and its name."""
+    return next((one for one in tensors if first_bad(values.host(one[1]), infinite) is not None), None)
+
+
+def _is_watched(torch: Any, node: Any, tensors: list[tuple[str, Any]]) -> bool:
+    return node is not None or torch.is_grad_enabled() and any(value.requires_grad for _, value in tensors)
 
 
 def _tensors_in(torch: Any, given: list[tuple[str, Any]]) -> list[tuple[str, Any]]:

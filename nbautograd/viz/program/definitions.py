@@ -13,6 +13,8 @@ import functools
 import importlib
 import inspect
 import sys
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +78,7 @@ def definition(key: Key) -> Definition:
     statement = _bindings(module).get(name)
     if statement is None:
         raise NotBundled(f"{module}.{name}")
-    decorators = {_decorator(d) for d in getattr(statement, "decorator_list", ())}
+    decorators = {*map(_decorator, getattr(statement, "decorator_list", ()))}
     if decorators & {*FOR_TENSORS}:
         return _simple("def __name_0__(*arguments):\n    raise TypeError('for tensors only')\n", key)
     tree: Any = _Bare().visit(ast.parse(ast.unparse(statement)).body[0])
@@ -84,17 +86,7 @@ def definition(key: Key) -> Definition:
     tree = flat.visit(tree)
     bound = _bound(tree)
     keys: dict[str, Key] = {other: (module, other) for other in sorted(bound)}
-    operations = OPS if "derivative_helper" in decorators else {}
-    for used in sorted(global_names(tree) - bound):
-        if used in flat.keys:
-            keys[used] = flat.keys[used]
-        elif used in operations:
-            body = operations[used].body
-            keys[used] = resolved(body.__module__, body.__qualname__)
-        elif used in _bindings(module):
-            keys[used] = resolved(module, used)
-        elif not hasattr(builtins, used):
-            raise NotBundled(f"{module}.{used}")
+    keys |= flat.used(global_names(tree) - bound, OPS if "derivative_helper" in decorators else {})
     marks = {used: f"__name_{i}__" for i, used in enumerate(keys)}
     renamed(tree, marks)
     return Definition(
@@ -123,6 +115,21 @@ class _Flat(ast.NodeTransformer):
         self.keys[name] = key
         return ast.Name(name, ast.Load())
 
+    def used(self, names: set[str], operations: Mapping[str, Any]) -> dict[str, Key]:
+        """Return the definitions of the names that a statement takes from outside, but for Python's own."""
+        keys: dict[str, Key] = {}
+        for name in sorted(names):
+            if name in self.keys:
+                keys[name] = self.keys[name]
+            elif name in operations:
+                body = operations[name].body
+                keys[name] = resolved(body.__module__, body.__qualname__)
+            elif name in _bindings(self.module):
+                keys[name] = resolved(self.module, name)
+            elif not hasattr(builtins, name):
+                raise NotBundled(f"{self.module}.{name}")
+        return keys
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
             case ast.Attribute(ast.Subscript(ast.Name("OPS"), ast.Constant(str(name))), "body"):
@@ -139,12 +146,13 @@ class _Flat(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         body: list[ast.stmt] = []
+        statement: Any
         for statement in node.body:
-            if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith(PACKAGE):
+            if _is_import_of_ours(statement):
                 for alias in statement.names:
-                    if _submodule(statement.module or "", alias.name) is not None:
+                    if _submodule(statement.module, alias.name) is not None:
                         raise NotBundled(f"{statement.module}.{alias.name}")
-                    value = self.name(resolved(statement.module or "", alias.name))
+                    value = self.name(resolved(statement.module, alias.name))
                     body.append(ast.Assign([ast.Name(alias.asname or alias.name, ast.Store())], value))
             else:
                 body.append(statement)
@@ -165,20 +173,15 @@ class _Bare(ast.NodeTransformer):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         _shorten(node)
-        has_fields = any(_decorator(d) == "dataclass" for d in node.decorator_list) or any(
-            isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases
-        )
-        for part in node.body:
-            if has_fields and isinstance(part, ast.AnnAssign):
-                part.annotation = ast.Constant("object")
-            else:
-                self.visit(part)
-        if not has_fields:
-            node.body = [s for s in node.body if not isinstance(s, ast.AnnAssign) or s.value is not None] or [
-                ast.Pass()
-            ]
-            node.body = [_assigned(s) if isinstance(s, ast.AnnAssign) else s for s in node.body]
-        return node
+        if {"dataclass", "NamedTuple"} & {*map(_decorator, (*node.decorator_list, *node.bases))}:  # it has fields
+            for part in node.body:
+                if isinstance(part, ast.AnnAssign):
+                    part.annotation = ast.Constant("object")
+                else:
+                    self.visit(part)
+            return node
+        node.body = [s for s in node.body if not isinstance(s, ast.AnnAssign) or s.value is not None] or [ast.Pass()]
+        return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
         node.annotation = None
@@ -186,12 +189,7 @@ class _Bare(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         self.generic_visit(node)
-        return ast.Pass() if node.value is None else _assigned(node)
-
-
-def _assigned(node: ast.AnnAssign) -> ast.Assign:
-    assert node.value is not None
-    return ast.Assign([node.target], node.value, lineno=node.lineno)
+        return ast.Pass() if node.value is None else ast.Assign([node.target], node.value, lineno=node.lineno)
 
 
 def _shorten(node: ast.FunctionDef | ast.ClassDef) -> None:
@@ -202,6 +200,7 @@ def _shorten(node: ast.FunctionDef | ast.ClassDef) -> None:
 
 
 def _decorator(tree: ast.expr) -> str:
+    """Return the name of a decorator, or of a base class."""
     while isinstance(tree, ast.Call):
         tree = tree.func
     return tree.attr if isinstance(tree, ast.Attribute) else getattr(tree, "id", "")
@@ -242,15 +241,21 @@ def _submodule(package: str, name: str) -> str | None:
     return path if path in sys.modules else None
 
 
+def _is_import_of_ours(statement: Any) -> bool:
+    """Return whether a statement imports names of a module of this package."""
+    return isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith(PACKAGE)
+
+
+def _imported(statement: Any, name: str) -> ast.alias:
+    """Return the part of an import statement that binds a name."""
+    aliases: list[ast.alias] = statement.names
+    return next(alias for alias in aliases if (alias.asname or alias.name.partition(".")[0]) == name)
+
+
 def module_of(module: str, name: str) -> str | None:
     """The module of this package that a name of a module stands for; None if it stands for something else."""
-    statement = _bindings(module).get(name)
-    if not isinstance(statement, ast.ImportFrom) or not (statement.module or "").startswith(PACKAGE):
-        return None
-    for alias in statement.names:
-        if (alias.asname or alias.name) == name:
-            return _submodule(statement.module or "", alias.name)
-    return None
+    statement: Any = _bindings(module).get(name)
+    return _submodule(statement.module, _imported(statement, name).name) if _is_import_of_ours(statement) else None
 
 
 @functools.cache
@@ -263,14 +268,13 @@ def resolved(module: str, name: str) -> Key:
             return stand_ins.__name__, STAND_INS[module, name]
         if "." in name:
             raise NotBundled(f"{module}.{name}")
-        statement = _bindings(module).get(name)
-        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+        statement: Any = _bindings(module).get(name)
+        if type(statement) not in (ast.Import, ast.ImportFrom):
             break
-        alias = next(a for a in statement.names if (a.asname or a.name.partition(".")[0]) == name)
-        renaming = f" as {alias.asname}" if alias.asname else ""
-        if isinstance(statement, ast.Import):
-            return OUTSIDE, f"import {alias.name}{renaming}"
-        if not (statement.module or "").startswith(PACKAGE):
-            return OUTSIDE, f"from {statement.module} import {alias.name}{renaming}"
-        module, name = statement.module or "", alias.name
+        alias = _imported(statement, name)
+        if not _is_import_of_ours(statement):
+            statement = copy(statement)
+            statement.names = [alias]
+            return OUTSIDE, ast.unparse(statement)
+        module, name = statement.module, alias.name
     return module, name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ __all__ = [
     "Expressions",
     "Operand",
     "arguments_of",
+    "own_call",
     "with_metadata",
     "with_operands",
     "with_options",
@@ -103,13 +104,8 @@ class Expressions:
         return self.known(key, operands, style, lambda: self._body(op, operands, style, dtype))
 
     def _body(self, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
-        arguments = [ast.Name(name) for name in op.positional]
-        if op.rest:
-            arguments.append(ast.Starred(ast.Name(op.rest), ast.Load()))  # type: ignore[arg-type]
-        keywords = [ast.keyword(name, ast.Name(name)) for name in op.keywords]
-        call = ast.Call(ast.Name(op.name), arguments, keywords)  # type: ignore[arg-type]
         writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
-        return writer.operation(op, call, {op.rest} if op.rest else set())
+        return writer.operation(op, own_call(op), {op.rest} if op.rest else set())
 
     def formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         """A formula of an operation's declaration.
@@ -168,26 +164,27 @@ class _Writer(ast.NodeTransformer):
 
     def __init__(self, to: Expressions, module: str, variables: set[str], style: str, dtype: Any, body: bool = False):
         self.to, self.module, self.variables, self.style, self.dtype = to, module, variables, style, dtype
-        self.in_body = body
+        self.in_body, self.is_readable = body, style in (READABLE, OTHERWISE)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.func, ast.Name) and node.func.id not in self.variables:
-            name = node.func.id
-            op = OPS.get(name)
-            if op is not None and not self.in_body:
-                node.args = [self.visit(part) for part in node.args]
-                node.keywords = [self.visit(part) for part in node.keywords]
-                return self.operation(op, node)
-            if name == "times" and self.style in (READABLE, OTHERWISE) and len(node.args) == 2:
-                return ast.BinOp(self.visit(node.args[0]), ast.Mult(), self.visit(node.args[1]))
-            if name == "bitwise_where" and self.style != PLAIN:
-                return ast.Call(parsed("np.where"), [self.visit(part) for part in node.args], [])
         match node.func:
+            case ast.Name(name) if name in self.variables:
+                pass
+            case ast.Name(name) if name in OPS and not self.in_body:
+                node.args, node.keywords = self.visit_each(node.args), self.visit_each(node.keywords)
+                return self.operation(OPS[name], node)
+            case ast.Name("times") if self.is_readable:
+                alpha, array = self.visit_each(node.args)
+                return ast.BinOp(alpha, ast.Mult(), array)
+            case ast.Name("bitwise_where") if self.style != PLAIN:
+                return ast.Call(parsed("np.where"), self.visit_each(node.args), [])
             case ast.Attribute(ast.Name("precise"), name) if self.module_named("precise") == precise.__name__:
-                arguments = [self.visit(part) for part in node.args]
-                return self.precise(name, arguments)
+                return self.precise(name, self.visit_each(node.args))
         self.generic_visit(node)
         return node
+
+    def visit_each(self, parts: Sequence[ast.AST]) -> list[Any]:
+        return [self.visit(part) for part in parts]
 
     def module_named(self, name: str) -> str | None:
         return None if name in self.variables else module_of(self.module, name)
@@ -207,11 +204,8 @@ class _Writer(ast.NodeTransformer):
 
     def operation(self, op: OpSchema, call: ast.Call, starred: Collection[str] = ()) -> ast.expr:
         """A call of an operation, whose arguments are written already."""
-        forms = FORMS.get(op.name, ()) if self.style != PLAIN else ()
-        if self.style in (READABLE, OTHERWISE):
-            forms = forms or GUESSED.get(op.name, ())
-        form = forms[-1 if self.style == OTHERWISE else 0] if forms else None
-        if form is not None and (tree := self.inlined(op, call, parsed(form), starred)) is not None:
+        form = self.form(op.name)
+        if form and (tree := self.inlined(op, call, parsed(form), starred)) is not None:
             return tree
         made = "<locals>" in op.body.__qualname__  # created by a function, so its own source is missing
         expression = expression_of(op.body) if self.style != PLAIN or made else None
@@ -221,6 +215,13 @@ class _Writer(ast.NodeTransformer):
                 return tree
         call.func = ast.Name(self.to.function(op.body, self.style), ast.Load())
         return call
+
+    def form(self, name: str) -> str:
+        """Return NumPy's words for an operation; nothing if it has none in this style."""
+        forms = FORMS.get(name, ()) if self.style != PLAIN else ()
+        if self.is_readable:
+            forms = forms or GUESSED.get(name, ())
+        return forms[-1 if self.style == OTHERWISE else 0] if forms else ""
 
     def inlined(
         self, op: OpSchema, call: ast.Call, expression: ast.expr, starred: Collection[str], in_body: bool = False
@@ -284,31 +285,34 @@ def _is_helper_of_ours(expression: ast.expr) -> bool:
     return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
 
 
+def own_call(op: OpSchema) -> ast.Call:
+    """The call of an operation with its own parameters."""
+    arguments: list[ast.expr] = [ast.Name(name, ast.Load()) for name in op.positional]
+    if op.rest:
+        arguments.append(ast.Starred(ast.Name(op.rest, ast.Load()), ast.Load()))
+    keywords = [ast.keyword(name, ast.Name(name, ast.Load())) for name in op.keywords]
+    return ast.Call(ast.Name(op.name, ast.Load()), arguments, keywords)
+
+
 def arguments_of(op: OpSchema, call: ast.Call) -> dict[str, ast.expr] | None:
     """Return the arguments of an operation's call by parameter, defaults included; None if they are not known."""
+    count = len(op.positional)
+    first, rest = call.args[:count], call.args[count:]
     arguments: dict[Any, ast.expr] = {keyword.arg: keyword.value for keyword in call.keywords}
-    if None in arguments:
+    arguments |= zip(op.positional, first, strict=False)
+    match rest:
+        case [ast.Starred(value)] if op.rest:
+            arguments[op.rest], rest = value, []
+        case _ if op.rest:
+            arguments[op.rest] = ast.Tuple(rest, ast.Load())
+        case [_, *_]:
+            return None
+    if None in arguments or any(isinstance(part, ast.Starred) for part in (*first, *rest)):
         return None
-    rest: list[ast.expr] = []
-    for index, part in enumerate(call.args):
-        if isinstance(part, ast.Starred):
-            if not op.rest or index != len(op.positional) or index != len(call.args) - 1:
-                return None
-            arguments[op.rest] = part.value
-        elif index < len(op.positional):
-            arguments[op.positional[index]] = part
-        else:
-            rest.append(part)
-    if op.rest and op.rest not in arguments:
-        arguments[op.rest] = ast.Tuple(rest, ast.Load())
-    elif rest:
+    defaults = {name: op.defaults.get(name, ...) for name in (*op.positional, *op.keywords) if name not in arguments}
+    if not all(isinstance(value, (int, float, str, type(None))) for value in defaults.values()):
         return None
-    for name in (*op.positional, *op.keywords):
-        if name not in arguments:
-            if not isinstance(op.defaults.get(name, ...), (int, float, str, type(None))):
-                return None
-            arguments[name] = ast.Constant(op.defaults[name])
-    return arguments
+    return arguments | {name: ast.Constant(value) for name, value in defaults.items()}
 
 
 _VARIABLE = "__variable__"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import graphlib
 import heapq
 import textwrap
 import types
@@ -191,13 +192,14 @@ class _Folding:
             modules.outline([block for block in blocks if block.kind == "scope" and block is not root])
         root.backward = self.unpacked(root.backward, roller)
         parts[FORWARD], parts[BACKWARD] = root.forward, [*_joined(roller.empty), *root.backward]
-        for statement in [*root.forward, *(s for function in modules.functions for s in function.body)]:
-            statement.gather(roller.families)
         functions = modules.functions
-        if any("plus" in s.reads() for body in (root.backward, *(f.body for f in functions)) for s in body):
+        inside = [statement for function in functions for statement in function.body]
+        for statement in (*root.forward, *inside):
+            statement.gather(roller.families)
+        if any("plus" in statement.reads() for statement in (*root.backward, *inside)):
             functions = [plus(), *functions]
-        assert isinstance(end.tree, ast.Expr) and isinstance(end.tree.value, ast.List)
-        return Folded(functions, parts, [ast.unparse(part) for part in end.tree.value.elts])
+        listed: Any = end.tree
+        return Folded(functions, parts, [ast.unparse(part) for part in listed.value.elts])
 
     def sort(self, block: _SharedBlock, heights: dict[int, list[_SharedBlock]]) -> None:
         for child in block.children:
@@ -210,38 +212,26 @@ class _Folding:
         """Return the statements of the backward pass by operation, the last one first where values allow it: the engine
         runs a node that only passes a gradient along before its turn.
         """
-        after: list[list[int]] = [[] for _ in statements]
-        waits = [0] * len(statements)
         writer: dict[str, int] = {}
         readers: dict[str, list[int]] = {}
-
-        def depends(one: int, on: int | None) -> None:
-            if on is not None and on != one:
-                after[on].append(one)
-                waits[one] += 1
-
+        sorter = graphlib.TopologicalSorter[int]()
         for i, statement in enumerate(statements):
-            writes = statement.writes()
-            for name in statement.reads():
-                depends(i, writer.get(name))
-                if name not in writes:
-                    readers.setdefault(name, []).append(i)
+            reads, writes = statement.reads(), statement.writes()
+            sorter.add(i, *(writer[name] for name in reads | writes if name in writer))
             for name in writes:
-                depends(i, writer.get(name))
-                for reader in readers.pop(name, ()):
-                    depends(i, reader)
+                sorter.add(i, *readers.pop(name, ()))
                 writer[name] = i
-        keys = [(-max((self.place[n] for n in s.nodes), default=len(self.place)), i) for i, s in enumerate(statements)]
-        ready = [key for key, count in zip(keys, waits, strict=True) if not count]
-        heapq.heapify(ready)
-        order = []
-        while ready:
+            for name in reads.keys() - writes.keys():
+                readers.setdefault(name, []).append(i)
+        sorter.prepare()
+        order: list[Statement] = []
+        ready: list[tuple[int, int]] = []
+        while sorter.is_active():
+            for i in sorter.get_ready():
+                heapq.heappush(ready, (-max((self.place[n] for n in statements[i].nodes), default=len(self.place)), i))
             _, i = heapq.heappop(ready)
+            sorter.done(i)
             order.append(statements[i])
-            for later in after[i]:
-                waits[later] -= 1
-                if not waits[later]:
-                    heapq.heappush(ready, keys[later])
         return order
 
     def distribute(self, block: _SharedBlock, forward: list[Statement], backward: Iterable[Statement]) -> None:
@@ -256,11 +246,9 @@ class _Folding:
         def owner(statement: Statement) -> _SharedBlock | None:
             return child_of.get(self.place[statement.nodes[0]]) if statement.nodes else None
 
-        of: dict[_SharedBlock, list[Statement]] = {child: [] for child in block.children}
+        of: dict[Any, list[Statement]] = {child: [] for child in block.children}
         for statement in forward:
-            child = owner(statement)
-            assert child is not None
-            of[child].append(statement)
+            of[owner(statement)].append(statement)
         runs = [(child, list(run)) for child, run in groupby(pieces, owner)]
         block.pieces = []
         times = Counter(child for child, _ in runs)

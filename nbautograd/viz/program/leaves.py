@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from functools import partial
 from typing import Any
 
+from nbautograd._engine.compiler.expressions import substituted
 from nbautograd.viz.program.scopes import bound_outside
 from nbautograd.viz.program.statements import Statement
 from nbautograd.viz.program.terms import Term, term_of
@@ -48,6 +50,14 @@ class Form:
         assert self.term is not None
         return next(iter(self.statement.writes()))
 
+    def written(self, leaves: Iterable[ast.expr | None], kind: str) -> ast.stmt:
+        """Return the statement with other leaves, where they are not None, and with its term of a kind."""
+        trees = {id(old): new for old, new in zip(self.leaves, leaves, strict=True) if new is not None}
+        if self.term is None:
+            return substituted(self.statement.tree, trees)  # type: ignore[no-any-return]
+        self.term.change(partial(substituted, trees=trees))
+        return self.term.written(kind)
+
 
 class _Leaves:
     """Writes code with a mark in the place of each leaf."""
@@ -60,19 +70,19 @@ class _Leaves:
 
     def text(self, node: Any) -> str:
         """The code of a node."""
-        kind, value = node.__class__, None
-        if kind is ast.Name:
-            value = node.id if id(node) in self.outside and node.id in self.variables else None
-        elif kind is ast.Constant:
-            value = node.value if node.value.__class__ is int else None
-        elif kind is ast.Subscript:
-            match node:
-                case ast.Subscript(ast.Name(name), ast.Constant(int(number))) if name in self.families:
-                    value = (name, number)
+        value: Value | None = None
+        match node:
+            case ast.Name(name) if id(node) in self.outside and name in self.variables:
+                value = name
+            case ast.Constant(int(number)) if number.__class__ is int:
+                value = number
+            case ast.Subscript(ast.Name(name), ast.Constant(int(number))) if name in self.families:
+                value = name, number
         if value is not None:
             self.leaves.append(node)
             self.values.append(value)
             return "0" if isinstance(value, int) else "_"
         if isinstance(node, ast.AST):
-            return f"{kind.__name__}({', '.join([self.text(getattr(node, field, None)) for field in node._fields])})"
+            parts = [self.text(getattr(node, field, None)) for field in node._fields]
+            return f"{type(node).__name__}({', '.join(parts)})"
         return f"[{', '.join(map(self.text, node))}]" if isinstance(node, list) else repr(node)

@@ -11,14 +11,12 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
-from itertools import groupby
+from itertools import chain, compress, groupby, repeat
 from typing import Any
 
-from nbautograd._engine.compiler.expressions import substituted
 from nbautograd.viz.program.leaves import Form, Place, Value
 from nbautograd.viz.program.lines import BACKWARD
-from nbautograd.viz.program.names import Names, identifier
+from nbautograd.viz.program.names import Names, common_start, identifier
 from nbautograd.viz.program.statements import Block, Loop, Statement, Statements, text_of
 from nbautograd.viz.program.terms import EITHER, FIRST, kind_of_all
 
@@ -130,7 +128,7 @@ class _Rolling:
         self.index = roller.index
         self.template = steps[1]
         self.forms = [self.aligned(i, own, forms[1]) for i, own in enumerate(forms)]
-        self.own: dict[str, _Own] = {}
+        self.own: dict[Any, _Own] = {}
         """By the name of any step's."""
         self.lists: list[Statement] = []
         self.time = roller.time(steps)
@@ -143,10 +141,10 @@ class _Rolling:
 
     def aligned(self, step: int, forms: list[Form], template: list[Form]) -> list[Form | None]:
         """The statements of a step, each at the place of the same one in other steps."""
-        skeletons = [[statement.skeleton() for statement in own] for own in (self.steps[step], self.template)]
-        if [form.shape for form in forms] == [form.shape for form in template] and skeletons[0] == skeletons[1]:
+        own, wanted = _structure(self.steps[step], forms), _structure(self.template, template)
+        if own == wanted:
             return [*forms]
-        if 0 < step < len(self.steps) - 1 or any(map(any, skeletons)):
+        if 0 < step < len(self.steps) - 1 or any((*own[1], *wanted[1])):
             raise _Unlike
         waiting = forms[::-1]
         row = [waiting.pop() if waiting and waiting[-1].shape == form.shape else None for form in template]
@@ -157,9 +155,7 @@ class _Rolling:
     def statements(self, ahead: bool) -> list[Statement]:
         """The loop, and the statements before it that it needs."""
         slots = list(zip(*self.forms, strict=True))
-        leaves = [len(next(form for form in forms if form).values) for forms in slots]
-        series = [[tuple(form.values[i] if form else None for form in forms) for i in range(count)]
-                  for forms, count in zip(slots, leaves, strict=True)]  # fmt: skip
+        series = [[*zip(*(form.values if form else repeat(None) for form in forms), strict=False)] for forms in slots]
         kinds, sums = _kinds_and_sums(slots)
         self.find_own(slots, series, ahead)
         self.find_elements(series, ahead)
@@ -182,32 +178,38 @@ class _Rolling:
         """The variables that statements of the steps give values, one each."""
         for forms, leaves in zip(slots, series, strict=True):
             targets = next(form for form in forms if form).targets
-            for values, is_target in zip(leaves, targets, strict=True):
-                names = tuple(None if value is None else str(value) for value in values)
-                present = [name for name in names if name is not None]
-                if not is_target or len({*present}) == 1:
-                    continue
-                known = next((self.own[name] for name in present if name in self.own), None)
-                if len({*present}) < len(present) or ahead and known is not None and known.names != names:
-                    raise _Unlike
-                if known is None:
-                    self.own.update(dict.fromkeys(present, _Own(names)))
+            for values in compress(leaves, targets):
+                if len({*filter(None, values)}) > 1:
+                    self.note_own(tuple(None if value is None else str(value) for value in values), ahead)
+
+    def note_own(self, names: tuple[str | None, ...], ahead: bool) -> None:
+        """Note a variable that each step has its own of."""
+        present, known = [*filter(None, names)], self.own_among(names)
+        if len({*present}) < len(present) or ahead and known is not None and known.names != names:
+            raise _Unlike
+        if known is None:
+            self.own.update(dict.fromkeys(present, _Own(names)))
+
+    def own_among(self, values: Values) -> _Own | None:
+        """Return the variable of each step that one of these values is."""
+        return next((self.own[value] for value in values if value in self.own), None)
+
+    def elements(self) -> list[_Own]:
+        """Return the variables that become elements."""
+        return [own for own in dict.fromkeys(self.own.values()) if own.place is not None]
 
     def find_elements(self, series: Sequence[Sequence[Values]], ahead: bool) -> None:
         """Which of them are used outside of their step."""
         inside = [{*step} for step in self.steps]
-        all_own = list(dict.fromkeys(self.own.values()))
-        for own in all_own:
+        for own in dict.fromkeys(self.own.values()):
             if any(name and self.index.outside(name, step) for name, step in zip(own.names, inside, strict=True)):
                 own.place = self.place_of(own)
-        for leaves in series:
-            for values in map(_families, leaves):
-                one = next((self.own[v] for v in values if isinstance(v, str) and v in self.own), None)
-                if one and any(value not in (None, name) for value, name in zip(values, one.names, strict=True)):
-                    self.find_others(one, values)
-        for own in all_own:
-            if own.place is not None:
-                own.name = self.common([*filter(None, own.names)], [*own.others.values()] if not ahead else [])
+        for values in map(_families, chain(*series)):
+            one = self.own_among(values)
+            if one and any(value not in (None, name) for value, name in zip(values, one.names, strict=True)):
+                self.find_others(one, values)
+        for own in self.elements():
+            own.name = self.common([*filter(None, own.names)], [*own.others.values()] if not ahead else [])
 
     def place_of(self, own: _Own) -> int:
         """The element of the first step: for a gradient, the same as of the variable whose gradient it is."""
@@ -248,21 +250,21 @@ class _Rolling:
 
     def expression(self, values: Values) -> ast.expr | None:
         """Return an expression for these values, one of each step; None if all are the same."""
-        present = {i: value for i, value in enumerate(values) if value is not None}
+        present: dict[int, Any] = {i: value for i, value in enumerate(values) if value is not None}
         first = next(iter(present.values()))
         if _all_equal(present.values()) and (len(present) == len(values) or first not in self.own):
             return None
         if isinstance(first, int):
-            return self.number({i: value for i, value in present.items() if isinstance(value, int)})
+            return self.number(present)
         if _families(values) != values:
             return self.member(values)
         if any(isinstance(value, tuple) for value in present.values()):
             return self.shifted_element(present)
-        return self.variable({i: str(value) for i, value in present.items()})
+        return self.variable(present)
 
     def variable(self, names: dict[int, str]) -> ast.expr:
         """Return a variable, or the element that a step has of a list or dict."""
-        own = next((self.own[name] for name in names.values() if name in self.own), None)
+        own = self.own_among(tuple(names.values()))
         if own is None:
             return self.listed(names)
         if own.place is None:
@@ -323,11 +325,7 @@ class _Rolling:
     def stem(self, names: Sequence[str]) -> str:
         """Return the common part of the names of parameters: ``weight`` of ``net.0.weight`` and ``net.1.weight``."""
         dotted = [self.roller.wanted.get(name, name).split(".") for name in names]
-        common: list[str] = []
-        for parts in zip(*(reversed(name) for name in dotted), strict=False):
-            if len({*parts}) > 1:
-                break
-            common.insert(0, parts[0])
+        common = common_start(name[::-1] for name in dotted)[::-1]
         return "_".join(common) or re.sub(r"_?\d+$", "", names[0]) or names[0]
 
     # -- statements ----------------------------------------------------------------------------------------------------
@@ -340,13 +338,7 @@ class _Rolling:
         body = [statement.copied() for statement in self.template]
         copies = [statement for one in body for statement in one.inner()]
         for copied, forms, expressions, kind in zip(copies, slots, trees, kinds, strict=True):
-            form = Form(copied, self.index.variables, self.roller.families)
-            by_leaf = {id(leaf): tree for leaf, tree in zip(form.leaves, expressions, strict=True) if tree is not None}
-            if form.term is not None:
-                form.term.change(partial(substituted, trees=by_leaf))
-                copied.tree = form.term.written(kind)
-            else:
-                copied.tree = substituted(copied.tree, by_leaf)
+            copied.tree = Form(copied, self.index.variables, self.roller.families).written(expressions, kind)
             ordered = forms if ahead else forms[::-1]
             copied.nodes = tuple(node for other in ordered if other for node in other.statement.nodes)
         return self.guarded(body, slots) if any(None in forms for forms in slots) else body
@@ -372,9 +364,7 @@ class _Rolling:
         statements = []
         part = self.template[0].part
         inside = {*_all(self.steps)}
-        for own in dict.fromkeys(self.own.values()):
-            if own.place is None:
-                continue
+        for own in self.elements():
             names = [*filter(None, own.names)]
             elsewhere = {s for name in names for s in self.index.uses.get(name, ()) if name in s.writes()} - inside
             if ahead and elsewhere:
@@ -399,15 +389,14 @@ class _Rolling:
         self.index.drop(_all(self.steps))
         self.roller.forget(_all(self.steps))
         elements: dict[str, Place] = {}
-        for own in dict.fromkeys(self.own.values()):
-            if own.place is not None:
-                self.roller.families.add(own.name)
-                elements |= {name: (own.name, place) for name, place in own.places().items()}
-                others = {name: (own.name, place) for place, name in own.others.items()}
-                if part == BACKWARD:
-                    elements |= others
-                else:
-                    self.roller.element = others | self.roller.element
+        for own in self.elements():
+            self.roller.families.add(own.name)
+            elements |= {name: (own.name, place) for name, place in own.places().items()}
+            others = {name: (own.name, place) for place, name in own.others.items()}
+            if part == BACKWARD:
+                elements |= others
+            else:
+                self.roller.element = others | self.roller.element
         self.roller.element |= elements
         self.index.replace({name: _element(own, ast.Constant(place)) for name, (own, place) in elements.items()})
         self.index.add(self.begun)
@@ -418,12 +407,21 @@ def _all_equal(values: Iterable[Any]) -> bool:
     return all(value == first and value.__class__ is first.__class__ for value in others)
 
 
+def _structure(statements: list[Statement], forms: list[Form]) -> tuple[list[Any], list[Any]]:
+    """Return the parts of a step that must be equal in each: the shapes of its statements, and its loops."""
+    return [form.shape for form in forms], [statement.skeleton() for statement in statements]
+
+
 def _kinds_and_sums(slots: list[Any]) -> tuple[list[str], dict[str, None]]:
     """Return the kind of each statement's term, and the targets of sums that begin in one step and go on in another."""
-    terms = [[(form.target, form.term.kind) for form in forms if form and form.term] for forms in slots]
-    kinds = [kind_of_all([kind for _, kind in own]) if own else "" for own in terms]
-    both = [own for own, kind in zip(terms, kinds, strict=True) if kind == EITHER]
-    return kinds, dict.fromkeys(target for own in both for target, its in own if its == FIRST)
+    kinds: list[str] = []
+    sums: dict[str, None] = {}
+    for forms in slots:
+        terms = [(form.target, form.term.kind) for form in forms if form and form.term]
+        kinds.append(kind_of_all({kind for _, kind in terms}))
+        if kinds[-1] == EITHER:
+            sums |= {target: None for target, kind in terms if kind == FIRST}
+    return kinds, sums
 
 
 def _families(values: Values) -> Values:

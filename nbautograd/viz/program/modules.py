@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nbautograd.viz.program.lines import BACKWARD
 from nbautograd.viz.program.loops import Roller
-from nbautograd.viz.program.names import Names
+from nbautograd.viz.program.names import Names, common_start
 from nbautograd.viz.program.statements import Call, Statement, Statements, text_of, wrapped
 from nbautograd.viz.program.terms import EITHER, FIRST, PLUS, kind_of_all, term_of
 
@@ -24,6 +24,8 @@ MIN_LINES = 4
 """Lines of a module that becomes a function."""
 MAX_ARGUMENTS = 24
 """Arguments of a function."""
+SAVED = "saved"
+"""The parameter of a backward pass with the values that the forward pass has saved."""
 _NUMBER = re.compile(r"_?\d+$")
 
 
@@ -61,20 +63,29 @@ class _Call:
         self.order = _variables(self.forward, index)
         self.place = {name: i for i, name in enumerate(self.order)}
         self.inputs = _taken(self.forward, index)
-        self.outputs = [n for n in self.order if n not in self.inputs and index.outside(n, self.inside)]
+        self.outputs = {i for i, n in enumerate(self.order) if n not in self.inputs and index.outside(n, self.inside)}
+        """The places of the variables that others use."""
         needed = _variables(self.backward, index)
-        self.needed = [name for name in self.order if name in {*needed}]
+        self.needed = {self.place[name] for name in needed if name in self.place}
         self.gradients = [name for name in needed if name not in self.place]
         self.shape = _shape(self.forward, self.order)
         self.saved = ""
         """The variable that holds the inputs of the backward pass."""
 
 
-def _unpack(body: list[Statement], names: list[str], saved: str) -> None:
+def _alike(calls: Iterable[_Call], key: Callable[[_Call], Any]) -> list[list[_Call]]:
+    """Group the calls that have the same key."""
+    groups: dict[Any, list[_Call]] = {}
+    for call in calls:
+        groups.setdefault(key(call), []).append(call)
+    return [*groups.values()]
+
+
+def _unpack(body: list[Statement], names: list[str]) -> None:
     """Begin a function with the saved variables that it reads."""
     used = {name for statement in body for name in statement.reads()}
     if used & {*names}:
-        targets = ast.parse(f"{_tuple([n if n in used else '_' for n in names])} = {saved}").body[0]
+        targets = ast.parse(f"{_tuple([n if n in used else '_' for n in names])} = {SAVED}").body[0]
         body.insert(0, Call(targets, part=BACKWARD))
 
 
@@ -87,12 +98,8 @@ class Modules:
 
     def outline(self, blocks: Iterable[Any]) -> None:
         """Replace modules by calls; none of them is inside another one."""
-        groups: dict[Any, list[_Call]] = {}
-        for block in blocks:
-            if block.forward:
-                call = _Call(block, self.index)
-                groups.setdefault((call.label, call.shape), []).append(call)
-        for calls in groups.values():
+        called = [_Call(block, self.index) for block in blocks if block.forward]
+        for calls in _alike(called, lambda call: (call.label, call.shape)):
             if (
                 len(calls[0].forward) >= MIN_LINES
                 and len(calls[0].inputs) <= MAX_ARGUMENTS
@@ -104,25 +111,24 @@ class Modules:
         """The functions of calls that do the same."""
         first = calls[0]
         stem = self.names.new(_snake(first.label))
-        outputs = sorted({call.place[name] for call in calls for name in call.outputs})
-        needed = sorted({call.place[name] for call in calls for name in call.needed})
         local = self.local_names(first)
-        saved = "saved"
-        kept = [local[first.order[i]] for i in needed]
+        kept = [local[first.order[i]] for i in sorted({i for call in calls for i in call.needed})]
+        self.share_forward(calls, stem, local, kept)
+        passed = [call for call in calls if call.backward]
+        for alike in _alike(passed, lambda call: _shape(call.backward, [*call.order, *call.gradients])):
+            self.share_backward(alike, stem, local, first, kept)
+
+    def share_forward(self, calls: list[_Call], stem: str, local: dict[str, str], kept: list[str]) -> None:
+        """The function of the forward pass of calls that do the same."""
+        first, outputs = calls[0], sorted({i for call in calls for i in call.outputs})
         returned = [local[first.order[i]] for i in outputs] + [_tuple(kept)] * bool(kept)
         body = _renamed(first.forward, local)
         _of_all(body, [call.forward for call in calls])
         parameters = [local[name] for name in first.inputs]
         about = f"{first.label}{f', called {len(calls)} times' if len(calls) > 1 else ''}."
         self.functions.append(Function(stem, parameters, body, ", ".join(returned) or "None", about))
-        groups: dict[Any, list[_Call]] = {}
         for call in calls:
             self.call_forward(call, stem, [call.order[i] for i in outputs], bool(kept))
-        for call in calls:
-            if call.backward:
-                groups.setdefault(_shape(call.backward, [*call.order, *call.gradients]), []).append(call)
-        for alike in groups.values():
-            self.share_backward(alike, stem, local, first, needed, saved)
 
     def call_forward(self, call: _Call, name: str, targets: list[str], saves: bool) -> None:
         """Write a call in place of a forward pass; it may also return the inputs of the backward pass."""
@@ -133,31 +139,29 @@ class Modules:
         call.block.forward = [self.call(name, call.inputs, targets, call.forward, call.inside)]
 
     def share_backward(
-        self, calls: list[_Call], stem: str, local: dict[str, str], first: _Call, needed: list[int], saved: str
+        self, calls: list[_Call], stem: str, local: dict[str, str], first: _Call, kept: list[str]
     ) -> None:
         """The function of the backward pass of calls that also do the same there."""
         self.unite(calls)
         one = calls[0]
-        local = self.with_gradients({name: local[first.order[one.place[name]]] for name in one.order}, one, saved)
+        local = self.with_gradients({name: local[first.order[one.place[name]]] for name in one.order}, one)
         taken = [[n for n in _taken(call.backward, self.index) if n not in call.place] for call in calls]
         outputs = self.outputs_of_backward(calls)
-        unpacked = [local[one.order[i]] for i in needed]
         body = _renamed(one.backward, local)
         _of_all(body, [call.backward for call in reversed(calls)])
-        _unpack(body, unpacked, saved)
+        _unpack(body, kept)
         name = self.names.new(f"{stem}_backward")
-        has_saved = bool(unpacked)
-        parameters = [local[n] for n in taken[0]] + [saved] * has_saved
+        parameters = [local[n] for n in taken[0]] + [SAVED] * bool(kept)
         returned = _tuple([local[one.gradients[i]] for i in outputs], bare=True)
         self.functions.append(Function(name, parameters, body, returned, f"The gradients of {one.label}."))
         for call, arguments in zip(calls, taken, strict=True):
-            own = [*arguments, *([call.saved] if has_saved else [])]
+            own = [*arguments, *([call.saved] if kept else [])]
             targets_of = [call.gradients[i] for i in outputs]
             call.block.backward = [self.call(name, own, targets_of, call.backward, call.inside)]
 
-    def with_gradients(self, local: dict[str, str], call: _Call, saved: str) -> dict[str, str]:
+    def with_gradients(self, local: dict[str, str], call: _Call) -> dict[str, str]:
         """Return the local names of a backward pass: those of the forward pass, and of gradients."""
-        names = self.local_of({*local.values(), saved})
+        names = self.local_of({*local.values(), SAVED})
         for name in call.gradients:
             base = name.removeprefix("g_")
             local[name] = names.new(f"g_{local[base]}" if name != base and base in local else _NUMBER.sub("", name))
@@ -174,15 +178,12 @@ class Modules:
         """Write terms in the same way in all calls."""
         for statements in zip(*(call.backward for call in calls), strict=True):
             for inner in zip(*(statement.inner() for statement in statements), strict=True):
-                terms = [term_of(statement) for statement in inner]
-                if terms[0] is None:
+                terms = [term for statement in inner if (term := term_of(statement)) is not None]
+                kinds = {term.kind for term in terms}
+                if len(kinds) < 2:
                     continue
-                kinds = [term.kind for term in terms if term is not None]
                 kind = kind_of_all(kinds)
-                if len({*kinds}) == 1:
-                    continue
                 for statement, term in zip(inner, terms, strict=True):
-                    assert term is not None
                     if kind == EITHER and term.kind == FIRST:
                         begun = Statement(ast.parse(f"{ast.unparse(term.target)} = None").body[0], part=BACKWARD)
                         self.index.add([begun])
@@ -213,11 +214,9 @@ class Modules:
 
     def local_names(self, call: _Call) -> dict[str, str]:
         """Return the names of a module's variables in its function."""
-        names = self.local_of({"saved"})
+        names = self.local_of({SAVED})
         dotted = [self.wanted[name].split(".") for name in call.inputs if "." in self.wanted.get(name, "")]
-        common = 0
-        while dotted and all(len(parts) > common + 1 and parts[common] == dotted[0][common] for parts in dotted):
-            common += 1
+        common = len(common_start(parts[:-1] for parts in dotted))
         local: dict[str, str] = {}
         numbers: Counter[str] = Counter()
         for name in call.order:

@@ -6,9 +6,11 @@ import builtins
 import keyword
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
-__all__ = ["Names", "identifier"]
+__all__ = ["Names", "common_start", "identifier"]
 
 RESERVED = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "torch", "data", "plus"}
 
@@ -27,6 +29,11 @@ def identifier(text: str) -> str:
     if not name.isidentifier():
         name = "x"
     return f"{name}_" if name in RESERVED or name.startswith("__") else name
+
+
+def common_start(paths: Iterable[Sequence[str]]) -> list[str]:
+    """Return the parts with which all of these paths begin."""
+    return [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*paths, strict=False))]
 
 
 class Names:

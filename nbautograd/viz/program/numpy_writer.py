@@ -7,6 +7,7 @@ import functools
 import heapq
 import sys
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from nbautograd.viz.program.variables import Variables, method, widen
 
 __all__ = ["NumpyWriter"]
 
+LAYOUT = attrgetter("shape", "dtype", "strides")
 STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
 
 
@@ -81,16 +83,15 @@ class NumpyWriter(Variables):
             self.recorded(call, place)
             return
         try:
-            operands, computed = self.prepared(call)
+            operands = self.operands[call] = self.prepared(call)
         except ProgramError as error:
             raise refuse(call.node, str(error)) from None
-        self.operands[call] = operands
         op = call.op
         try:
             expected = op.body(
-                *[computed[name] for name in op.positional],
-                *(computed[op.rest] if op.rest else ()),
-                **{name: computed[name] for name in op.keywords},
+                *[operands[name].value for name in op.positional],
+                *(operands[op.rest].value if op.rest else ()),
+                **{name: operands[name].value for name in op.keywords},
             )
         except Exception as error:
             raise refuse(call.node, f"computing it again failed: {error}") from error
@@ -122,7 +123,7 @@ class NumpyWriter(Variables):
         """Return the key of operations that must be written in the same way."""
         arrays = [o.value for o in self.operands[call].values() if isinstance(o.value, np.ndarray)]
         arrays += self.cotangent(call).values() if slot is not None else ()
-        return type(call.node), slot, tuple([(a.shape, a.dtype, a.strides) for a in arrays])
+        return type(call.node), slot, tuple(map(LAYOUT, arrays))
 
     def chosen(self, call: Call, expected: Any, written: Any, slot: int | None = None) -> ast.expr:
         """The first way to write an expression that gives the expected value, bit for bit."""
@@ -167,7 +168,7 @@ class NumpyWriter(Variables):
         self.add(
             name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node, origin=origin
         )
-        self.operands[call] = self.unpromoted(call)[0]
+        self.operands[call] = self.unpromoted(call)
 
     def compare(self, call: Call, value: Any) -> None:
         """Raise if a result differs from the recorded one."""

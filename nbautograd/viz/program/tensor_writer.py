@@ -24,6 +24,7 @@ from nbautograd.viz.program.expressions import (
     Operand,
     add_results,
     arguments_of,
+    own_call,
     with_metadata,
     with_operands,
     with_options,
@@ -32,6 +33,7 @@ from nbautograd.viz.program.graph import Call, refuse
 from nbautograd.viz.program.lines import BACKWARD, GRADS, Line
 from nbautograd.viz.program.numpy_writer import NumpyWriter
 from nbautograd.viz.program.tensor_forms import SINGLE, TENSOR_FORMS, VJP
+from nbautograd.viz.program.variables import method
 
 __all__ = ["TensorWriter", "is_near"]
 
@@ -71,12 +73,7 @@ class TensorWriter:
             case "array", array:
                 return [f"{line.name} = {self.array(line.text.partition(' = ')[2], array)}"]
             case "call", call, names:
-                if call.op.name in SINGLE:
-                    names = names[:1]
-                tree = self.checked(call, self.forward(call), [self.base.values[name] for name in names])
-                is_tuple = call.op.many and call.op.name not in SINGLE
-                targets = ", ".join(names) + ("," if len(names) == 1 and is_tuple else "")
-                return [f"{targets} = {ast.unparse(tree)}"]
+                return [self.call(call, names)]
             case "term", call, slot, is_first, value:
                 text = ast.unparse(self.term(call, slot, value))
                 return [f"{line.name} = {text}" if is_first else f"{line.name} = {line.name} + {text}"]
@@ -105,13 +102,21 @@ class TensorWriter:
                 return f"torch.tensor({match[2]}, dtype={kind})"
         return f"torch.as_tensor({text})"
 
+    def call(self, call: Call, names: list[str]) -> str:
+        """The line of an operation."""
+        is_single = call.op.name in SINGLE
+        names = names[:1] if is_single else names
+        tree = self.checked(call, self.forward(call), [self.base.values[name] for name in names])
+        targets = ", ".join(names) + ("," if len(names) == 1 and call.op.many and not is_single else "")
+        return f"{targets} = {ast.unparse(tree)}"
+
     # -- expressions ---------------------------------------------------------------------------------------------------
 
     def forward(self, call: Call) -> ast.expr:
         """The result of an operation."""
         operands = self.operands(call)
         try:
-            tree = _Words(operands, call.op.body.__module__).call(call.op, _own_call(call.op))
+            tree = _Words(operands, call.op.body.__module__).call(call.op, own_call(call.op))
             return with_operands(tree, operands, READABLE)  # type: ignore[no-any-return]
         except _Unknown:
             raise refuse(
@@ -122,8 +127,8 @@ class TensorWriter:
         """The arguments as they came."""
         base = self.base
         operands: dict[str, Operand] = {}
-        for name in (*call.op.positional, *call.op.keywords, *([call.op.rest] if call.op.rest else [])):
-            written, value = base.unpromoted(call)[0][name], call.arguments.get(name)
+        for name, written in base.unpromoted(call).items():
+            value = call.arguments.get(name)
             text = _DTYPE.sub(r"torch.\1", ast.unparse(written.tree))
             if "np." in text:
                 text = f"torch.as_tensor({text})" if isinstance(value, (np.ndarray, np.generic)) else text
@@ -162,9 +167,9 @@ class TensorWriter:
         """A gradient in the shape and dtype of its input."""
         found = self.computed(tree)
         if tuple(found.shape) != value.shape:
-            tree = _method(tree, "sum_to_size", parsed(repr(tuple(value.shape))))
+            tree = method(tree, "sum_to_size", parsed(repr(tuple(value.shape))))
         if found._a.dtype != value.dtype:
-            tree = _method(tree, "to", parsed(f"torch.{value.dtype.name}"))
+            tree = method(tree, "to", parsed(f"torch.{value.dtype.name}"))
         return tree
 
     def derivative(self, call: Call, slot: int, value: Any) -> ast.expr:
@@ -181,7 +186,7 @@ class TensorWriter:
             operand.tree.elts[slot] = ast.Name(v, ast.Load())
         else:
             operands[call.inputs[slot]] = Operand(ast.Name(v, ast.Load()), self.base.values[x])
-        tree = _Words(operands, op.body.__module__).call(op, _own_call(op))
+        tree = _Words(operands, op.body.__module__).call(op, own_call(op))
         body = with_operands(tree, operands, READABLE)
         gs = [self.base.gradient.get(output) or "None" for output in call.outputs.values()]
         gs = gs[:1] if op.name in SINGLE else gs
@@ -216,7 +221,7 @@ class _Words(ast.NodeTransformer):
         if isinstance(node.func, ast.Name):
             op = OPS.get(node.func.id)
             if op is None:
-                if node.func.id in ("times",):
+                if node.func.id == "times":
                     return ast.BinOp(self.visit(node.args[0]), ast.Mult(), self.visit(node.args[1]))
                 if node.func.id == "sum_along":
                     arguments = {"input": self.visit(node.args[0]), "dim": node.args[1]}
@@ -271,18 +276,6 @@ class _Words(ast.NodeTransformer):
         return substituted(tree, arguments)  # type: ignore[no-any-return]
 
 
-def _own_call(op: OpSchema) -> ast.Call:
-    """The call of an operation with its own parameters."""
-    arguments: list[ast.expr] = [ast.Name(name, ast.Load()) for name in op.positional]
-    if op.rest:
-        arguments.append(ast.Starred(ast.Name(op.rest, ast.Load()), ast.Load()))
-    return ast.Call(
-        ast.Name(op.name, ast.Load()),
-        arguments,
-        [ast.keyword(name, ast.Name(name, ast.Load())) for name in op.keywords],
-    )
-
-
 def _home_of(op: OpSchema) -> str:
     """Return PyTorch's namespace of an operation with the same name."""
     for home in HOMES:
@@ -295,10 +288,6 @@ def _home_of(op: OpSchema) -> str:
 def _vjp() -> Any:
     scope: dict[str, Any] = {"torch": sys.modules["nbautograd"]}
     return types.FunctionType(compiled(VJP, "<program vjp>", "vjp"), scope)
-
-
-def _method(tree: ast.expr, name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Attribute(tree, name, ast.Load()), list(arguments), [])
 
 
 def is_near(have: Any, want: Any) -> bool:

@@ -165,11 +165,11 @@ class Variables:
             return Operand(ast.Constant(None), None)
         return Operand(ast.Name(name, ast.Load()), self.values[name])
 
-    def unpromoted(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
-        """The arguments of the call: as expressions, and as the body gets them."""
+    def unpromoted(self, call: Call) -> dict[str, Operand]:
+        """The arguments of the call by parameter."""
         op = call.op
         operands: dict[str, Operand] = {}
-        for name in (*op.positional, *op.keywords, *([op.rest] if op.rest else [])):
+        for name in (*op.positional, *op.keywords, *filter(None, [op.rest])):
             value = None if name == RANDOM else call.arguments.get(name)  # tracing omits None
             if isinstance(value, Value):
                 operands[name] = self.named(self.variable[value])
@@ -179,27 +179,25 @@ class Variables:
                 operands[name] = Operand(tree, [self.values[n] for n in names])
             else:
                 operands[name] = Operand(self.option(value, name), value)
-        return operands, {name: operand.value for name, operand in operands.items()}
+        return operands
 
-    def prepared(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
+    def prepared(self, call: Call) -> dict[str, Operand]:
         """Return the operands after promotion, as the body gets them and formulas name them."""
-        op = call.op
-        operands, _ = self.unpromoted(call)
+        op, operands = call.op, self.unpromoted(call)
         if op.kind == POINTWISE:
             self.promoted(call, operands)
-        else:
-            for name in op.tensors:
-                operand = operands[name]
-                if isinstance(operand.value, np.generic) and op.kind == VIEW:
+        elif op.kind == VIEW:
+            for operand in map(operands.__getitem__, op.tensors):
+                if isinstance(operand.value, np.generic):
                     operand.value = np.asarray(operand.value)
                     operand.tree = ast.Call(parsed("np.asarray"), [operand.tree], [])
-            first = operands[op.tensors[0]].value if op.tensors else None
-            if op.half_policy == UPCAST and upcast_half(first) is not first:
-                names = [n for n in op.tensors if n not in op.lists]
-                *_, self.rounded[call] = widen_all(call.op, tuple(operands[n].value for n in names))
-                for n in names:
-                    widen(operands[n])
-        return operands, {name: operand.value for name, operand in operands.items()}
+        elif op.half_policy == UPCAST and op.tensors:
+            own = [operands[name] for name in op.tensors]
+            if upcast_half(own[0].value) is not own[0].value:
+                *_, self.rounded[call] = widen_all(op, tuple(operand.value for operand in own))
+                for operand in own:
+                    widen(operand)
+        return operands
 
     def promoted(self, call: Call, operands: dict[str, Operand]) -> None:
         """Convert the operands to one dtype explicitly."""
