@@ -76,7 +76,7 @@ def compact(svg: str, *, follows: bool) -> str:
 
 
 def _classed(svg: str) -> tuple[str, dict[tuple[str, str], list[str]]]:
-    """Return a drawing with classes for its repeated looks, and the classes for each attribute and its value."""
+    """Return a drawing with classes for repeated looks, and the classes of each attribute."""
     parts = _LOOKS.split(svg)
     users = Counter(parts[1::2])
     written, numbers = dict(zip(users, users, strict=True)), count()

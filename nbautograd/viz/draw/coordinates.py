@@ -134,11 +134,8 @@ class BreadthAssignment:
         """Align each chain of neighbors at one breadth, if the nodes beside it leave room."""
         graph = self.graph
         chains = self.chains()
-        lower, upper = (
-            [-float("inf")] * graph.total,
-            [float("inf")] * graph.total,
-        )  # the neighboring node, and its distance
-        before, after = [-1] * graph.total, [-1] * graph.total
+        before, after = [-1] * graph.total, [-1] * graph.total  # the neighboring node, and its distance
+        lower, upper = [0.0] * graph.total, [0.0] * graph.total
         for row, between in zip(self.rows, gaps, strict=True):
             for u, v, gap in zip(row, row[1:], between, strict=False):
                 after[u], before[v], upper[u], lower[v] = v, u, gap, gap

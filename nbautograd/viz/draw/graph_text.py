@@ -55,10 +55,10 @@ def _tree_text(model: GraphModel) -> str:
 
 
 def _links(model: GraphModel) -> tuple[dict[str, list[str]], dict[str, str], dict[str, Node]]:
-    """Return the inputs of each node, the makers of results, and the boxes of those."""
+    """Return the inputs of nodes, the makers of results, and the results of makers."""
     inputs: dict[str, list[str]] = {}
     makers = {edge.dst: edge.src for edge in model.edges if edge.kind == "result"}
-    boxes = {edge.src: model.by_id[edge.dst] for edge in reversed(model.edges) if edge.kind == "result"}
+    boxes = {maker: model.by_id[result] for result, maker in reversed(makers.items())}
     for edge in sorted(model.edges, key=attrgetter("slot")):
         if edge.kind != "result":
             inputs.setdefault(edge.dst, []).append(makers.get(edge.src, edge.src))

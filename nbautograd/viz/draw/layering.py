@@ -125,8 +125,9 @@ def staggered(
         own = [v for v, where in enumerate(moved) if where == place]
         if not own:
             break
-        sources = sorted((v for v in own if v not in used), key=lambda v: thickness[v])
-        total = sum(thickness[v] + NODE_GAP_PX for v in own) + NODE_GAP_PX * _passing(place, moved, edges)
+        sources = sorted(set(own) - used, key=lambda v: (thickness[v], v))
+        passing = {src for src, dst in edges if moved[src] < place < moved[dst]}
+        total = sum(thickness[v] + NODE_GAP_PX for v in own) + NODE_GAP_PX * len(passing)
         for source in sources[::-1][: len(own) - 1]:
             if total <= widest:
                 break
@@ -134,10 +135,6 @@ def staggered(
             total -= thickness[source]  # its line passes in its place
     first = min(moved, default=0)
     return [place - first for place in moved]
-
-
-def _passing(place: int, layer: Sequence[int], edges: Sequence[tuple[int, int]]) -> int:
-    return len({src for src, dst in edges if layer[src] < place < layer[dst]})
 
 
 def choose_lanes(layer: Sequence[int], edges: Sequence[tuple[int, int]]) -> dict[int, int]:

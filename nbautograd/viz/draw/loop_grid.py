@@ -227,10 +227,13 @@ class _Grid:
         stack = max((self.sizes[key][0] for key in self.loop.shared), default=0.0)
         self.risers = {key: MARGIN_PX + stack + SIDE_GAP_PX + 9 * i for i, key in enumerate(self.loop.shared)}
         at = max(self.risers.values(), default=MARGIN_PX - SIDE_GAP_PX) + SIDE_GAP_PX
+        rooms = [2 * SIDE_GAP_PX + SLOT_GAP_PX * max(len(slots) - 1, 0) for slots in self.slots]
+        rooms[2:-2] = [max(rooms[2:-2], default=0.0)] * len(rooms[2:-2])
         columns = self.blocks[1:-1]
         wide = max(block.width for block in columns)
         self.lines: dict[tuple[str, str], float] = {}
-        for i, (slots, room) in enumerate(zip(self.slots, self.gutters(), strict=True)):
+        for i, slots in enumerate(self.slots):
+            room = rooms[i] if slots else SIDE_GAP_PX if 0 < i < len(rooms) - 1 else 0.0
             for k, slot in enumerate(slots):
                 self.lines[slot] = at + (room - SLOT_GAP_PX * (len(slots) - 1)) / 2 + SLOT_GAP_PX * k
             at += room
@@ -239,13 +242,6 @@ class _Grid:
                 block.x = at + ((wide - block.width) / 2 if block in columns else 0.0)
                 at += wide if block in columns else block.width
         self.width = at + MARGIN_PX
-
-    def gutters(self) -> list[float]:
-        """Return the width of each gutter; all with lines between two columns are equally wide."""
-        wide = [2 * SIDE_GAP_PX + SLOT_GAP_PX * max(len(slots) - 1, 0) for slots in self.slots]
-        wide[2:-2] = [max(wide[2:-2], default=0.0)] * len(wide[2:-2])
-        empty = [0.0, *[SIDE_GAP_PX] * (len(wide) - 2), 0.0]
-        return [room if slots else least for slots, room, least in zip(self.slots, wide, empty, strict=True)]
 
     def port(self, edge: Edge, end: str, side: str) -> Point | None:
         """Return the point where a line meets one side of its end; None if it does not meet that side."""

@@ -214,11 +214,9 @@ class _Picture:
         for edge in self.model.edges:
             grid, spot = self.tiles.grids.get(edge.id), self.places.labels.get(edge.id)
             if grid is not None and spot is not None:
-                wide, high = grid.size
-                x, y = spot[0] - wide / 2, spot[1] - high / 2
-                self.out += self.tiles.drawn(
-                    edge.id, self.tiles.of_edge.get(edge.id), x, y, self.state.labels.get(edge.id)
-                )
+                x, y = spot[0] - grid.size[0] / 2, spot[1] - grid.size[1] / 2
+                tile, tip = self.tiles.of_edge.get(edge.id), self.state.labels.get(edge.id)
+                self.out += self.tiles.drawn(edge.id, tile, x, y, tip)
 
     def count(self, key: str, spot: Point, shown: str) -> None:
         """Draw the number of gradients in a sum: above its tile, or before its text."""
