@@ -24,11 +24,13 @@ def _key(version: Any) -> tuple[Any, ...] | None:
     release = [int(number) for number in parts["release"].split(".")]
     while release and not release[-1]:
         release.pop()
-    dev = float("inf") if parts["dev"] is None else int(parts["dev"] or 0)
-    post = -1 if parts["post"] is None else int(parts["post"] or 0)
     local = [] if parts["local"] is None else re.split(r"[._-]", parts["local"].lower())
     labels = tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in local)
-    return tuple(release), _stage(parts), post, dev, labels
+    return tuple(release), _stage(parts), _number(parts["post"], -1), _number(parts["dev"], float("inf")), labels
+
+
+def _number(text: str | None, absent: float) -> float:
+    return absent if text is None else int(text or 0)
 
 
 def _stage(parts: re.Match[str]) -> tuple[str, int]:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, distribution
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +85,7 @@ def build(target: Path, pyodide: Path | None = None) -> None:
     """
     if target.is_file() or (target.is_dir() and any(target.iterdir()) and not (target / MARK).is_file()):
         raise ValueError(f"{target} has other content, which is not overwritten. Name another folder")
-    missing = [name for name in NEEDED if not _is_installed(name)]
-    if missing:
+    if missing := [*filterfalse(_is_installed, NEEDED)]:
         raise ValueError(f"not installed: {', '.join(missing)}: {_installing.extra('lite')}")
     if pyodide is not None and (absent := [name for name in RUNTIME if not (pyodide / name).is_file()]):
         raise ValueError(f"{pyodide} is not a Pyodide of version 314 or newer: it has no {', '.join(absent)}")

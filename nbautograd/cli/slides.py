@@ -43,13 +43,14 @@ def arranged(notebook: dict[str, Any], stills: bool = False) -> dict[str, Any]:
         if kind in LEFT_OUT:
             continue
         is_code = cell["cell_type"] == "code"
-        if is_code and LOADED in text and not stills:
+        if is_code and not stills:
             text = text.replace(LOADED, f"{LOADED}\n%autograd --embed on", 1)
         begins = not is_code and text.startswith("#")
         full = has_code if not with_text else is_code and room < 0
         place = "slide" if begins else "subslide" if full else "-"
-        room = (MAX_TEXT_CHARACTERS if place != "-" else room) - len(text) * (not is_code)
-        has_code, with_text = is_code or (has_code and place == "-"), not is_code
+        if place != "-":
+            has_code, room = False, MAX_TEXT_CHARACTERS
+        has_code, with_text, room = has_code or is_code, not is_code, room - len(text) * (not is_code)
         metadata = {**cell["metadata"], "slideshow": {"slide_type": place}}
         cells.append({**cell, "source": text, "metadata": metadata})
     return {**notebook, "cells": cells}

@@ -137,13 +137,11 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
         """Return the reconstruction of an object of this library, by PyTorch's names; ``NotImplemented`` for others."""
         kind = type(obj)
-        if kind is _Global:
-            return obj.name
         if isinstance(obj, SparseTensor):
             return REBUILD_SPARSE, (obj.layout, _parts_of(obj))
         if isinstance(obj, Tensor):
             return self._tensor(obj) if getattr(kind, "__reduce_ex__", None) is PICKLED else NotImplemented
-        if isinstance(obj, dtypes.dtype):
+        if isinstance(obj, (_Global, dtypes.dtype)):
             return obj.name
         if isinstance(obj, memory_format):
             return obj.__reduce__()
@@ -195,13 +193,8 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         if place % dtype.itemsize:  # PyTorch counts in elements
             a = a.copy()
             memory, place = self._memory(a, dtype), 0
-        where: tuple[Any, ...] = (
-            place // dtype.itemsize,
-            tuple(a.shape),
-            strides.strides_of(a),
-            requires_grad,
-            OrderedDict(),
-        )
+        hooks: OrderedDict[Any, Any] = OrderedDict()
+        where = place // dtype.itemsize, tuple(a.shape), strides.strides_of(a), requires_grad, hooks
         if memory.dtype is not dtype or dtype.name not in STORAGE_CLASSES:
             return REBUILD_TENSOR_OF_DTYPE, (self._reference(memory, None), *where, dtype)
         return REBUILD_TENSOR, (self._reference(memory, dtype), *where)

@@ -83,15 +83,17 @@ def _tensor(
     array = tensor_in(memory, dtype.numpy, shape, steps, first)
     swapped = machine.big != (np.little_endian is False) and dtype.itemsize > 1
     if swapped or metadata:
-        machine.copied += array.nbytes
-        if machine.copied > MAX_COPY_RATIO * sum(memory.size for memory in machine.storages.values()):
-            raise ValueError("its tensors take many times the memory that the file has")
-    if swapped:
-        array = array.byteswap()
-    result = wrap(array)
+        _count_copy(machine, array.nbytes)
+    result = wrap(array.byteswap() if swapped else array)
     if metadata:
         result = _resolved(machine, result, metadata)
     return _leaf(result, requires_grad)
+
+
+def _count_copy(machine: Any, nbytes: int) -> None:
+    machine.copied += nbytes
+    if machine.copied > MAX_COPY_RATIO * sum(memory.size for memory in machine.storages.values()):
+        raise ValueError("its tensors take many times the memory that the file has")
 
 
 def _bare_tensor(machine: Any, dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:

@@ -157,7 +157,10 @@ def _pairs(actual: Any, expected: Any, path: Path, options: _Options) -> Iterato
     def both(*kinds: Any) -> bool:
         return isinstance(actual, kinds) and isinstance(expected, kinds)
 
-    if both(Sequence) and not isinstance(actual, str) and not isinstance(expected, str):
+    def neither(kind: Any) -> bool:
+        return not isinstance(actual, kind) and not isinstance(expected, kind)
+
+    if both(Sequence) and neither(str):
         if len(actual) != len(expected):
             text = f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
             raise _MismatchError(AssertionError, text, path)
@@ -171,7 +174,7 @@ def _pairs(actual: Any, expected: Any, path: Path, options: _Options) -> Iterato
         yield _compare_nones, actual, expected, path
     elif both(*BOOLEANS):
         yield _compare_booleans, bool(actual), bool(expected), path
-    elif both(*NUMBERS) and not isinstance(actual, bool) and not isinstance(expected, bool):
+    elif both(*NUMBERS) and neither(bool):
         yield _compare_numbers, _number(actual), _number(expected), path
     else:
         yield _compare_tensors, *_tensors(actual, expected, path, options), path

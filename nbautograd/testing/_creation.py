@@ -52,7 +52,7 @@ def make_tensor(
     sizes: Any = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
     sizes = tuple(sizes)
     dtype = as_dtype(dtype)
-    whole = not dtype.is_floating_point and not dtype.is_complex
+    whole = dtype.numpy.kind not in dtypes.INEXACT
     if noncontiguous and memory_format is not None:
         raise ValueError(
             "The parameters `noncontiguous` and `memory_format` are mutually exclusive, "
@@ -85,9 +85,10 @@ def _limits(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple
     """Return the limits for a dtype: the given or the default ones, clamped to its values."""
     least: float
     beyond: float
+    inexact = dtype.numpy.kind in dtypes.INEXACT
     if dtype is bool_:
         least, beyond, default = 0, 2, (0, 2)
-    elif dtype.is_floating_point or dtype.is_complex:
+    elif inexact:
         least, beyond, default = finfo(dtype).min, finfo(dtype).max, (-9, 9)
     else:  # randint does not accept the upper limit of int64
         least, beyond, default = iinfo(dtype).min, iinfo(dtype).max + (dtype is not int64), (-9, 10)
@@ -95,7 +96,7 @@ def _limits(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple
     high = default[1] if high is None else high
     if math.isnan(low) or math.isnan(high):
         raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
-    if low == high and (dtype.is_floating_point or dtype.is_complex):
+    if low == high and inexact:
         warn(
             "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
             "and will be removed in 2.3. Use `torch.full(...)` instead.",

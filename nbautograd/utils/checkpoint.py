@@ -239,7 +239,8 @@ class CheckpointFunction(Function):
         pairs = [(out, g) for out, g in both if isinstance(out, Tensor) and out.requires_grad]
         if not pairs:
             raise AutogradError("none of output has requires_grad=True, this checkpoint() is not necessary")
-        backward([out for out, _ in pairs], [g for _, g in pairs])
+        outputs, gradients = zip(*pairs, strict=True)
+        backward(outputs, gradients)
         return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,20 +110,23 @@ class _TimesTable:
         cells = [["", *self.names], *([name, *row] for name, row in zip(self.row_names(), self.numbers(), strict=True))]
         widths = [max(len(cell or "") for cell in column) for column in zip(*cells, strict=True)]
         head = "  |  ".join((cell or "").center(width) for cell, width in zip(cells[0], widths, strict=True))
-        lines = [head]
-        threads = None
-        for number, (key, row) in enumerate(zip(self.keys, cells[1:], strict=True)):
-            if key[0] != threads:
-                threads = key[0]
-                lines.append(f"{threads} threads: ".ljust(len(head), "-"))
-            parts = [cell.center(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-            colored = [self.colored(part, number, place) for place, part in enumerate(parts)]
-            lines.append("  |  ".join([row[0].ljust(widths[0]), *colored]))
+        lines = [head, *self.lines(cells[1:], widths, len(head))]
         title = f" {self.results[0].label or ''} ".center(len(head) - 2, "-")
         note = "(! XX%) Measurement has high variance, where XX is the IQR / median * 100.\n"
         warned = self.warn and any(result.has_warnings for result in self.results)
         text = "\n".join([f"[{title}]", *lines, "", f"Times are in {unit_to_english(self.unit)}s ({self.unit}).", ""])
         return text + (note if warned else "")
+
+    def lines(self, rows: list[list[Any]], widths: list[int], length: int) -> Iterator[str]:
+        """Yield the lines of rows, with one above those of each number of threads."""
+        threads = None
+        for number, (key, row) in enumerate(zip(self.keys, rows, strict=True)):
+            if key[0] != threads:
+                threads = key[0]
+                yield f"{threads} threads: ".ljust(length, "-")
+            parts = [cell.center(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+            colored = [self.colored(part, number, place) for place, part in enumerate(parts)]
+            yield "  |  ".join([row[0].ljust(widths[0]), *colored])
 
     def row_names(self) -> list[str]:
         """Return the names of the rows, with the environment where it changes."""
@@ -151,17 +154,15 @@ class _TimesTable:
         width = max(digits) + decimals + (decimals > 0)
         marks = 7 if self.warn and any(cell.has_warnings for cell in there) else 0
 
-        def text(value: float, cell: Cell) -> str:
-            spread = f" (! {cell.iqr / cell.median * 100:.0f}%)" if marks and cell and cell.has_warnings else ""
+        def text(cell: Measurement) -> str:
+            value = cell.median / self.scale
+            if self.trim:
+                value = trim_sigfig(value, cell.significant_figures)
+            spread = f" (! {cell.iqr / cell.median * 100:.0f}%)" if marks and cell.has_warnings else ""
             return f"{value:>{width}.{decimals}f}{spread:>{marks}}"
 
-        texts = []
-        for cell in cells:
-            value = 1.0 if cell is None else cell.median / self.scale
-            if cell is not None and self.trim:
-                value = trim_sigfig(value, cell.significant_figures)
-            texts.append(text(value, cell) if cell is not None else " " * len(text(value, None)))
-        return texts
+        empty = " " * (len(f"{1:>{width}.{decimals}f}") + marks)
+        return [empty if cell is None else text(cell) for cell in cells]
 
     def colored(self, text: str, row: int, place: int) -> str:
         cell = self.rows[row][place]

@@ -73,7 +73,7 @@ def _check_sampling(
     if sampler is not None and shuffle:
         _exclusive("sampler option", "shuffle")
     if batch_sampler is not None:
-        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+        if batch_size != 1 or any((shuffle, sampler is not None, drop_last)):
             _exclusive("batch_sampler option", "batch_size, shuffle, sampler, and drop_last")
     elif batch_size is None and drop_last:
         _exclusive("batch_size=None option disables auto-batching and", "drop_last")

@@ -74,7 +74,7 @@ def grids_of(
             numbers = dict.fromkeys([number for state in every for number in (state.arriving_tile, state.grad_tile)])
             rows = grid_of([node.grad_tile, *map(known.get, numbers)], ARRIVING, written)
             grids[f"{node.id}:arriving"] = grids[f"{node.id}:grad"] = rows
-    room = EDGE if down else EDGE._replace(down=False)
+    room = EDGE._replace(down=down)
     for edge, numbers_of_edge in (on_edges or {}).items():
         grids[edge] = grid_of(map(known.get, numbers_of_edge), room)
     return {key: grid for key, grid in grids.items() if grid is not None}
@@ -99,26 +99,31 @@ def _size(node: Node, texts: BoxTexts, states: Sequence[LeafState], grids: Mappi
         return _even(width(node.name, 12, mono=True) + 8), 20.0
     if node.kind in ("group", "pile"):
         return _group_size(node, texts.lines)
-    grid, rows_grid = grids.get(f"{node.id}:value"), grids.get(f"{node.id}:grad")
-    tile_wide, tile_high = grid.size if grid is not None else (0.0, 0.0)
+    grid = grids.get(f"{node.id}:value")
     if node.kind == "op":
-        written = 0.0 if grid is not None else width(cut(node.value, 24), 11, mono=True)
-        wide = max(width(node.symbol, 16), written, tile_wide + 6)
-        return _even(max(wide + 16, 44)), 32.0 + (tile_high + 6 if grid is not None else 15 * bool(node.value))
+        wide, high = width(cut(node.value, 24), 11, mono=True), 15.0 * bool(node.value)
+        if grid is not None:
+            wide, high = grid.size[0] + 6, grid.size[1] + 6
+        return _even(max(max(width(node.symbol, 16), wide) + 16, 44)), 32 + high
     beside = is_beside(node, grid)
     head, text = _head_width(node, texts, grid, beside), "" if beside else value_text(node, grid)
-    value = 0.0 if beside else max(width(cut_lines(text), 12, mono=True), tile_wide)
+    value = max(width(cut_lines(text), 12, mono=True), grid.size[0] if grid is not None else 0.0)
     if node.retains:
-        value = max([value, *[width(cut_lines(f".grad {state.grad}"), 12, mono=True) for state in states], 0.0])
-    rows, height = 0.0, head_height(grid, beside, text)
-    if node.kind == "leaf":
-        every = (LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states)
-        rows = max([_rows_width(state, rows_grid) for state in every])
-        height += row_height(every, rows_grid)
-    elif any(state.of for state in states):
-        rows, height = max(_rows_width(state) for state in states), height + ROW_PX
+        value = max([value, *[width(cut_lines(f".grad {state.grad}"), 12, mono=True) for state in states]])
+    row, row_high = _row_size(node, states, grids.get(f"{node.id}:grad"))
     least = 96.0 if node.kind == "leaf" else 56.0
-    return _even(min(max(head, value, rows, least - 2 * PAD_PX) + 2 * PAD_PX, MAX_WIDTH_PX + 2 * PAD_PX)), height
+    wide = min(max(head, value, row, least - 2 * PAD_PX), MAX_WIDTH_PX)
+    return _even(wide + 2 * PAD_PX), head_height(grid, beside, text) + row_high
+
+
+def _row_size(node: Node, states: Sequence[LeafState], grid: Grid | None) -> tuple[float, float]:
+    """Return the size of the row of arriving gradients; zeros for none."""
+    if node.kind == "leaf":
+        states = LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states
+        return max([_rows_width(state, grid) for state in states]), row_height(states, grid)
+    if any(state.of for state in states):
+        return max(_rows_width(state) for state in states), ROW_PX
+    return 0.0, 0.0
 
 
 def row_height(states: Sequence[LeafState], grid: Grid | None) -> float:
@@ -269,12 +274,12 @@ def about_text(node: Node) -> str:
 def _tip(node: Node, about: str) -> str:
     """Return the tooltip of a node, with its ``about_text``."""
     about = f"{USUAL} {about}".rstrip() if node.dtype == USUAL else about
-    lines = [node.expression or node.name, node.name if node.expression else "", node.value, about]
+    lines = [node.expression, node.name, node.value, about]
     if node.kind in ("group", "pile"):
         lines = [node.symbol, node.name, node.label, about]
-    kept = ", ".join([f"{s.name} {s.nbytes:,} B" for s in node.saved[:6]]) if node.saved else ""
-    saves = say("tip_saves", what=kept) if kept else ""
-    lines += [node.module or " / ".join(node.scope), node.where, node.source, saves]
+    lines += [node.module or " / ".join(node.scope), node.where, node.source]
+    if node.saved:
+        lines.append(say("tip_saves", what=", ".join([f"{s.name} {s.nbytes:,} B" for s in node.saved[:6]])))
     lines += [say("tip_version", n=node.now or node.version)] if node.version + node.now else []
     lines += [say("tip_freed")] if node.freed else []
     if node.hooks:

@@ -35,6 +35,14 @@ MIN_WRITTEN_PX = 22.0  # width of a cell with a number
 KEY_COLOR_PX = 4.0  # width of a color in the legend
 KEY_COLORS = [LIGHT[level_name(number)] for number in range(-LEVELS, LEVELS + 1)]
 MINUS_HEIGHT_PX = 0.9
+AROUND = (
+    f'<path d="{{}}" fill="{LIGHT["bg"]}" stroke="{LIGHT["wire"]}" stroke-width="0.8"/>',
+    f'<path d="{{}}" stroke="{LIGHT["fg"]}" stroke-width="{MINUS_HEIGHT_PX:g}"/>',
+    f'<path class="nb-not-finite" d="{{}}" fill="{LIGHT["bad-bg"]}" stroke="{LIGHT["bad"]}" '
+    'stroke-width="1.2" stroke-dasharray="2 1.5"/>',
+    f'<g font-family="{MONO_MARKUP}" font-size="{FONT_PX:g}" text-anchor="middle" fill="{LIGHT["fg"]}" '
+    'stroke="none">{}</g>',
+)  # what is around plain cells, minus signs, crossed cells and numbers
 CELL_GAP_PX, MIN_GAPPED_PX = 1.0, 5.0  # smaller cells have no gap
 
 
@@ -84,9 +92,10 @@ class Grid:
 
 
 @lru_cache(maxsize=256)
-def _written_grid(longest: float, room: Room, columns: int, rows: int, most: float) -> Grid | None:
+def _written_grid(longest: float, room: Room, columns: int, rows: int, always: bool) -> Grid | None:
     """Return the grid of cells with written numbers, if there is room; a vector may be a column."""
     wide = float(max(math.ceil(longest + CELL_PADDING_PX), MIN_WRITTEN_PX))
+    most = room.wide if always else MAX_WRITTEN_ROW_PX if rows == 1 else 0.0
     if rows <= room.rows and columns * wide <= most:
         return Grid(columns, rows, wide, room.line, True)
     is_column = room.down and rows == 1 and columns <= MAX_COLUMN_CELLS and wide <= room.wide
@@ -108,15 +117,15 @@ def grid_of(tiles: Iterable[Tile | None], room: Room, written: bool = True) -> G
     if not tiled:
         return None
     if columns * rows <= MAX_WRITTEN_CELLS and whole and BOOLS not in forms:
-        most = room.wide if written or INTEGERS in forms else MAX_WRITTEN_ROW_PX if rows == 1 else 0.0
-        grid = _written_grid(max(starmap(_longest, tiled)), room, columns, rows, most)
+        always = written or INTEGERS in forms
+        grid = _written_grid(max(starmap(_longest, tiled)), room, columns, rows, always)
         if grid is not None:
             return grid
     if INTEGERS in forms:
         return None  # labels are not sizes: if the digits do not fit, a text shows them
     least, greatest = room.cell
-    wide, high = (min(max(room.side // count, least), greatest) for count in (columns, rows))
-    return Grid(columns, rows, wide, greatest if rows == 1 else high, False)
+    wide, high = min(max(room.side // columns, least), greatest), min(max(room.side // rows, least), greatest)
+    return Grid(columns, rows, wide, high, False)
 
 
 @lru_cache(maxsize=1024)
@@ -155,6 +164,10 @@ def largest_of(tiles: Iterable[Tile | None]) -> float:
     return max([abs(v) for cells in colored for v in cells if not isinstance(v, str)], default=0.0) or 1.0
 
 
+def _largest(tiles: Iterable[Tile | None]) -> float:
+    return largest_of([tile for tile in tiles if tile and len(tile.cells) > 1])
+
+
 def scale_key(x: float, y: float, largest: float) -> str:
     """Draw the key to the colors of gradients: a name, and the colors between the ends of the scale."""
     parts = []
@@ -175,8 +188,8 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
     :param scale: that of its picture.
     :param backed: True if a card is behind them, so that no line shows between.
     """
-    columns = 1 if grid.columns == 1 else tile.columns  # a vector may be drawn as a column
-    gap = 0.0 if min(grid.wide, grid.high) < MIN_GAPPED_PX else CELL_GAP_PX
+    columns = min(grid.columns, tile.columns)  # a vector may be drawn as a column
+    gap = CELL_GAP_PX * (min(grid.wide, grid.high) >= MIN_GAPPED_PX)
     wide, high = grid.wide - gap, grid.high - gap
     across, along = _n(wide), _n(high)
     lines: dict[str, list[str]] = {}
@@ -201,20 +214,9 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, scale: Scale, backed: bool
         out.append(f'<rect x="-2" y="-2" width="{_n(whole[0])}" height="{_n(whole[1])}" rx="2" fill="{LIGHT["bg"]}"/>')
     for name, parts in lines.items():  # cells of one color form one line, as wide as a cell is high
         out.append(f'<path d="{"".join(parts)}" stroke="{LIGHT[name]}"/>')
-    if plain:
-        out.append(f'<path d="{"".join(plain)}" fill="{LIGHT["bg"]}" stroke="{LIGHT["wire"]}" stroke-width="0.8"/>')
-    if below:
-        out.append(f'<path d="{"".join(below)}" stroke="{LIGHT["fg"]}" stroke-width="{MINUS_HEIGHT_PX:g}"/>')
-    if crossed:
-        out.append(
-            f'<path class="nb-not-finite" d="{"".join(crossed)}" fill="{LIGHT["bad-bg"]}" stroke="{LIGHT["bad"]}" '
-            'stroke-width="1.2" stroke-dasharray="2 1.5"/>'
-        )
-    if texts:
-        out.append(
-            f'<g font-family="{MONO_MARKUP}" font-size="{FONT_PX:g}" text-anchor="middle" fill="{LIGHT["fg"]}" '
-            f'stroke="none">{"".join(texts)}</g>'
-        )
+    for around, parts in zip(AROUND, (plain, below, crossed, texts), strict=True):
+        if parts:
+            out.append(around.format("".join(parts)))
     return "".join([*out, "</g>"])
 
 
@@ -225,21 +227,19 @@ class PictureTiles:
         self.model, self.state, self.grids, self.painted = model, state, grids, painted
         self.colored = False
         """True if a gradient with colors was drawn, which a key explains."""
-        on_edges = [(key, state.tiles[number]) for key, number in state.edge_tiles.items() if number >= 0]
-        self.of_edge = {key: tile for key, tile in on_edges if len(tile.cells) > 1}
+        self.known = dict(enumerate(state.tiles))
+        self.of_edge = {key: tile for key, number in state.edge_tiles.items()
+                        if (tile := self.known.get(number)) and len(tile.cells) > 1}  # fmt: skip
         """The tiles of the current gradients on edges."""
         if painted:
-            known = [tile for node in model.nodes if (tile := node.tile) and len(tile.cells) > 1]
-            self.values = Scale(VALUES, largest_of(known))
-            held = [tile for leaf in model.leaves if (tile := leaf.grad_tile) and len(tile.cells) > 1]
-            self.gradients = Scale(GRADIENTS, state.scale or largest_of(held))
+            self.values = Scale(VALUES, _largest([node.tile for node in model.nodes]))
+            self.gradients = Scale(GRADIENTS, state.scale or _largest([leaf.grad_tile for leaf in model.leaves]))
             cells = sum([grid.columns * grid.rows for grid in grids.values()])
             self.finest = next((side for side in (16, 8, 4) if cells * side * side <= MAX_STILL_CELLS * 256), 2)
 
     def in_rows(self, node: Node, state: LeafState) -> tuple[Tile | None, Tile | None]:
         """Return the tiles of a leaf: what has arrived, and its ``.grad``."""
-        came, held = [self.state.tiles[number] if 0 <= number < len(self.state.tiles) else None
-                      for number in (state.arriving_tile, state.grad_tile)]  # fmt: skip
+        came, held = self.known.get(state.arriving_tile), self.known.get(state.grad_tile)
         return came, node.grad_tile if held is None and state.grad == node.grad else held
 
     def drawn(self, key: str, tile: Tile | None, x: float, y: float, tip: str | None = None) -> list[str]:

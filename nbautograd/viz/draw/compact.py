@@ -60,21 +60,9 @@ def compact(svg: str, *, follows: bool) -> str:
     for name in _MARKER.findall(svg):
         if f"url(#{name})" not in svg:
             svg = re.sub(f'<marker id="{name}".*?</marker>', "", svg)
-    svg = _once(_KEY.sub(_blended, svg))
-    first, *parts = _LOOKS.split(svg)
-    users = Counter(parts[::2])
-    rules: dict[tuple[str, str], list[str]] = {}
-    written, numbers = dict(zip(users, users, strict=True)), count()
-    for look, number_of_users in users.items():
-        if number_of_users > 1:
-            name = _name(next(numbers))
-            written[look] = f' class="{name}"'
-            for rule in _LOOK.findall(look):
-                rules.setdefault(rule, []).append(f".{name}")
-    body = first + "".join([written[look] + text for look, text in zip(parts[::2], parts[1::2], strict=True)])
+    body, rules = _classed(_once(_KEY.sub(_blended, svg)))
     declared: dict[str, list[str]] = {}
-    for rule, names in rules.items():
-        what, value = rule
+    for (what, value), names in rules.items():
         declared.setdefault(",".join(names), []).append(f"{what}:{value}{'px' * (what == 'font-size')}")
     light = [f"{names}{{{';'.join(each)}}}" for names, each in declared.items()]
     if follows:
@@ -85,6 +73,22 @@ def compact(svg: str, *, follows: bool) -> str:
         light += ["@media (prefers-color-scheme:dark){", *dark, "}"]
     start = body.index(">") + 1
     return f"{body[:start]}<style>{''.join(light)}</style>{body[start:]}" if light else body
+
+
+def _classed(svg: str) -> tuple[str, dict[tuple[str, str], list[str]]]:
+    """Return a drawing with classes for repeated looks, and the classes of each attribute."""
+    parts = _LOOKS.split(svg)
+    users = Counter(parts[1::2])
+    written, numbers = dict(zip(users, users, strict=True)), count()
+    rules: dict[tuple[str, str], list[str]] = {}
+    for look, number_of_users in users.items():
+        if number_of_users > 1:
+            name = _name(next(numbers))
+            written[look] = f' class="{name}"'
+            for rule in _LOOK.findall(look):
+                rules.setdefault(rule, []).append(f".{name}")
+    parts[1::2] = map(written.__getitem__, parts[1::2])
+    return "".join(parts), rules
 
 
 def _blended(key: re.Match[str]) -> str:

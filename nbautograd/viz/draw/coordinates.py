@@ -8,7 +8,7 @@ labels in them.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from nbautograd.viz.draw.layering import MAX_SMALL_NODES, LayeredGraph
 
@@ -82,13 +82,11 @@ class BreadthAssignment:
         graph = self.graph
         before, after = self.pulls()
         both = [near + far for near, far in zip(before, after, strict=True)]
-        early = [[[total_weight(pull[v]) for v in row] for row in self.rows] for pull in (after, before)]
-        late = [[total_weight(both[v]) for v in row] for row in self.rows]
+        ways = [(pull, [[total_weight(pull[v]) for v in row] for row in self.rows]) for pull in (after, before, both)]
         rounds = graph.effort(14, 7, 6)
         quiet, tolerance = 0, 0.05 if graph.total < MAX_SMALL_NODES else 0.5
         for step in range(rounds):
-            pull = both if step >= rounds // 2 else before if step % 2 else after
-            masses = late if step >= rounds // 2 else early[step % 2]
+            pull, masses = ways[step % 2 if step < rounds // 2 else 2]
             moved = 0.0
             for r in range(len(self.rows)) if step % 2 else reversed(range(len(self.rows))):
                 moved = max(moved, self.settle(self.rows[r], gaps[r], pull, masses[r]))
@@ -136,11 +134,8 @@ class BreadthAssignment:
         """Align each chain of neighbors at one breadth, if the nodes beside it leave room."""
         graph = self.graph
         chains = self.chains()
-        lower, upper = (
-            [-float("inf")] * graph.total,
-            [float("inf")] * graph.total,
-        )  # the neighboring node, and its distance
-        before, after = [-1] * graph.total, [-1] * graph.total
+        before, after = [-1] * graph.total, [-1] * graph.total  # the neighboring node, and its distance
+        lower, upper = [0.0] * graph.total, [0.0] * graph.total
         for row, between in zip(self.rows, gaps, strict=True):
             for u, v, gap in zip(row, row[1:], between, strict=False):
                 after[u], before[v], upper[u], lower[v] = v, u, gap, gap
@@ -163,10 +158,11 @@ class BreadthAssignment:
 
     def chains(self) -> list[list[int]]:
         """Paths that should be straight: trunks, and from each node on to the one that has it as its main input."""
-        follows: dict[int, int] = {}
+        graph = self.graph
+        follows = {u: v for trunk in graph.trunk.values() for u, v in pairwise(trunk[1:])}
         for row in self.rows:
             for v in row:
-                main = self.main_input(v, follows)
+                main = self.main_input(v, follows) if v < graph.count else None
                 if main is not None:
                     follows[main] = v
         starts = follows.keys() - set(follows.values())
@@ -181,12 +177,12 @@ class BreadthAssignment:
     def main_input(self, v: int, taken: Container[int]) -> int | None:
         """The input that a node continues, of those that no other one does; None for none, or several equal ones."""
         graph = self.graph
-        bend, before = v >= graph.count, graph.before[v]
-        same = [u for u in before if u not in taken and (u >= graph.count) == bend]
-        inputs = [u for u in same if bend or graph.before[u]]
-        if not bend and not inputs and len(before) == 1 and len(graph.after[before[0]]) == 1:
-            inputs = [u for u in before if u not in taken]
-        if len(inputs) > 1 and len(inputs) == len(before) and not bend:
+        before = graph.before[v]
+        free = [u for u in before if u not in taken]
+        inputs = [u for u in free if u < graph.count and graph.before[u]]
+        if not inputs and [len(graph.after[u]) for u in before] == [1]:
+            inputs = free
+        if 1 < len(inputs) == len(before):
             return None  # the node stands between them
         return inputs[0] if inputs else None
 
@@ -201,15 +197,7 @@ class DepthAssignment:
 
     def __init__(self, graph: LayeredGraph, rows: list[list[int]], breadth: Sequence[float]) -> None:
         deep = [max((graph.sizes[v][0] for v in row if v < graph.count), default=2.0) for row in rows]
-        room = [DEPTH_GAP] * (len(rows) + 1)
-        for (_, dst), (long, _) in zip(graph.edges, graph.labels, strict=True):
-            if long:
-                room[graph.layer[dst]] = max(
-                    room[graph.layer[dst]], (long if long <= MAX_LABEL_PX else MIN_ROOM_PX) + LABEL_ROOM_PX
-                )
-        for r, row in enumerate(rows[1:], 1):  # steep lines need room to bend
-            steep = max((abs(breadth[u] - breadth[v]) for v in row for u in graph.before[v]), default=0.0)
-            room[r] = max(room[r], min(DEPTH_GAP + steep / 7, 90.0))
+        room = gaps_before(graph, rows, breadth)
         self.starts, self.ends, at = [], [], 0.0
         for r, size in enumerate(deep):
             at += room[r] if r else 0.0
@@ -221,6 +209,19 @@ class DepthAssignment:
         for v in range(graph.count):
             if graph.light[v] and graph.after[v]:  # leaves and constants are placed right before their users
                 self.depth[v] = self.ends[graph.layer[v]] - graph.sizes[v][0] / 2
+
+
+def gaps_before(graph: LayeredGraph, rows: list[list[int]], breadth: Sequence[float]) -> list[float]:
+    """The room before each layer: for labels, and for steep lines to bend."""
+    room = [DEPTH_GAP] * (len(rows) + 1)
+    for (_, dst), (long, _) in zip(graph.edges, graph.labels, strict=True):
+        if long:
+            r = graph.layer[dst]
+            room[r] = max(room[r], (long if long <= MAX_LABEL_PX else MIN_ROOM_PX) + LABEL_ROOM_PX)
+    for r, row in enumerate(rows[1:], 1):
+        steep = max((abs(breadth[u] - breadth[v]) for v in row for u in graph.before[v]), default=0.0)
+        room[r] = max(room[r], min(DEPTH_GAP + steep / 7, 90.0))
+    return room
 
 
 def isotonic(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:

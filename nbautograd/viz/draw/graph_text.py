@@ -30,12 +30,7 @@ def graph_text(model: GraphModel) -> str:
 
 
 def _tree_text(model: GraphModel) -> str:
-    inputs: dict[str, list[str]] = {}
-    makers = {edge.dst: edge.src for edge in model.edges if edge.kind == "result"}
-    boxes = {edge.src: model.by_id[edge.dst] for edge in reversed(model.edges) if edge.kind == "result"}
-    for edge in sorted(model.edges, key=attrgetter("slot")):
-        if edge.kind != "result":
-            inputs.setdefault(edge.dst, []).append(makers.get(edge.src, edge.src))
+    inputs, makers, boxes = _links(model)
     rows: list[tuple[str, list[str]]] = []
     seen: set[str] = set()
     stack = [(makers.get(root, root), "", "") for root in reversed(model.roots)]
@@ -57,6 +52,17 @@ def _tree_text(model: GraphModel) -> str:
     if stack:
         lines.append(say("more_nodes", n=len(model.nodes) - len(seen)))
     return "\n".join(lines)
+
+
+def _links(model: GraphModel) -> tuple[dict[str, list[str]], dict[str, str], dict[str, Node]]:
+    """Return the inputs of nodes, the makers of results, and the results of makers."""
+    inputs: dict[str, list[str]] = {}
+    makers = {edge.dst: edge.src for edge in model.edges if edge.kind == "result"}
+    boxes = {maker: model.by_id[result] for result, maker in reversed(makers.items())}
+    for edge in sorted(model.edges, key=attrgetter("slot")):
+        if edge.kind != "result":
+            inputs.setdefault(edge.dst, []).append(makers.get(edge.src, edge.src))
+    return inputs, makers, boxes
 
 
 def _short(node: Node) -> str:

@@ -77,9 +77,8 @@ def label_spots(
     sides = (_NEAR, _FURTHER) if len(labels) <= _MANY_LABELS else (_NEAR,)
     spots = {}
     for key, (w, h) in labels.items():
-        x, y = _spot(
-            [*zip(_STARTS, curve_points(routes[key], _TRIES, across), strict=True)], (w, h), taken, right, sides
-        )
+        points = [*zip(_STARTS, curve_points(routes[key], _TRIES, across), strict=True)]
+        x, y = _spot(points, (w, h), taken, right, sides)
         spots[key] = round(x, 1), round(y, 1)
         taken.add((x - w / 2, y - h / 2, x + w / 2, y + h / 2), 12.0)  # labels that come later keep off it
     return _pushed_apart(spots, labels, boxes) if len(labels) <= _MANY_LABELS else spots

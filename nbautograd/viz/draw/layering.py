@@ -123,14 +123,14 @@ def staggered(
     used = {dst for _, dst in edges}
     for place in range(max(layer, default=0), -len(layer), -1):
         own = [v for v, where in enumerate(moved) if where == place]
-        if not own and place < 0:
+        if not own:
             break
-        sources = sorted((v for v in own if v not in used), key=lambda v: thickness[v])
+        sources = sorted(set(own) - used, key=lambda v: (thickness[v], v))
         passing = {src for src, dst in edges if moved[src] < place < moved[dst]}
         total = sum(thickness[v] + NODE_GAP_PX for v in own) + NODE_GAP_PX * len(passing)
-        while total > widest and sources and len(own) > 1:
-            source = sources.pop()
-            own.remove(source)
+        for source in sources[::-1][: len(own) - 1]:
+            if total <= widest:
+                break
             moved[source] -= 1
             total -= thickness[source]  # its line passes in its place
     first = min(moved, default=0)

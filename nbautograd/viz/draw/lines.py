@@ -71,21 +71,24 @@ def aside(line: Sequence[Point], direction: str, *, upright: bool = False) -> li
     :param upright: a line that runs straight down and across only goes beside itself on both.
     """
     if upright and False not in [x0 == x1 or y0 == y1 for (x0, y0), (x1, y1) in pairwise(line)]:
-        return [(x + LABEL_OFFSET_PX * (i in range(1, len(line) - 1) or _falls(line, i)),
-                 y + LABEL_OFFSET_PX * (i in range(1, len(line) - 1) or not _falls(line, i)))
-                for i, (x, y) in enumerate(line)]  # fmt: skip
+        return _beside(line)
     if direction != "LR":
         return [(x + LABEL_OFFSET_PX, y) for x, y in line]
     moved = []
-    following = _others(line)
-    for (x, y), before, after in zip(line, _others(line[::-1])[::-1], following, strict=True):
-        turns = (before is not None and before[0] == x) or (after is not None and after[0] == x)
-        if before is not None and before[0] != x:
-            ahead = x - before[0]
-        else:
-            ahead = after[0] - x if after is not None else 1.0
-        moved.append((x - LABEL_OFFSET_PX * turns, y + copysign(LABEL_OFFSET_PX, ahead)))
+    for (x, y), before, after in zip(line, _others(line[::-1])[::-1], _others(line), strict=True):
+        came = x - before[0] if before is not None else None
+        goes = after[0] - x if after is not None else None
+        turns = 0 in (came, goes)
+        moved.append((x - LABEL_OFFSET_PX * turns, y + copysign(LABEL_OFFSET_PX, came or goes or 1.0)))
     return moved
+
+
+def _beside(line: Sequence[Point]) -> list[Point]:
+    """Return the line shifted to the right where it runs down, and down where it runs across."""
+    bends = range(1, len(line) - 1)
+    return [(x + LABEL_OFFSET_PX * (i in bends or _falls(line, i)),
+             y + LABEL_OFFSET_PX * (i in bends or not _falls(line, i)))
+            for i, (x, y) in enumerate(line)]  # fmt: skip
 
 
 def _others(line: Sequence[Point]) -> list[Point | None]:

@@ -131,11 +131,10 @@ class _Grid:
             at += high[row] + gap[row]
         self.high, self.bottom = high, at - gap[0]
         for block in self.blocks:
-            block.boxes = {
-                key: Box(box.x, self.tops[row] + (high[row] - box.height) / 2, box.width, box.height)
-                for row, ids in enumerate(block.rows)
-                for key, box in ((key, block.boxes[key]) for key in ids)
-            }
+            for row, ids in enumerate(block.rows):
+                for key in ids:
+                    box = block.boxes[key]
+                    block.boxes[key] = replace(box, y=self.tops[row] + (high[row] - box.height) / 2)
 
     def clear(self, block: _Block, key: str, right: bool) -> bool:
         """Return whether one side of a box is free of other boxes of its column."""
@@ -228,14 +227,13 @@ class _Grid:
         stack = max((self.sizes[key][0] for key in self.loop.shared), default=0.0)
         self.risers = {key: MARGIN_PX + stack + SIDE_GAP_PX + 9 * i for i, key in enumerate(self.loop.shared)}
         at = max(self.risers.values(), default=MARGIN_PX - SIDE_GAP_PX) + SIDE_GAP_PX
-        inner = [2 * SIDE_GAP_PX + SLOT_GAP_PX * max(len(slots) - 1, 0) for slots in self.slots]
-        between = max(inner[2:-2], default=0.0)
+        rooms = [2 * SIDE_GAP_PX + SLOT_GAP_PX * max(len(slots) - 1, 0) for slots in self.slots]
+        rooms[2:-2] = [max(rooms[2:-2], default=0.0)] * len(rooms[2:-2])
         columns = self.blocks[1:-1]
         wide = max(block.width for block in columns)
         self.lines: dict[tuple[str, str], float] = {}
         for i, slots in enumerate(self.slots):
-            room = max(inner[i], between) if 2 <= i < len(self.slots) - 2 else inner[i]
-            room = room if slots else SIDE_GAP_PX if 0 < i < len(self.slots) - 1 else 0.0
+            room = rooms[i] if slots else SIDE_GAP_PX if 0 < i < len(rooms) - 1 else 0.0
             for k, slot in enumerate(slots):
                 self.lines[slot] = at + (room - SLOT_GAP_PX * (len(slots) - 1)) / 2 + SLOT_GAP_PX * k
             at += room
@@ -285,7 +283,7 @@ class _Grid:
         return [(x, start), (x, at[1] - 12), (at[0], at[1] - 12), at]
 
     def route(self) -> None:
-        """The lines between blocks."""
+        """The lines between blocks, and within them."""
         deep = {key: self.bottom + BELOW_GAP_PX * (i + 1) for i, key in enumerate(self.below)}
         for edge in self.crossing:
             if edge.src in self.rails:
@@ -297,6 +295,10 @@ class _Grid:
             else:
                 out = self.way_out(edge, self.lines[edge.id, "in"])
                 self.routes[edge.id] = _line([*out[:-1], *self.way_in(edge, out[-1][1])])
+        for block in self.blocks:
+            for edge in self.model.edges:
+                if edge.id in block.places.routes:
+                    self.routes[edge.id] = _line([(block.x + x, y) for x, y in self.routes_in(block, edge)])
 
     def branch(self, edge: Edge) -> None:
         """The line from a shared value along its rail and down to a step."""
@@ -322,18 +324,13 @@ class _Grid:
     def layout(self) -> Layout:
         """Everything at its place."""
         self.heights = {key: MARGIN_PX + HEAD_HEIGHT_PX + RAIL_GAP_PX * (i + 0.5) for i, key in enumerate(self.rails)}
-        crossing = {edge.id for edge in self.crossing}
-        room = max([high for key, (_, high) in self.labels.items() if key in crossing], default=0.0)
+        room = max([self.labels[edge.id][1] for edge in self.crossing if edge.id in self.labels], default=0.0)
         self.set_rows(MARGIN_PX + HEAD_HEIGHT_PX + RAIL_GAP_PX * len(self.rails) + max(30.0, min(room, 80.0) + 14))
         self.make_room()
         self.plan()
         self.spread()
         self.stack = self.stacked()
         self.route()
-        for block in self.blocks:
-            for edge in self.model.edges:
-                if edge.id in block.places.routes:
-                    self.routes[edge.id] = _line([(block.x + x, y) for x, y in self.routes_in(block, edge)])
         boxes = {node.id: self.box(node.id) for node in self.model.nodes}
         low = max([self.bottom + BELOW_GAP_PX * (len(self.below) + 1), *(box.y + box.height for box in boxes.values())])
         layers = {key: self.loop.place.get(key, -1) + 1 for key in boxes}

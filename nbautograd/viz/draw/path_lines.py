@@ -45,7 +45,7 @@ def highlighted(svg: str, model: GraphModel, places: Layout, paths: Sequence[Col
     marked: list[str] = []
     for i, path in enumerate(paths):
         edge = min(path, key=lambda edge: (len(users[edge]), marked.count(edge), edge in places.labels), default="")
-        if edge and len(users[edge]) in {*range(len(paths)), 1}:  # not where all of several run
+        if 0 < len(users.get(edge, ())) < max(len(paths), 2):  # not where all of several run
             marks.append(_mark(places, edge, i, marked.count(edge)))
             marked.append(edge)
     nodes = svg.index("<g ")  # lines go below the boxes

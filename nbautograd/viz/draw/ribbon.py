@@ -95,8 +95,8 @@ class Ribbon:
         passing, starts, ends = self.crossings(), self.along.starts, self.along.ends
         last = len(starts) - 1
         best: list[dict[int, tuple[float, int]]] = [{} for _ in range(count + 1)]  # rows, last layer -> cost, cut
-        for r in range(last + 1):
-            best[1][r] = ends[r] - starts[0], -1
+        for r, end in enumerate(ends):
+            best[1][r] = end - starts[0], -1
         for rows in range(2, count + 1):
             for r in range(rows - 1, last + 1):
                 options = []
@@ -108,14 +108,10 @@ class Ribbon:
                     best[rows][r] = min(options)
         if last not in best[count]:
             return False
-        cuts, r = [last], last
-        for rows in range(count, 1, -1):
-            r = best[rows][r][1]
-            cuts.append(r)
-        first = 0
-        for r in reversed(cuts):
-            self.rows.append(_Row(first, r, starts[first], ends[r]))
-            first = r + 1
+        for rows in range(count, 0, -1):
+            _, cut = best[rows][last]
+            self.rows.insert(0, _Row(cut + 1, last, starts[cut + 1], ends[last]))
+            last = cut
         self.turns = [sorted(passing[row.last], reverse=True) for row in self.rows[:-1]]
         return True
 

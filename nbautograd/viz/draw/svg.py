@@ -34,7 +34,7 @@ from nbautograd.viz.draw.boxes import (
     value_text,
 )
 from nbautograd.viz.draw.cells import Grid, PictureTiles, scale_key
-from nbautograd.viz.draw.layout import Box, Layout, layout
+from nbautograd.viz.draw.layout import Box, Layout, Point, layout
 from nbautograd.viz.draw.lines import number as _n, path
 from nbautograd.viz.draw.states import attributes, look
 from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX, MONO_MARKUP, SANS_MARKUP
@@ -200,10 +200,7 @@ class _Picture:
             spot = self.places.labels.get(edge.id)
             if spot is None:
                 continue
-            shown = self.state.labels.get(edge.id, "")
-            tile = self.tiles.of_edge.get(edge.id)
-            if tile:
-                shown = ""
+            shown = "" if edge.id in self.tiles.of_edge else self.state.labels.get(edge.id, "")
             lines = markup_lines(shown)
             inside = _lines(lines, spot[0], 0, middle=True) if lines[1:] else lines[0]
             states = " active" * (edge.id in self.state.active) + " bad" * (edge.id in self.state.bad)
@@ -212,26 +209,23 @@ class _Picture:
                 f'y="{_n(spot[1] + 4)}"{attributes("label", states)}>{inside}</text>'
             )
             if edge.id in self.state.sums:
-                grid = self.tiles.grids.get(edge.id)
-                count = f"{self.state.sums[edge.id]:,}"
-                wide = label_size(shown)[0]
-                said = count if shown == "Σ" and not tile else f"Σ {count}"
-                if grid is not None and tile:
-                    top = spot[1] - grid.size[1] / 2 - 4
-                    self.put(spot[0], top, said, "nb-sum-of", LIGHT["grad"], MIN_FONT_PX, anchor="middle")
-                else:
-                    self.put(
-                        spot[0] - wide / 2 - 4, spot[1] + 4, said, "nb-sum-of", LIGHT["grad"], MIN_FONT_PX, anchor="end"
-                    )
+                self.count(edge.id, spot, shown)
         self.out.append("</g>")
         for edge in self.model.edges:
             grid, spot = self.tiles.grids.get(edge.id), self.places.labels.get(edge.id)
             if grid is not None and spot is not None:
-                wide, high = grid.size
-                x, y = spot[0] - wide / 2, spot[1] - high / 2
-                self.out += self.tiles.drawn(
-                    edge.id, self.tiles.of_edge.get(edge.id), x, y, self.state.labels.get(edge.id)
-                )
+                x, y = spot[0] - grid.size[0] / 2, spot[1] - grid.size[1] / 2
+                tile, tip = self.tiles.of_edge.get(edge.id), self.state.labels.get(edge.id)
+                self.out += self.tiles.drawn(edge.id, tile, x, y, tip)
+
+    def count(self, key: str, spot: Point, shown: str) -> None:
+        """Draw the number of gradients in a sum: above its tile, or before its text."""
+        x, y, anchor = spot[0] - label_size(shown)[0] / 2 - 4, spot[1] + 4, "end"
+        grid = self.tiles.grids.get(key)
+        if grid is not None and key in self.tiles.of_edge:
+            x, y, anchor = spot[0], spot[1] - grid.size[1] / 2 - 4, "middle"
+        said = f"{'Σ ' * (shown != 'Σ')}{self.state.sums[key]:,}"
+        self.put(x, y, said, "nb-sum-of", LIGHT["grad"], MIN_FONT_PX, anchor=anchor)
 
     # -- nodes -------------------------------------------------------------------
 
@@ -306,8 +300,7 @@ class _Picture:
 
     def box(self, node: Node, box: Box, states: str) -> None:
         self.shape(box.x, box.y, box.width, box.height, 8, states)
-        strong = node.kind in ("leaf", "output")
-        size = 14 if strong else 13
+        size = 13 + (node.kind in ("leaf", "output"))
         color, ink = look("name", states)["fill"] if node.named else LIGHT["muted"], look("value", states)["fill"]
         name, own = self.texts[node.id].name, node.named
         self.put(box.x + PAD_PX, box.y + 20, name, "nb-name", color, size, bold=own, italic=not own)
@@ -323,18 +316,23 @@ class _Picture:
                 at += grid.size[1] + 7
         state = self.state.leaves.get(node.id)
         text = "" if beside else value_text(node if state is None else replace(node, grad=state.grad), grid)
-        if beside and grid is None:
+        if text:
+            self.value(node, text, ink, (box.x + PAD_PX, at))
+        elif grid is None:
             x = box.x + PAD_PX + name_width(name) + 8
             self.put(x, box.y + 20, node.value, "nb-value", ink, 12, mono=True)
-        lines = cut_lines(text).split("\n") if text else []
-        for i, line in enumerate(lines):
-            slot = f"{node.id}:grad" if node.retains and i == len(lines) - 1 else ""
-            self.put(box.x + PAD_PX, at, line, "nb-value", ink, 12, mono=True, slot=slot, indent=6 * bool(slot))
-            at += LINE_PX
         if node.kind == "leaf":
             self.leaf_row(node, box, box.height - head_height(grid, beside, text))
         elif state is not None and state.of:
             self.joint_row(node, box, state)
+
+    def value(self, node: Node, text: str, ink: str, place: Point) -> None:
+        """Draw the value of a tensor, below it the gradient that it retains."""
+        (x, y), lines = place, cut_lines(text).split("\n")
+        for i, line in enumerate(lines, 1):
+            slot = f"{node.id}:grad" if node.retains and i == len(lines) else ""
+            self.put(x, y, line, "nb-value", ink, 12, mono=True, slot=slot, indent=6 * bool(slot))
+            y += LINE_PX
 
     def leaf_row(self, node: Node, box: Box, high: float) -> None:
         """Draw the arriving gradient of this pass, then ``.grad``: both in one place, of which one is visible."""

@@ -90,11 +90,13 @@ def _numbers(value: Any) -> str:
             return say("card_empty")
         if array.dtype.kind == "c":
             return values.text(value, 0)
-        finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
-        shown = [say("card_nan", n=int(n)) for n in [np.isnan(array).sum()] if array.dtype.kind == "f" and n]
-        shown += [say("card_inf", n=int(n)) for n in [np.isinf(array).sum()] if array.dtype.kind == "f" and n]
-        if finite.size:
-            wide = finite.astype(np.float64)
+        shown = []
+        if array.dtype.kind == "f":
+            tests = (("card_nan", np.isnan), ("card_inf", np.isinf))
+            shown = [say(key, n=int(n)) for key, test in tests if (n := test(array).sum())]
+            array = array[np.isfinite(array)]
+        if array.size:
+            wide = array.astype(np.float64)
             mean = values.above_rounding(wide.mean(), np.sqrt((wide**2).mean()), array.dtype.name)
             numbers = (("card_min", wide.min(), ""), ("card_mean", mean, SUMMARY), ("card_max", wide.max(), ""))
             shown[:0] = [f"{say(key)} {number_text(value, form)}" for key, value, form in numbers]
