@@ -76,7 +76,7 @@ def repack(installed: Distribution, folder: Path) -> Path:
     contents = {}
     for file in installed.files:
         path = PurePosixPath(file)
-        is_outside = path.parts[0] in ("/", "..")  # a command, or data
+        is_outside = path.is_absolute() or path.parts[0] == ".."  # a command, or data
         if is_outside or path.parts[0].endswith(".dist-info") or "__pycache__" in path.parts:
             continue
         if path.suffix in COMPILED:
