@@ -279,7 +279,7 @@ class _Builder:
                 value="" if known is None else values.text(known),
                 tile=drawn,
                 shape=str(tuple(operand.shape)),
-                dtype=values.dtype_text(operand.dtype or ""),
+                dtype=values.dtype_text(operand.dtype),
                 named=bool(name),
                 **origin,
             )

@@ -202,9 +202,8 @@ def nearest(model: GraphModel, depth: int) -> GraphModel:
             edges.append(replace(edge, src=f"m{edge.id}", kind="constant"))
     groups = tuple(group for group in model.groups if group.id in kept or not group.closed and kept & {*group.members})
     said = (say("nearest", n=depth),) if len(nodes) < len(model.nodes) else ()
-    counts = model.counts or (len(model.leaves), len(model.order))
     return replace(
-        model, nodes=tuple(nodes), edges=tuple(edges), groups=groups, notes=(*model.notes, *said), counts=counts,
+        model, nodes=tuple(nodes), edges=tuple(edges), groups=groups, notes=(*model.notes, *said), counts=model.counted,
         handles=model.handles, whole=None, tree=None, stands={},
     )  # fmt: skip
 
@@ -276,7 +275,7 @@ def collapse(model: GraphModel, tree: Segment, budget: int = MAX_DRAWN_NODES) ->
         groups,
         (*model.notes, said),
         model,
-        model.counts or (len(model.leaves), len(model.order)),
+        model.counted,
         order=model.order,
         tree=tree,
         stands=inner | drawn_for | lines,

@@ -213,7 +213,6 @@ def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
 
 
 def _is_far(value: Any) -> bool:
-    """Return whether it is on another device."""
     return getattr(value, "is_cpu", True) is False or (hasattr(value, "get") and hasattr(value, "dtype"))
 
 
