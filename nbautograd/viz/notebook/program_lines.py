@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.module_scopes import module_scopes
+from nbautograd.viz.read.module_scopes import scopes_of
 from nbautograd.viz.read.naming import ResultNames, SourceLines
 from nbautograd.viz.read.segments import plan
 from nbautograd.viz.read.walk import GraphWalk
@@ -53,10 +53,7 @@ def program_of(
     name_of, tensor_name = _names(names)
     tree = None
     if not (len(walk.ops) <= MAX_FLAT_OPS if flat is None else flat):
-        scopes = walk.scopes()
-        if not any(scopes):
-            scopes = module_scopes(walk, namespace)
-        tree = plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
+        tree = plan([walk.signature(node) for node in walk.order], scopes_of(walk, namespace), walk.inputs())
     return write(
         tensor,
         gradient,

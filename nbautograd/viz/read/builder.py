@@ -7,7 +7,7 @@ attributes of a node (``trace``, ``symbol``, ``formulas``, ``saved_values``) are
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, levels, values
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
-from nbautograd.viz.read.module_scopes import module_paths, module_scopes
+from nbautograd.viz.read.module_scopes import module_paths, scopes_of
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
 from nbautograd.viz.read.notes import remarks
 from nbautograd.viz.read.operations import OperationReader
@@ -54,26 +54,30 @@ def build(
     :param opened: ids or labels of groups that stay open.
     :param described: in a graph of more operations, those that are not drawn are not described either.
     """
+    namespace = namespace or {}
     walk = GraphWalk(roots, most)
-    scopes = walk.scopes()
-    if not any(scopes):
-        scopes = module_scopes(walk, namespace or {})
-    tree = folding.plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
     ops, leaves = len(walk.ops), len(walk.next) - len(walk.ops)
-    turns = walk.turns(namespace or {}) if ops >= MIN_TURN_OPS else ()
+    turns = walk.turns(namespace) if ops >= MIN_TURN_OPS else ()
+    tree = _tree(walk, scopes_of(walk, namespace), turns)
+    chosen = folding.choose(tree, folding.allowed(ops, leaves, budget), opened, fold=fold)
+    builder = _Builder(walk, SourceLines(resolve or SourceLocator.locate), namespace)
+    if ops > described:
+        builder.leave_ops_bare(chosen)
+    if leaves > max(budget, described):
+        builder.leave_leaves_bare()
+    return folding.collapse(builder.model(tree, turns), chosen, budget)
+
+
+def _tree(walk: GraphWalk, scopes: Sequence[tuple[Any, ...]], turns: Turns) -> folding.Segment:
+    """Return the tree of the segments of a graph, with the names of turns and the lines of the code."""
+    tree = folding.plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
     for segment in tree.inner():
         if segment.kind == "step":
             segment.label = name_of(turns[segment.start : segment.stop]) or segment.label
     owned = [scope if scope and any(to in walk.variables for to, _ in walk.next[node]) else ()
              for node, scope in zip(walk.order, scopes, strict=True)]  # fmt: skip
     levels.divide(tree, turns, walk.lines(), owned)
-    chosen = folding.choose(tree, folding.allowed(ops, leaves, budget), opened, fold=fold)
-    builder = _Builder(walk, SourceLines(resolve or SourceLocator.locate), namespace or {})
-    if ops > described:
-        builder.leave_ops_bare(chosen)
-    if leaves > max(budget, described):
-        builder.leave_leaves_bare()
-    return folding.collapse(builder.model(tree, turns), chosen, budget)
+    return tree
 
 
 class _Builder:
@@ -95,8 +99,7 @@ class _Builder:
 
     def leave_ops_bare(self, tree: folding.Segment) -> None:
         """Do not describe the operations inside closed groups."""
-        closed = (segment for segment in tree.shown() if segment.closed)
-        self.bare = {node for segment in closed for node in self.walk.order[segment.start : segment.stop]}
+        self.bare = {node for segment in tree.folded() for node in self.walk.order[segment.start : segment.stop]}
 
     def leave_leaves_bare(self) -> None:
         """Do not describe the leaves that only bare operations use."""
@@ -173,7 +176,7 @@ class _Builder:
                 hooks=introspect.hooks_of(node, tensor),
                 value=values.text(tensor),
                 tile=tile(tensor),
-                grad_tile=None if grad is None else tile(grad),
+                grad_tile=tile(grad),
                 shape=values.shape_text(tensor),
                 dtype=values.dtype_text(attribute(tensor, "dtype", "")),
                 **self.reader.about(tensor),
@@ -259,45 +262,38 @@ class _Builder:
         named = self.names.own[node, index] or (node, index) in self.names.root_tensors
         return self.reader.about(tensor, node) if tensor is not None and named else {}
 
-    def constant(self, operand: Any, element: str, user: Any) -> str:
-        """Return the box of a constant argument of ``user``, or its number; ``element``: the part of a variable."""
+    def constant(self, operand: Any, name: str, user: Any) -> str:
+        """Return the box of a constant argument of ``user``, or its number; ``name``: of its variable."""
         tensor = operand.tensor() if operand.tensor is not None else None
-        name = self.names.variables.tensor(tensor) or element
         known = operand.value if operand.value is not None else tensor
-        value = values.text(known)
-        alias = self.names.variables.detached_from(tensor) if tensor is not None else ""
-        texts = self.names.texts
-        cut, told = self.cut(name or (texts.code(user, operand) if texts is not None else ""), user)
-        notes = ((say("detached_from", name=alias),) if alias else ()) + told
-        if operand.shape is None or (not name and not cut and operand.shape == ()):
-            number = values.inline(operand.value)
-            return self.add(Node(self.new_id(), "constant", number, view_of=alias, cut=cut, notes=notes))
-        drawn = None if known is None else tile(known)
+        origin = self.origin(tensor, name or self.names.texts.code(user, operand), user)
+        if operand.shape is None or not (name or origin["cut"] or operand.shape):
+            return self.add(Node(self.new_id(), "constant", values.inline(operand.value), **origin))
+        drawn = tile(known)
         return self.add(
             Node(
                 self.new_id(),
                 "constant",
                 name or self.names.operand_name(user, operand) or repeated_number(drawn) or operand.name,
                 names=self.names.variables.all_of(tensor),
-                value="" if known is None else value,
+                value="" if known is None else values.text(known),
                 tile=drawn,
                 shape=str(tuple(operand.shape)),
-                dtype=values.dtype_text(operand.dtype or ""),
+                dtype=values.dtype_text(operand.dtype),
                 named=bool(name),
-                view_of=alias,
-                cut=cut,
-                notes=notes,
+                **origin,
             )
         )
 
-    def cut(self, name: str, user: Any) -> tuple[str, tuple[str, ...]]:
-        """Return the call that cut a constant off from the graph, and a note on it; empty if unknown."""
-        trace = self.walk.traces[user]
+    def origin(self, tensor: Any, name: str, user: Any) -> dict[str, Any]:
+        """Return the tensor whose memory a constant shares, the call that cut it off from the graph, and notes."""
+        alias, trace = self.names.variables.detached_from(tensor), self.walk.traces[user]
+        notes = [say("detached_from", name=alias)] if alias else []
         cut = cut_of(name, trace.filename, trace.lineno, self.names.variables.by_name) if name and trace else None
-        if cut is None:
-            return "", ()
-        place = say("line_of", cell=one_line(self.lines.of(trace)[0], 60), n=cut.line)
-        return cut.call, (say("cut_from_graph", call=cut.call, place=place, name=cut.name),)
+        if cut is not None:
+            place = say("line_of", cell=one_line(self.lines.of(trace)[0], 60), n=cut.line)
+            notes.append(say("cut_from_graph", call=cut.call, place=place, name=cut.name))
+        return {"view_of": alias, "cut": cut.call if cut is not None else "", "notes": tuple(notes)}
 
     # -- edges -----------------------------------------------------------------------
 
@@ -315,7 +311,7 @@ class _Builder:
                 self.link(self.more(node), key, slot, "constant")
         for operand in self.reader.constants(node) if node not in self.bare else ():
             slot = -1 if operand.slot is None else operand.slot
-            self.link(self.constant(operand, self.reader.element(node, operand), node), key, slot, "constant")
+            self.link(self.constant(operand, self.reader.variable(node, operand), node), key, slot, "constant")
 
     def more(self, node: Any) -> str:
         """The node that stands for the part of the graph that was not read."""

@@ -76,10 +76,10 @@ def _shapes(walk: GraphWalk, node: Any) -> dict[str, Shape]:
     inputs = _inputs(node)
     shapes: dict[str, Shape] = {}
     for name, (to, index) in zip(inputs, walk.next[node], strict=False):
-        shape = None if to is None else result_shape(to, index)
-        if shape is None and to is not None and formulas.base(node_name(to)) == "T":
-            shape = (result_shape(*walk.next[to][0]) or ())[::-1] or None
-        if shape is not None:
+        shape = result_shape(to, index)
+        if shape is None and formulas.base(node_name(to)) == "T":
+            shape = (result_shape(*walk.next[to][0]) or ())[::-1]
+        if shape:
             shapes[name] = shape
     for name, value in introspect.operands_of(node).items():
         if hasattr(value, "shape") and hasattr(value, "dtype"):

@@ -59,13 +59,12 @@ def failed_call(error: BaseException) -> FailedCall | None:
     frames = list(_frames(error.__traceback__))
     users = [i for i, (_, filename, _) in enumerate(frames) if not filename.startswith((_LIBRARY, "<nbautograd"))]
     below = frames[users[-1] + 1 :] if users else []
-    if not below or any(filename.startswith(_NOT_CALLS) for _, filename, _ in below):
+    if any(filename.startswith(_NOT_CALLS) for _, filename, _ in below):
         return None
     given = [(frame, tensors) for frame, _, _ in below if (tensors := _tensors(frame))]
     if not given:
         return None
-    public = [one for one in given if _is_operation(one[0].f_code)]
-    frame, operands = (public or given)[-1]
+    frame, operands = next((one for one in reversed(given) if _is_operation(one[0].f_code)), given[-1])
     message = line_of(error, 500)
     named = _NAMED.match(message)
     user, filename, line = frames[users[-1]]
@@ -131,40 +130,40 @@ def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve:
     model = build(list(call.operands), namespace, resolve=resolve)
     boxes = {key: model.stands.get(key, key) for key in (_box(model.entire, operand) for operand in call.operands)}
     nodes = [replace(n, kind="tensor") if n.kind == "output" else n for n in model.nodes]
-    cell, source = (resolve or SourceLocator.locate)(call.filename, call.line)
-    key = f"n{_next_number(n.id for n in nodes)}"
-    shapes = ", ".join(values.shape_text(operand) for operand in call.operands)
-    nodes.append(
-        Node(
-            key,
-            "op",
-            call.name,
-            symbol=symbol_of(call.name),
-            value=shapes,
-            expression=call.source or source.strip(),
-            where=say("line_of", cell=cell, n=call.line),
-            source=source,
-            line=call.line,
-            cell=cell,
-            failed=call.message,
-        )
-    )
-    free = _next_number(e.id for e in model.edges)
-    drawn = {n.id: n for n in nodes}
+    key = f"n{_next_number(nodes)}"
+    free = _next_number(model.edges)
     edges = [
-        Edge(f"e{free + i}", box, key, i, "constant" if drawn[box].kind == "constant" else "flow")
+        Edge(f"e{free + i}", box, key, i, "constant" if model.by_id[box].kind == "constant" else "flow")
         for i, box in enumerate(boxes.values())
-        if box in drawn
+        if box in model.by_id
     ]
     return GraphModel(
-        tuple(nodes), (*model.edges, *edges), (key,), notes=(*call.notes, *model.notes), leaf_order=model.leaf_order,
-        counts=model.counts,
+        (*nodes, _failed(key, call, resolve or SourceLocator.locate)), (*model.edges, *edges), (key,),
+        notes=(*call.notes, *model.notes), leaf_order=model.leaf_order, counts=model.counts,
     )  # fmt: skip
 
 
-def _next_number(ids: Iterable[str]) -> int:
+def _failed(key: str, call: FailedCall, resolve: Resolve) -> Node:
+    """Return the pill of the operation that failed, with the shapes of its operands."""
+    cell, source = resolve(call.filename, call.line)
+    return Node(
+        key,
+        "op",
+        call.name,
+        symbol=symbol_of(call.name),
+        value=", ".join(values.shape_text(operand) for operand in call.operands),
+        expression=call.source or source.strip(),
+        where=say("line_of", cell=cell, n=call.line),
+        source=source,
+        line=call.line,
+        cell=cell,
+        failed=call.message,
+    )
+
+
+def _next_number(parts: Iterable[Node | Edge]) -> int:
     """Return a number that follows those of all ids."""
-    return max((int(key[1:]) for key in ids if key[1:].isdigit()), default=0) + 1
+    return max((int(part.id[1:]) for part in parts if part.id[1:].isdigit()), default=0) + 1
 
 
 def _graph_of_node(call: FailedCall, namespace: Mapping[str, Any] | None, resolve: Resolve | None) -> GraphModel:

@@ -59,15 +59,8 @@ def choose(
     if not fold and tree.size() <= (min(budget, MAX_DRAWN_LAYERS) if layered else budget):
         return tree
     _close_early_steps(everything, kept)
-    drawn = tree.size()
-    if drawn > budget:
-        inner = [(depth, segment) for depth, segment in _visible(tree) if depth and segment not in kept]
-        for _, segment in sorted(inner, key=lambda item: (-item[0], item[1].start)):
-            drawn -= segment.size() - 1
-            segment.closed = True
-            if drawn <= budget:
-                break
-    return tree if drawn <= budget else _in_runs(tree, budget, kept)
+    _close_inner(tree, budget, kept)
+    return tree if tree.size() <= budget else _in_runs(tree, budget, kept)
 
 
 def _close_early_steps(segments: Sequence[Segment], kept: Kept) -> None:
@@ -79,11 +72,22 @@ def _close_early_steps(segments: Sequence[Segment], kept: Kept) -> None:
                 _close(rest.children, kept)
 
 
+def _close_inner(tree: Segment, budget: int, kept: Kept) -> None:
+    """Close inner segments before outer ones until at most ``budget`` nodes are drawn."""
+    drawn = tree.size()
+    inner = [(depth, segment) for depth, segment in _visible(tree) if depth and segment not in kept]
+    for _, segment in sorted(inner, key=lambda item: (-item[0], item[1].start)):
+        if drawn <= budget:
+            break
+        drawn -= segment.size() - 1
+        segment.closed = True
+
+
 class Kept:
     """Which segments stay open: those that were asked for, and those around them."""
 
     def __init__(self, segments: Sequence[Segment], opened: Collection[str]) -> None:
-        asked = [_ID.fullmatch(key) for key in opened]
+        asked = map(_ID.fullmatch, opened)
         self.segments = {(int(match[1]), int(match[2])) for match in asked if match}
         self.segments |= {(one.start, one.stop) for one in segments if one.label and one.label in opened}
 
@@ -187,7 +191,7 @@ def nearest(model: GraphModel, depth: int) -> GraphModel:
 
     Groups count as one operation. What is left out cannot be opened.
     """
-    kept = {key for key, steps in _distances(model, depth).items() if steps <= depth}
+    kept = _near(model, depth)
     nodes = [node for node in model.nodes if node.id in kept]
     edges = []
     for edge in model.edges:
@@ -198,15 +202,14 @@ def nearest(model: GraphModel, depth: int) -> GraphModel:
             edges.append(replace(edge, src=f"m{edge.id}", kind="constant"))
     groups = tuple(group for group in model.groups if group.id in kept or not group.closed and kept & {*group.members})
     said = (say("nearest", n=depth),) if len(nodes) < len(model.nodes) else ()
-    counts = model.counts or (len(model.leaves), len(model.order))
     return replace(
-        model, nodes=tuple(nodes), edges=tuple(edges), groups=groups, notes=(*model.notes, *said), counts=counts,
+        model, nodes=tuple(nodes), edges=tuple(edges), groups=groups, notes=(*model.notes, *said), counts=model.counted,
         handles=model.handles, whole=None, tree=None, stands={},
     )  # fmt: skip
 
 
-def _distances(model: GraphModel, depth: int) -> dict[str, int]:
-    """Count the operations between each node and the roots, up to one more than ``depth``."""
+def _near(model: GraphModel, depth: int) -> set[str]:
+    """Return the nodes with at most ``depth`` operations between them and the roots."""
     into: dict[str, list[str]] = {}
     for edge in model.edges:
         into.setdefault(edge.dst, []).append(edge.src)
@@ -215,39 +218,32 @@ def _distances(model: GraphModel, depth: int) -> dict[str, int]:
         later = []
         for key in now:
             for src in into.get(key, ()) if near[key] <= depth else ():
-                steps = near[key] + _is_step(model.by_id[src])
+                steps = near[key] + (model.by_id[src].kind in ("op", "group"))
                 if steps < near.get(src, sys.maxsize):
                     near[src] = steps
                     later.append(src)
         now = later
-    return near
-
-
-def _is_step(node: Node) -> bool:
-    return node.kind in ("op", "group")
+    return {key for key, steps in near.items() if steps <= depth}
 
 
 def groups_of(tree: Segment, order: Sequence[str]) -> tuple[Group, ...]:
     """The tree as plain data."""
     groups: list[Group] = []
 
-    def write(segment: Segment, parent: str, root: bool) -> None:
-        if not root:
-            members = tuple(order[segment.start : segment.stop])
-            groups.append(
-                Group(segment.id, segment.kind, segment.label, segment.times, members, parent, segment.closed)
-            )
-        for child in segment.children if not segment.closed else ():
-            if child.children:
-                write(child, "" if root else segment.id, False)
+    def write(segment: Segment, parent: str) -> None:
+        for one in segment.children if not segment.closed else ():
+            if one.children:
+                members = tuple(order[one.start : one.stop])
+                groups.append(Group(one.id, one.kind, one.label, one.times, members, parent, one.closed))
+                write(one, one.id)
 
-    write(tree, "", True)
+    write(tree, "")
     return tuple(groups)
 
 
 def collapse(model: GraphModel, tree: Segment, budget: int = MAX_DRAWN_NODES) -> GraphModel:
     """The model with each closed segment of the tree as one node."""
-    closed = [segment for segment in tree.shown() if segment.closed]
+    closed = tree.folded()
     groups = groups_of(tree, model.order)
     if not closed:
         return replace(model, groups=groups, handles=model.handles)
@@ -255,19 +251,20 @@ def collapse(model: GraphModel, tree: Segment, budget: int = MAX_DRAWN_NODES) ->
     inner: dict[str, str] = {}
     for segment in closed:
         stands |= dict.fromkeys(model.order[segment.start : segment.stop], segment.id)
-        inner |= dict.fromkeys([one.id for one in segment.inner() if one is not segment], segment.id)
+        inner |= dict.fromkeys([one.id for one in segment.inner()[1:]], segment.id)
     hidden = _hide_boxes(model, stands)
     parameters = _parameters(model, stands)
     stands |= parameters
-    stands |= _pile(model, stands, max(24, budget // 4))
+    piled = _pile(model, stands, max(24, budget // 4))
+    stands |= piled
     leaves, results = _leaves_of(model), _results_of(model)
-    held = Counter(parameters.values())
-    drawn = [_group_node(model, segment, leaves, results) for segment in closed]
-    about = {node.id: replace(node, parameters=held[node.id]) for node in drawn}
-    piles = Counter(key for node, key in stands.items() if model.by_id[node].kind == "leaf" and key not in about)
+    held, piles = Counter(parameters.values()), Counter(piled.values())
+    about = {one.id: replace(_group_node(model, one, leaves, results), parameters=held[one.id]) for one in closed}
     nodes = _drawn_nodes(model, hidden, stands, about, piles)
     edges, lines = _merged_edges(model, stands, nodes, about, piles)
-    drawn_for = {key: stand if (stand := stands.get(key, key)) in nodes else "" for key in model.by_id}
+    drawn_for = {
+        key: stand if (stand := stands.get(key, "")) in nodes else "" for key in model.by_id if key not in nodes
+    }
     ops = sum(node.kind == "op" for node in nodes.values())
     said = say("folded", ops=len(model.order), n=ops, groups=say("in_groups", n=len(closed)))
     return GraphModel(
@@ -278,10 +275,10 @@ def collapse(model: GraphModel, tree: Segment, budget: int = MAX_DRAWN_NODES) ->
         groups,
         (*model.notes, said),
         model,
-        model.counts or (len(model.leaves), len(model.order)),
+        model.counted,
         order=model.order,
         tree=tree,
-        stands=inner | {key: drawn for key, drawn in drawn_for.items() if drawn != key} | lines,
+        stands=inner | drawn_for | lines,
     )
 
 
@@ -314,9 +311,9 @@ def _merged_edges(
     """
     edges: dict[Any, Edge] = {}
     drawn_for: dict[str, str] = {}
-    results = [edge for edge in model.edges if edge.kind == "result" and edge.src in stands]
-    made = {edge.dst: stands[edge.src] for edge in results}  # users of a root that a group created use the group
+    made = {edge.dst: stands[edge.src] for edge in model.edges if edge.kind == "result" and edge.src in stands}
     for edge in model.edges:
+        # Users of a root that a group created use the group.
         src, dst = made.get(edge.src, stands.get(edge.src, edge.src)), stands.get(edge.dst, edge.dst)
         if src == dst or src not in nodes or dst not in nodes:
             drawn_for[edge.id] = ""
@@ -366,12 +363,11 @@ def _parameters(model: GraphModel, stands: Mapping[str, str]) -> dict[str, str]:
 def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str]:
     """Return the leaves that are drawn as one: those used only by the same groups and, if too many are left, others."""
     users = _users(model, stands)
-    leaves = list(users)
     groups = set(stands.values())
     piles: dict[str, str] = {}
     for by_name in (True, False):
         alike: dict[tuple[str, ...], list[str]] = {}
-        for key in leaves:
+        for key in users:
             if key not in piles and groups.issuperset(users[key]):
                 name = model.by_id[key].name
                 stem = _DIGITS.sub("", name) if by_name and "." not in name else ""  # parameters are grouped by module
@@ -379,33 +375,37 @@ def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str
         for keys in alike.values():
             if len(keys) > 3:
                 piles |= dict.fromkeys(keys, f"{keys[0]}s")
-    alone = [key for key in leaves if key not in piles]
-    if len(alone) > most:  # then by neighborhood, in drawing order
-        length = -(-len(alone) // most)
-        for i in range(0, len(alone), length):
-            piles |= dict.fromkeys(alone[i : i + length], f"{alone[i]}s")
-    return piles
+    return piles | _neighbors([key for key in users if key not in piles], most)
+
+
+def _neighbors(leaves: list[str], most: int) -> dict[str, str]:
+    """Return leaves, in drawing order, as piles of equal sizes; nothing if there are not too many."""
+    length = -(-len(leaves) // most)
+    starts = range(0, len(leaves), length) if length > 1 else ()
+    return {key: f"{leaves[start]}s" for start in starts for key in leaves[start : start + length]}
 
 
 def _pile_node(model: GraphModel, key: str, stands: Mapping[str, str], piles: Counter[str]) -> Node:
     own = [model.by_id[node] for node, pile in stands.items() if pile == key]
-    arrivals = sum(node.arrivals for node in own)
-    ends = (own[0].name, own[-1].name)  # in the order of the walk; by number, if they are numbered
+    names = [node.name for node in own]
+    ends = (names[0], names[-1])  # in the order of the walk; by number, if they are numbered
     low, high = sorted(ends, key=lambda name: [int(n) for n in _DIGITS.findall(name)[:4] if len(n) < 10])
-    module = _owner(node.name for node in own)
-    shapes = {node.shape for node in own}
     return Node(
         key,
         "pile",
-        one_line(module or f"{low} … {high}", 60),
+        one_line(_owner(names) or f"{low} … {high}", 60),
         symbol=say("leaf_count", n=piles[key]),
-        shape=shapes.pop() if len(shapes) == 1 else "",
-        dtype=own[0].dtype if len({node.dtype for node in own}) == 1 else "",
-        arrivals=arrivals,
+        shape=_common([node.shape for node in own]),
+        dtype=_common([node.dtype for node in own]),
+        arrivals=sum(node.arrivals for node in own),
         members=piles[key],
         nbytes=sum(node.nbytes for node in own),
-        notes=(", ".join(node.name for node in own[:12]) + (", …" if len(own) > 12 else ""),),
+        notes=(", ".join(names[:12] + ["…"] * (len(names) > 12)),),
     )
+
+
+def _common(texts: Sequence[str]) -> str:
+    return texts[0] if len({*texts}) == 1 else ""
 
 
 def _leaves_of(model: GraphModel) -> dict[str, list[str]]:
@@ -473,7 +473,7 @@ def _group_node(
 ) -> Node:
     own = [model.by_id[key] for key in model.order[segment.start : segment.stop]]
     step = own[-(len(own) // segment.times) :] if segment.times else own
-    shown = _operations([formulas.called(node.name) for node in step])
+    shown = "" if segment.kind == "stretch" else _operations([formulas.called(node.name) for node in step])
     module = owner = ""
     if segment.kind == "scope":
         module = _within([node.module for node in own])
@@ -481,18 +481,17 @@ def _group_node(
     places = list(dict.fromkeys([(n.where, n.source, n.cell, n.line) for n in step if n.where]))
     where, source, cell, at = places[-1] if places else ("", "", "", 0)
     many = say("op_count", n=len(own))
-    line = segment.kind == "line" and len(places) == 1
-    silent = line or segment.kind in ("scope", "rail", "stretch")
+    told = len(places) == 1 and segment.kind not in ("line", "scope", "rail", "stretch")
     return Node(
         segment.id,
         "group",
-        one_line(places[0][1] if line else f"{owner}: {shown}" if owner else shown * (segment.kind != "stretch"), 60),
+        one_line(source if segment.kind == "line" else f"{owner}: {shown}" if owner else shown, 60),
         label=many,
         symbol=_title(segment, step, results) or many,
         where=where,
         cell=cell,
         line=at,
-        source=source if len(places) == 1 and not silent else "",
+        source=source if told else "",
         scope=own[0].scope,
         module=module,
         members=len(own),

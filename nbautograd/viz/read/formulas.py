@@ -406,18 +406,19 @@ def _call(tree: ast.Call, names: Names, outer: int) -> list[Mark]:
         return names.get(COUNT, [["i", "n"]])
     if name == "zeros_of":
         return [["n", "0"]]
-    if name == "mm_like":  # its last argument is the memory layout of the product
-        operands = operands[:2]
     write = _WRITE.get((name, len(operands)))
-    if name == "where" and len(operands) == 3:
-        operands = _zero_last(operands)
-        write = _bracket_of_iverson if _is_zero(operands[2]) else None
     if write is not None:
         return write(operands, names, outer)
-    arguments: list[Mark] = []
-    for argument in (*operands, *(keyword.value for keyword in tree.keywords)):
-        arguments += [["o", ","], *_marks(argument, names, 0)] if arguments else _marks(argument, names, 0)
+    arguments = _listed([*operands, *[keyword.value for keyword in tree.keywords]], names)
     return [*([["i", one_line(name, 60)]] if name else _marks(function, names, 5)), *_bracketed(arguments)]
+
+
+def _listed(operands: list[ast.expr], names: Names) -> list[Mark]:
+    """Several formulas with commas between them."""
+    written: list[Mark] = []
+    for operand in operands:
+        written += [["o", ","], *_marks(operand, names, 0)] if written else _marks(operand, names, 0)
+    return written
 
 
 def _of_mean(operands: list[ast.expr], names: Names, outer: int) -> list[Mark]:
@@ -427,9 +428,12 @@ def _of_mean(operands: list[ast.expr], names: Names, outer: int) -> list[Mark]:
 
 
 def _bracket_of_iverson(operands: list[ast.expr], names: Names, outer: int) -> list[Mark]:
-    """``where(condition, value, 0)``: a factor that is 1 if the condition is true, else 0."""
-    held = [["o", "["], *_marks(operands[0], names, 0), ["o", "]"]]
-    value = _marks(operands[1], names, 2)
+    """``where(condition, value, 0)``: a factor that is 1 if the condition is true, else 0; any other as a call."""
+    condition, chosen, other = _zero_last(operands)
+    if not _is_zero(other):
+        return [["i", "where"], *_bracketed(_listed(operands, names))]
+    held = [["o", "["], *_marks(condition, names, 0), ["o", "]"]]
+    value = _marks(chosen, names, 2)
     written = held if value == [["n", "1"]] else [*value, ["o", "·"], *held]
     return _bracketed(written) if outer > 2 else written
 
@@ -449,9 +453,10 @@ def _infix(sign: str, left: int, right: int, weak: bool = False) -> Write:
 
 _WRITE: dict[tuple[str, int], Write] = {
     ("each", 3): _of_mean,
+    ("where", 3): _bracket_of_iverson,
     ("times", 2): lambda a, names, outer: _product(_marks(a[0], names, 2), _marks(a[1], names, 2), outer),
     ("ratio", 2): lambda a, names, outer: _fraction(_marks(a[0], names, 0), _marks(a[1], names, 0)),
-    **{(name, 2): _infix("@", 2, 3, weak=True) for name in ("mm", "mm_like", "mv", "bmm", "matmul")},
+    **{key: _infix("@", 2, 3, weak=True) for key in (("mm", 2), ("mm_like", 3), ("mv", 2), ("bmm", 2), ("matmul", 2))},
     ("outer_product", 2): _infix("⊗", 3, 3),
     ("logical_and", 2): _infix("and", 0, 0),
     ("is_nonnegative", 1): lambda a, names, outer: [*_marks(a[0], names, 3), ["o", "≥"], ["n", "0"]],

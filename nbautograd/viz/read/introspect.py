@@ -266,6 +266,18 @@ def _parameters(module: Any) -> Iterator[tuple[str, Any]]:
         return iter(module.named_parameters())
 
 
+def _held(name: str, value: Any) -> list[tuple[str, Any]]:
+    """Return the tensors in a short list or dictionary, as ``layers[2]``, or of a module, as ``net.weight``."""
+    kind = type(value)
+    if kind in (list, tuple, dict) and len(value) <= 200:
+        pairs = list(value.items() if kind is dict else enumerate(value))
+        return [(f"{name}[{key!r}]", v) for key, v in pairs if isinstance(key, (str, int)) and is_tensor(v)]
+    with suppress(Exception):
+        if hasattr(kind, "named_parameters") and is_module(value):
+            return [(f"{name}.{own}", v) for own, v in _parameters(value)]
+    return []
+
+
 class Names:
     """Which variable names a tensor has: leaves by identity, results also by the node and output that made them."""
 
@@ -288,27 +300,17 @@ class Names:
 
     @staticmethod
     def _pairs(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Tensors by name; those in a short list or dictionary as ``layers[2]``, those of modules as ``net.weight``."""
-        inner: list[tuple[str, Any]] = []
+        """Tensors by name, then those inside of something."""
+        others: list[tuple[str, Any]] = []
         for name, value in list(namespace.items()):
             if not isinstance(name, str):
                 continue
-            kind = type(value)
-            if hasattr(kind, "grad_fn") and is_tensor(value):
+            if hasattr(type(value), "grad_fn") and is_tensor(value):
                 yield name, value
-            elif name.startswith("_"):
-                continue
-            elif kind in (list, tuple) and 0 < len(value) <= 200:
-                inner += [(f"{name}[{i}]", v) for i, v in enumerate(value) if is_tensor(v)]
-            elif kind is dict and 0 < len(value) <= 200:
-                pairs = list(value.items())
-                inner += [(f"{name}[{k!r}]", v) for k, v in pairs if isinstance(k, (str, int)) and is_tensor(v)]
-            elif hasattr(kind, "named_parameters") and is_module(value):
-                try:
-                    inner += [(f"{name}.{own}", v) for own, v in _parameters(value)]
-                except Exception:
-                    continue
-        yield from inner
+            elif not name.startswith("_"):
+                others.append((name, value))
+        for name, value in others:
+            yield from _held(name, value)
 
     def detached_from(self, tensor: Any) -> str:
         """The name of the leaf or result from which a constant was detached, so that they share memory; or nothing."""
@@ -338,9 +340,9 @@ class Names:
     @lru_cache(2000)
     def _public(names: tuple[str, ...]) -> list[str]:
         public = [name for name in names if not name.startswith("_")] or names[:1]
-        first = public[0].partition(".")[0] if public and "." in public[0] else ""  # a parameter of one module
-        tied = [name for name in public if first and name.startswith(f"{first}.")]
-        shown = [name for name in public if name.isidentifier()] or tied or public[:1]
+        shown = [name for name in public if name.isidentifier()]
+        # Else those of one module.
+        shown = shown or [name for name in public if name.partition(".")[0] == public[0].partition(".")[0]]
         return [one_line(name, 80 if "." in name else 40) for name in shown]
 
     def all_of(self, tensor: Any, node: Any = None, index: int = 0) -> str:

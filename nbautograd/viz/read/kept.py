@@ -9,7 +9,7 @@ from typing import Any
 
 from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.introspect import attribute, is_tensor, node_name
-from nbautograd.viz.read.module_scopes import module_paths, module_scopes
+from nbautograd.viz.read.module_scopes import module_paths, scopes_of
 from nbautograd.viz.read.notes import line_of, trace_of
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -79,7 +79,7 @@ def read_kept(walk: GraphWalk, namespace: Mapping[str, Any]) -> GraphMemory:
     """Read the saved tensors of a graph; those with hooks are unpacked for that."""
     kept = GraphMemory(operations=len(walk.order))
     alive = set(_outside(walk, namespace))
-    scopes = _scopes(walk, namespace)
+    scopes = scopes_of(walk, namespace)
     modules = modules_of(walk, namespace, scopes)
     seen: set[Any] = set()
     held: list[Any] = []  # so that no id is reused
@@ -103,16 +103,10 @@ def read_kept(walk: GraphWalk, namespace: Mapping[str, Any]) -> GraphMemory:
     return kept
 
 
-def _scopes(walk: GraphWalk, namespace: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Return the blocks around each operation: as they were noted, else by the parameters that it uses."""
-    scopes = walk.scopes()
-    return scopes if any(scopes) else [tuple(path) for path in module_scopes(walk, namespace)]
-
-
 def modules_of(walk: GraphWalk, namespace: Mapping[str, Any], scopes: list[tuple[Any, ...]] | None = None) -> list[str]:
     """Return the name of the innermost module around each operation, in the order in which they ran."""
     paths = module_paths(namespace)
-    return [_module(scope, paths) for scope in (_scopes(walk, namespace) if scopes is None else scopes)]
+    return [_module(scope, paths) for scope in (scopes_of(walk, namespace) if scopes is None else scopes)]
 
 
 def _outside(walk: GraphWalk, namespace: Mapping[str, Any]) -> Iterator[Any]:
@@ -225,7 +219,7 @@ def _segments(walk: GraphWalk, scopes: list[tuple[Any, ...]], first: Mapping[Any
     largest = 0
     for key, nodes in parts.items():
         inside = sum(first.get(node, 0) for node in nodes)
-        edges = {(to, i) for node in nodes for to, i in walk.next[node] if to in own and own[to] != key}
+        edges = {(to, i) for node in nodes for to, i in walk.next[node] if own.get(to, key) != key}
         kept += min(inside, sum(result_bytes(to, i) for to, i in edges))
         largest = max(largest, inside)
     return kind, len(parts), kept + largest
@@ -238,7 +232,7 @@ def _outermost(scopes: list[tuple[Any, ...]]) -> tuple[list[Any], str]:
         found = [key for key in dict.fromkeys(level) if key is not None]
         if len(found) > 1:
             names = [str(key[0]) for key in found]
-            return level, max(set(names), key=names.count)
+            return level, max(names, key=names.count)
     return [], ""
 
 
@@ -252,19 +246,22 @@ def _runs(walk: GraphWalk) -> Runs | None:
     """
     found = _by_line(walk)
     ranked = sorted((item for item in found.items() if len(item[1]) > 1), key=lambda item: -len(item[1]))
-    best: tuple[int, int, Runs] | None = None
-    for key, nodes in ranked[:MAX_CHECKED_LINES]:
-        freed = sum(_saved(node)[1] for node in (nodes if len(nodes) < 200 else (nodes[0], nodes[-1])))
-        if len(nodes) < MIN_RUNS and not 0 < freed < len(nodes):
-            continue
-        if best is not None and len(nodes) < best[0]:
+    best: Runs | None = None
+    for (filename, line, *_), nodes in ranked[:MAX_CHECKED_LINES]:
+        if best is not None and len(nodes) < best.count:
             break
-        if not _leads_to(walk, nodes[-1], nodes[0]):
-            continue
-        direct = any(to is nodes[-2] for to, _ in walk.next[nodes[-1]])
-        if best is None or direct > best[1]:
-            best = len(nodes), direct, Runs((key[0], key[1]), len(nodes), freed)
-    return best[2] if best is not None else None
+        freed = _freed(nodes)
+        if (len(nodes) >= MIN_RUNS or 0 < freed < len(nodes)) and _leads_to(walk, nodes[-1], nodes[0]):
+            runs = Runs((filename, line), len(nodes), freed)
+            if any(to is nodes[-2] for to, _ in walk.next[nodes[-1]]):  # directly
+                return runs
+            best = best or runs
+    return best
+
+
+def _freed(nodes: list[Any]) -> int:
+    """Count the operations that a backward pass has used up; of many only the first and the last are asked."""
+    return sum(_saved(node)[1] for node in (nodes if len(nodes) < 200 else (nodes[0], nodes[-1])))
 
 
 def _by_line(walk: GraphWalk) -> dict[Any, list[Any]]:

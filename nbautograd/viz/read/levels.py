@@ -59,7 +59,7 @@ def _join_layers(segment: Segment, scopes: Sequence[tuple[Any, ...]], depth: int
     children: list[Segment] = []
     for name, run in groupby(segment.children, _layer_of):
         parts = list(run)
-        times = sum(part.times or 1 for part in parts)
+        times = sum([part.times or 1 for part in parts])
         if name and times >= MIN_ALIKE_LAYERS and 1 < len(parts) < len(segment.children):
             parts = [Segment(parts[0].start, parts[-1].stop, "turns", f"×{times}", times, children=parts)]
         children += parts

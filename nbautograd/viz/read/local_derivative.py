@@ -110,7 +110,7 @@ def local_derivative(
         if known is None or len(read) <= len(came):
             return replace(nothing, unknown="large")
         arrays, wanted = dict(zip(came, read, strict=False)), read[-1]
-        if "c" in [array.dtype.kind for array in read]:
+        if any(map(np.iscomplexobj, read)):
             return replace(nothing, unknown="complex")
         declared = introspect.declared(node) if declared is None else declared
         evaluate = evaluator(node, parameter, source, wanted.shape, known, declared)
@@ -118,15 +118,14 @@ def local_derivative(
         return replace(nothing, unknown="unsaved")
     if evaluate is None:
         only = next(iter(arrays.values()))
-        numbers = _single_number(node, source, only) if kind == DIAGONAL else None
-        return numbers if numbers is not None and _comes_to(numbers, wanted) else replace(nothing, unknown="foreign")
-    count = max(
-        count, 3 if type(node).__name__.startswith("Native") else 1
-    )  # PyTorch keeps only the first of a norm's three results
+        numbers = _single_number(node, source, only, wanted) if kind == DIAGONAL else None
+        return numbers or replace(nothing, unknown="foreign")
+    if type(node).__name__.startswith("Native"):
+        count = max(count, 3)  # PyTorch keeps only the first of a norm's three results
     formula = _Formula(source, evaluate, arrays, hasattr(declared, "count"), count, slot)
     try:
         with np.errstate(all="ignore"):
-            return _numbers(nothing, formula, wanted, work or Work()) or replace(nothing, unknown="differs")
+            return _numbers(nothing, formula, wanted, work) or replace(nothing, unknown="differs")
     except Exception:  # the formula refers to a missing value
         return replace(nothing, unknown=_lack(source, known))
 
@@ -183,7 +182,7 @@ class _Formula:
 
 
 def _numbers(
-    nothing: LocalDerivative, formula: _Formula, sent: np.ndarray[Any, Any], work: Work
+    nothing: LocalDerivative, formula: _Formula, sent: np.ndarray[Any, Any], work: Work | None
 ) -> LocalDerivative | None:
     """The numbers of a formula, if they give the sent gradient."""
     numbers = None
@@ -202,7 +201,7 @@ def _numbers(
     product = np.asarray(formula.evaluate(formula.source, formula.came))
     if not _agree(_undone(product, sent.shape), sent, np.concatenate([product.reshape(-1), came])):
         return None
-    terms = terms_of(call, came, wanted, nothing.kind == MOVE, work)
+    terms = terms_of(call, came, wanted, nothing.kind == MOVE, work or Work())
     permutes = nothing.permutes or (terms is not None and _permutes(terms))
     kind = nothing.kind if nothing.kind == MOVE else OTHER
     return replace(nothing, kind=kind, terms=terms, permutes=kind == MOVE and permutes)
@@ -233,16 +232,19 @@ def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | No
     return None
 
 
-def _single_number(node: Any, source: str, g: np.ndarray[Any, Any]) -> LocalDerivative | None:
+def _single_number(
+    node: Any, source: str, g: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]
+) -> LocalDerivative | None:
     """Return the derivative for single numbers in a formula of another library, of which only arithmetic is
-    understood.
+    understood; None if it does not give the sent gradient.
     """
     operands = introspect.operands_of(node).items()
     known = {name: float(values.host(v).item()) for name, v in operands if np.size(values.host(v)) == 1}
     factor = formulas.value(source, {**known, "g": 1.0}) if g.size == 1 else None
     if factor is None:
         return None
-    return LocalDerivative(DIAGONAL, np.full(g.shape, factor), product=g * factor, upstream=g)
+    numbers = LocalDerivative(DIAGONAL, np.full(g.shape, factor), product=g * factor, upstream=g)
+    return numbers if _comes_to(numbers, sent) else None
 
 
 def _diagonal_derivative(formula: _Formula) -> LocalDerivative:
@@ -387,9 +389,9 @@ def _add_slots(operands: dict[str, Any], node: Any, slots: Mapping[str, str]) ->
         name, _, metadata = what.partition(".")
         if name not in operands and hasattr(node, slot):
             if metadata == "shape":
-                operands.setdefault(name, _ShapeOnly(tuple(getattr(node, slot))))
-            elif not metadata and what.isidentifier():
-                operands.setdefault(name, _copied(getattr(node, slot)))
+                operands[name] = _ShapeOnly(tuple(getattr(node, slot)))
+            elif what.isidentifier():
+                operands[name] = _copied(getattr(node, slot))
     several = {int(what[7:-1]): operands.get(slot[2:]) for what, slot in slots.items() if what.startswith("result[")}
     if several:  # of several results, only the saved ones: PyTorch may call the second one indices
         if several.get(1, 0) is None:

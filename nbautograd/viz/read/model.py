@@ -234,13 +234,13 @@ class GraphModel:
         return once(self.texts, "label", self._label)
 
     def _label(self) -> str:
-        return say("graph_label", leaves=self.short_label, ops=say("op_count", n=self._counted[1]))
+        return say("graph_label", leaves=self.short_label, ops=say("op_count", n=self.counted[1]))
 
     @property
     def short_label(self) -> str:
         """The label without the operations."""
         roots = ", ".join([self.by_id[r].name for r in self.roots[:4]]) + (", …" if len(self.roots) > 4 else "")
-        return f"{roots} → {say('leaf_count', n=self._counted[0])}"
+        return f"{roots} → {say('leaf_count', n=self.counted[0])}"
 
     @cached_property
     def texts(self) -> dict[tuple[str, str], Any]:
@@ -267,7 +267,8 @@ class GraphModel:
         return tuple(line for line, counts in self._carried.items() if len(counts) > 1)
 
     @cached_property
-    def _counted(self) -> tuple[int, int]:
+    def counted(self) -> tuple[int, int]:
+        """The number of leaves and operations of the whole graph."""
         return self.counts or (len(self.leaves), [node.kind for node in self.nodes].count("op"))
 
     def plain(self) -> GraphModel:

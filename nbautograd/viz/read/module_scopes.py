@@ -8,14 +8,14 @@ succession that only arrange axes are the beginning of the next module.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise, takewhile
+from itertools import accumulate, pairwise, takewhile
 from typing import Any
 
 from nbautograd.viz.read.formulas import base
 from nbautograd.viz.read.introspect import is_module
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["module_paths", "module_scopes"]
+__all__ = ["module_paths", "module_scopes", "scopes_of"]
 
 CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 """Modules that only contain others, and are never called."""
@@ -28,29 +28,31 @@ Path = tuple[tuple[str, str], ...]
 """The modules around something, outermost first, each as (class, name)."""
 
 
+def scopes_of(walk: GraphWalk, namespace: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Return the blocks around each operation: as they were noted, else by the parameters that it uses."""
+    scopes = walk.scopes()
+    return scopes if any(scopes) else [*module_scopes(walk, namespace)]
+
+
 def module_scopes(walk: GraphWalk, namespace: Mapping[str, Any]) -> list[Path]:
     """Return the modules of each operation, in running order; empty if unknown."""
     owners = _owners(walk, namespace)
     if not owners:
         return [()] * len(walk.order)
     known = [_path_of(walk, node, owners) for node in walk.order]
-    before: list[Path | None] = []
-    last: Path | None = None
-    for own in known:
-        last = own if own is not None else last
-        before.append(last)
-    scopes: list[Path] = []
-    following: Path | None = None
-    for own, earlier in zip(reversed(known), reversed(before), strict=True):
-        following = own if own is not None else following
-        scopes.append(own if own is not None else _shared(earlier, following))
-    scopes, names = scopes[::-1], [walk.names[node] for node in walk.order]
+    before, after = accumulate(known, _latest), [*accumulate(reversed(known), _latest)]
+    scopes = [*map(_shared, before, reversed(after))]
+    names = [walk.names[node] for node in walk.order]
     for place in (i for i, own in enumerate(known) if own is not None):
         alike = takewhile(lambda i: known[i] is None and base(names[i]) in AXES, range(place - 1, -1, -1))
         begins = place - sum(1 for _ in alike)
         if place - begins >= SEVERAL:
             scopes[begins:place] = [scopes[place]] * (place - begins)
     return _completed(scopes, known, names)
+
+
+def _latest(former: Path | None, path: Path | None) -> Path | None:
+    return former if path is None else path
 
 
 def _completed(scopes: list[Path], known: list[Path | None], names: list[str]) -> list[Path]:

@@ -6,6 +6,7 @@ import linecache
 from collections import Counter
 from collections.abc import Callable, Mapping
 from copy import copy
+from functools import cached_property
 from itertools import count
 from operator import itemgetter
 from typing import Any
@@ -79,22 +80,26 @@ class ResultNames:
         identifiers: bool = False,
     ) -> None:
         self.walk, self.lines, self.variables = walk, lines, Names(namespace)
-        self.texts = None if identifiers else SourceTexts(walk, namespace)
-        roots = [(node, index) for node, index, _ in walk.roots if node is not None]
+        self.namespace, self.are_identifiers = namespace, identifiers
+        self.root_tensors = {(node, index): tensor for node, index, tensor in walk.roots if node is not None}
         self.indices: dict[Any, list[int]] = {}
-        for node, index in sorted(walk.used | set(roots), key=itemgetter(1)):
+        for node, index in sorted(walk.used.union(self.root_tensors), key=itemgetter(1)):
             self.indices.setdefault(node, []).append(index)
         self.multiple = {node for node, indices in self.indices.items() if indices != [0]}
-        self.root_tensors = {(node, index): tensor for node, index, tensor in walk.roots if node is not None}
         self.leaves = self.name_leaves()
         outputs = [(node, i) for node in walk.order for i in (self.indices[node] if node in self.multiple else (0,))]
         self.own = {output: self.own_name(*output) for output in outputs}  # the names of the variables of results
         self.name_results()
 
+    @cached_property
+    def texts(self) -> SourceTexts:
+        """The texts of results and arguments in the code."""
+        return SourceTexts(self.walk, self.namespace)
+
     def identifiers(self) -> ResultNames:
         """Return the names of a program, which are all identifiers."""
         named = copy(self)
-        named.texts = None
+        named.are_identifiers = True
         named.name_results()
         return named
 
@@ -106,25 +111,20 @@ class ResultNames:
     def name_results(self) -> None:
         """Give every result a name."""
         self.results: dict[tuple[Any, int], str] = {}
-        self.by_text: dict[Any, str] = {}  # limit of the results named by their expressions
-        taken = {name for names in self.variables.by_tensor.values() for name in names}
+        taken = {*self.variables.by_name}
         lines = self.names_of_lines(taken)
-        texts = self.names_of_texts({*taken, *lines.values(), *self.leaves.values()}, lines)
-        unnamed = []
+        taken.update(self.leaves.values())
+        self.by_text = {} if self.are_identifiers else self.names_of_texts({*taken, *lines.values()}, lines)
         for (node, index), name in self.own.items():
             if not name and (node, index) in self.root_tensors:
                 name = "out" if len(self.walk.roots) == 1 else f"out{len(self.results)}"
-            if not name and index == 0:
-                name = lines.get(node, "")
-            if not name and index == 0 and node in texts:
-                name = self.by_text[node] = texts[node]
-            if not name:
-                unnamed.append((node, index))
+            elif not name and index == 0:
+                name = lines.get(node) or self.by_text.get(node, "")
             self.results[node, index] = name
-        taken |= {*self.results.values(), *self.leaves.values()}
-        name_unnamed = self.name_by_number if self.texts is None else self.name_by_operation
-        name_unnamed(unnamed, taken)
-        self.taken = {*self.variables.by_name, *self.results.values(), *self.leaves.values()}
+        unnamed = [output for output, name in self.results.items() if not name]
+        name_unnamed = self.name_by_number if self.are_identifiers else self.name_by_operation
+        name_unnamed(unnamed, taken.union(self.results.values()))
+        self.taken = taken.union(self.results.values())
 
     def name_by_number(self, unnamed: list[tuple[Any, int]], taken: set[str]) -> None:
         """Call results t1, t2, …"""
@@ -156,14 +156,9 @@ class ResultNames:
         """Names of results by the lines that assigned them; results of one name, as in a loop, are numbered."""
         assigned: dict[str, list[Any]] = {}
         for node in self.walk.order:
-            trace = self.walk.traces[node]
-            if trace is None or node in self.multiple:
+            if self.walk.traces[node] is None or node in self.multiple or self.own[node, 0]:
                 continue
-            name = self.texts.variable(node) if self.texts is not None else ""
-            told = None if name else introspect.assigned(self.lines.of(trace)[1])
-            if told is not None and introspect.same_operation(self.walk.names[node], told[1]):
-                name = told[0]
-            if name and not self.own[node, 0]:
+            if name := self.assigned_name(node):
                 assigned.setdefault(name, []).append(node)
         return {
             node: one_line(name, 40) + (introspect.subscript(i) if len(nodes) > 1 or name in taken else "")
@@ -171,24 +166,29 @@ class ResultNames:
             for i, node in enumerate(nodes, 1)
         }
 
+    def assigned_name(self, node: Any) -> str:
+        """The variable to which the code assigned a result; nothing if it is not certain."""
+        name = "" if self.are_identifiers else self.texts.variable(node)
+        told = None if name else introspect.assigned(self.lines.of(self.walk.traces[node])[1])
+        if told is None or not introspect.same_operation(self.walk.names[node], told[1]):
+            return name
+        return told[0]
+
     def names_of_texts(self, taken: set[str], lines: Mapping[Any, str]) -> dict[Any, str]:
         """Names of results by the text of their expressions."""
-        if self.texts is None:
-            return {}
-        roots = {node for node, _ in self.root_tensors}
-        wanted = [node for node in self.walk.order if node not in self.multiple and node not in roots]
+        wanted = [node for node in self.walk.order if node not in self.multiple and (node, 0) not in self.root_tensors]
         told = self.texts.results([node for node in wanted if not self.own[node, 0] and node not in lines])
         return {node: text for node, text in told.items() if text not in taken}
 
     def spelled_out(self, node: Any, index: int) -> str:
         """Return ``out = a + 2*b`` for a root without a variable; nothing for others, or if the code is ambiguous."""
         name = self.results[node, index]
-        text = self.texts.text(node) if self.texts is not None and not self.own[node, index] else ""
+        text = "" if self.own[node, index] else self.texts.text(node)
         return f"{name} = {text}" if text and name.startswith("out") else ""
 
     def written_out(self, node: Any) -> str:
         """An operation as the code writes it, where its result is called by that; nothing where that says less."""
-        if self.texts is None or node not in self.by_text:
+        if node not in self.by_text:
             return ""
         made = self.texts.made[node]
         is_same = introspect.same_operation(self.walk.names[node], introspect.operation_of(made.tree))
@@ -200,7 +200,7 @@ class ResultNames:
         A variable of a function may have the name of another tensor in the picture. Without a text, it is the variable
         that an operation reshaped, as ``x @ W`` does.
         """
-        text = self.texts.operand(node, operand) if self.texts is not None else ""
+        text = self.texts.operand(node, operand)
         if text and text not in self.taken:
             return text
         return self.variables.reshaped(self.walk.saved(node)[2].get(operand.name)) if operand.shape else ""
@@ -216,11 +216,9 @@ class ResultNames:
 
     def base_name(self, base: Any) -> str:
         """Return the name of the tensor under a view."""
-        node = attribute(base, "grad_fn")
-        index = attribute(base, "output_nr", 0) or 0
-        return (
-            self.variables.tensor(base) or self.leaves.get(id(base)) or self.results.get((node, index), say("another"))
-        )
+        output = attribute(base, "grad_fn"), attribute(base, "output_nr", 0) or 0
+        name = self.variables.tensor(base) or self.leaves.get(id(base))
+        return name or self.results.get(output, say("another"))
 
     def slot_name(self, node: Any, slot: int) -> str:
         """Return the tensor in a slot by the name that the picture shows."""

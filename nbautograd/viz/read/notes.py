@@ -87,18 +87,22 @@ def note(node: Any, trace: Any) -> None:
 
 def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
     """Return the remarks on PyTorch's operations: that not all were noted, or that their inside is hidden."""
-    theirs = [node for node in nodes if can_be_noted(node)]
-    without = [node for node in theirs if trace_of(node) is None]
+    theirs = {node: trace_of(node) for node in nodes if can_be_noted(node)}
+    without = [node for node, trace in theirs.items() if trace is None]
     kinds = {type(node).__name__ for node in theirs}
     said = [say(text) for kind, text in _OPAQUE.items() if kind in kinds]
-    if any(trace.output is _nothing for node in theirs if (trace := trace_of(node)) is not None):
+    if any(getattr(trace, "output", None) is _nothing for trace in theirs.values()):
         said.append(say("torch_lines"))
-    if without and len(without) == len(theirs):
+    if 0 < len(without) == len(theirs):
         said.append(say("torch_unwatched"))
-    elif any(first <= node._sequence_nr() < last for first, last in passed_over for node in without):
+    elif any(map(_was_passed_over, without)):
         watched = len(theirs) - len(without)
         said.append(say("torch_partly", watched=watched, count=len(theirs), budget=MAX_NOTED_OPS))
     return tuple(said)
+
+
+def _was_passed_over(node: Any) -> bool:
+    return any(first <= node._sequence_nr() < last for first, last in passed_over)
 
 
 _OPAQUE = {"CompiledFunctionBackward": "torch_compiled", "CheckpointFunctionBackward": "torch_checkpoint"}

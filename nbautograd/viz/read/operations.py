@@ -120,8 +120,7 @@ class OperationReader:
 
     def tile(self, node: Any, index: int) -> Tile | None:
         """A result as a tile, if its value is known."""
-        known = self.value(node, index)
-        return None if known is None else tile(known)
+        return tile(self.value(node, index))
 
     def value(self, node: Any, index: int) -> Any:
         """Return a result: the noted one, or the tensor itself while it lives; None if neither exists."""
@@ -149,30 +148,32 @@ class OperationReader:
 
     def arguments(self, node: Any) -> list[tuple[str, str]]:
         """(the parameter's name, its name in the picture), for the known arguments of an operation."""
-        trace, edges = self.walk.traces[node], self.walk.next[node]
+        trace = self.walk.traces[node]
         if trace is None or not trace.operands:
-            own = self.walk.names[node]
-            names = tuple(getattr(self.walk.declared[node], "inputs", ())) or ("input", "other")
-            if len(edges) == 3 and own.startswith("Addmm"):
-                names = ("bias", "input", "other")
-            return [
-                (names[i] if i < len(names) else f"input{i}", self.names.slot_name(node, i)) for i in range(len(edges))
-            ]
+            slots = range(len(self.walk.next[node]))
+            return [(self.input_name(node, slot), self.names.slot_name(node, slot)) for slot in slots]
         pairs = []
         for operand in trace.operands:
             name = self.names.slot_name(node, operand.slot) if operand.slot is not None else ""
             if not name and operand.tensor is not None:
-                name = self.names.variables.tensor(operand.tensor()) or self.element(node, operand)
-                name = name or self.names.operand_name(node, operand) or (operand.name if operand.shape else "")
+                name = self.variable(node, operand) or self.names.operand_name(node, operand)
+                name = name or (operand.name if operand.shape else "")
             pairs.append((operand.name, name or values.inline(operand.value)))
         return pairs
 
-    def element(self, node: Any, operand: Any) -> str:
-        """``xs[3]`` for an argument that was one element of a variable's tensor, if it is certain which one."""
+    def input_name(self, node: Any, slot: int) -> str:
+        """Return the parameter of an operation whose arguments were not noted."""
+        names = tuple(getattr(self.walk.declared[node], "inputs", ())) or ("input", "other")
+        if len(self.walk.next[node]) == 3 and self.walk.names[node].startswith("Addmm"):
+            names = ("bias", "input", "other")
+        return names[slot] if slot < len(names) else f"input{slot}"
+
+    def variable(self, node: Any, operand: Any) -> str:
+        """The variable that an argument is, or ``xs[3]`` for one element of a tensor, if it is certain which one."""
         if operand.shape is None or operand.tensor is None:
             return ""
-        texts, kept = self.names.texts, self.walk.saved(node)[2].get(operand.name)
-        return self.names.variables.element(kept) or (texts.element(node, operand) if texts is not None else "")
+        named, kept = self.names.variables, self.walk.saved(node)[2].get(operand.name)
+        return named.tensor(operand.tensor()) or named.element(kept) or self.names.texts.element(node, operand)
 
     def expression(self, node: Any, symbol: str, pairs: Sequence[tuple[str, str]]) -> str:
         """The operation as it might be written: ``a = w + x``."""
@@ -180,15 +181,7 @@ class OperationReader:
         if self.walk.names[node].startswith(("Rsub", "PowBackward2")):
             arguments.reverse()  # rsub(input, other) is other − input, and this power is of its second argument
         label = self.names.results.get((node, 0), "")
-        if symbol in INFIX and len(arguments) == 2:
-            written = f" {symbol} ".join(map(formulas.bracketed, arguments))
-        elif symbol == "−" and len(arguments) == 1:
-            written = f"−{formulas.bracketed(arguments[0])}"
-        elif symbol == "xᵀ" and arguments:
-            written = f"{formulas.bracketed(arguments[0])}ᵀ"
-        else:
-            called = symbol if symbol.endswith("′") else formulas.called(self.walk.names[node])
-            written = f"{called}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
+        written = _notation(symbol, formulas.called(self.walk.names[node]), arguments)
         is_named = label not in ("", written, written.partition("(")[0])
         return self.names.written_out(node) or (f"{label} = {written}" if is_named else written)
 
@@ -208,14 +201,15 @@ class OperationReader:
             narrow = self.shape(to, index)
             n = local_derivative.count_of(node, parameter, text, narrow)
             known[formulas.COUNT] = [["i", "n"] if n is None else ["n", str(n)]]
-            shown = getattr(cls, "formula_value", None) is None or formulas.is_readable(text)
             name = self.names.slot_name(node, slot)
-            result = self.names.results.get((node, 0)) or "result"
-            right = formulas.marks(text, known) if shown else [*known["g"], ["o", "·"], ["d", result, name]]
+            if getattr(cls, "formula_value", None) is None or formulas.is_readable(text):
+                right, local = formulas.marks(text, known), jacobians.factor_marks(text, known)
+            else:
+                result = self.names.results.get((node, 0)) or "result"
+                right, local = [*known["g"], ["o", "·"], ["d", result, name]], []
             if jacobians.sums_over(text) and (over := _summed_over(node, slot, wide, narrow)):
                 right = formulas.summed(right, over)
             written = [["d", root, name], ["o", "+="], *right]
-            local = jacobians.factor_marks(text, known) if shown else []
             source = one_line(text, formulas.MAX_CHARACTERS)
             derivatives.append(Formula(slot, parameter, source, formulas.plain(written), written, local))
         return tuple(derivatives)
@@ -247,6 +241,19 @@ class OperationReader:
             if parameter not in known and type(value) in (int, float):
                 known[parameter] = [["n", values.inline(value)]]
         return known
+
+
+def _notation(symbol: str, called: str, arguments: Sequence[str]) -> str:
+    """Return an operation with its symbol where that is between or beside its arguments, else as a call."""
+    if symbol in INFIX and len(arguments) == 2:
+        return f" {symbol} ".join(map(formulas.bracketed, arguments))
+    if symbol == "−" and len(arguments) == 1:
+        return f"−{formulas.bracketed(arguments[0])}"
+    if symbol == "xᵀ" and arguments:
+        return f"{formulas.bracketed(arguments[0])}ᵀ"
+    if symbol.endswith("′"):
+        called = symbol
+    return f"{called}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
 
 
 def _single_numbers(operands: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -50,6 +50,10 @@ class Segment:
                 waiting += segment.children[::-1]
         return parts
 
+    def folded(self) -> list[Segment]:
+        """Return the closed segments that are drawn for it."""
+        return [segment for segment in self.shown() if segment.closed]
+
     def inner(self) -> list[Segment]:
         """Return itself and all segments in it that hold several operations, outer ones first."""
         found, waiting = list[Segment](), [self]

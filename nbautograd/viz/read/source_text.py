@@ -118,11 +118,7 @@ def _expressions(source: str) -> Mapping[Place, _Expression]:
         elif isinstance(node, _KINDS) and target is not None:
             found[_span(node)] = _Expression(node, data, target, repeats)
         repeats = not isinstance(node, SCOPES) and (repeats or isinstance(node, _REPEATING))
-        if pairs := _pairs(node):
-            waiting += [(value, name, repeats) for name, value in pairs]
-            continue
-        for child in ast.iter_child_nodes(node):
-            waiting.append((child, _target(node) if child is getattr(node, "value", None) else "", repeats))
+        waiting += [(part, name, repeats) for part, name in _valued(node)]
     return found
 
 
@@ -138,13 +134,15 @@ def _target(node: ast.AST) -> str | None:
     return next((target.id for target in targets if isinstance(target, ast.Name)), "")
 
 
-def _pairs(node: ast.AST) -> list[tuple[str, ast.expr]]:
-    """Return the variables and values of ``a, b = x, y``; empty for any other statement."""
+def _valued(node: ast.AST) -> list[tuple[ast.AST, str | None]]:
+    """Return the parts of a node, each with the variable that it is the value of (see ``_target``)."""
     match node:
-        case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
+        case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):  # a, b = x, y
             names = [target.id for target in targets if isinstance(target, ast.Name)]
-            return [*zip(names, values, strict=True)] if len(names) == len(values) else []
-    return []
+            if len(names) == len(values):
+                return [*zip(values, names, strict=True)]
+    value = getattr(node, "value", None)
+    return [(child, _target(node) if child is value else "") for child in ast.iter_child_nodes(node)]
 
 
 @lru_cache(500)
@@ -252,21 +250,20 @@ class SourceTexts:
             expression = self.expression(trace)
             if expression is None:
                 continue
-            if not self.ran_once(nodes, expression):
-                if _is_one_operation({walk.names[node] for node in nodes}, expression.tree):
-                    self.runs |= {node: before for before, node in enumerate(nodes)}
-                    self.calls |= dict.fromkeys(nodes, expression)
-                    if expression.target:
-                        self.targets |= dict.fromkeys(nodes, expression.target)
-                continue
-            self.calls |= dict.fromkeys(nodes, expression)
-            used = {to for node in nodes for to, _ in walk.next[node]}
-            last = [node for node in nodes if node not in used]
-            others = 0  # of a module inside it
-            if trace.scope:
-                others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes)
-            if len(last) == 1 and others <= 0 and _gives_tensor(expression.tree):
-                self.made[last[0]] = expression
+            if self.ran_once(nodes, expression):
+                self.calls |= dict.fromkeys(nodes, expression)
+                others = 0  # of a module inside it
+                if trace.scope:
+                    others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes)
+                used = {to for node in nodes for to, _ in walk.next[node]}
+                last = [node for node in nodes if node not in used]
+                if len(last) == 1 and others <= 0 and _gives_tensor(expression.tree):
+                    self.made[last[0]] = expression
+            elif _is_one_operation({walk.names[node] for node in nodes}, expression.tree):
+                self.calls |= dict.fromkeys(nodes, expression)
+                self.runs |= {node: before for before, node in enumerate(nodes)}
+                if expression.target:
+                    self.targets |= dict.fromkeys(nodes, expression.target)
 
     def expression(self, trace: Any) -> _Expression | None:
         """Return the expression that called an operation; None if the file no longer has it."""
@@ -359,19 +356,8 @@ class SourceTexts:
     def argument(self, call: ast.Call, operand: Any, scope: Sequence[Any]) -> ast.expr | None:
         """Return the argument that is an operand, in a call of a library function."""
         name, place = operand.parameter
-        wanted, function_name = _PARAMETERS.get(name, name), called(call)
-        given = call.args
-        module = _called_module(scope)
-        function: Any = None
-        if module is not None:
-            live = module.module()
-            function = getattr(live, "_function", live.forward)
-        elif isinstance(call.func, ast.Call):  # a freed module, as in ``nn.MSELoss()(a, b)``
-            function = getattr(_named("nn", called(call.func)), "_function", None)
-        elif self.is_function(call.func):
-            function = _named("", function_name)
-        elif isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") != "self":
-            function, given = _named("Tensor", function_name), [call.func.value, *call.args]
+        wanted = _PARAMETERS.get(name, name)
+        function, given = self.called(call, scope)
         try:
             keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
             bound = inspect.signature(function).bind(*given, **keywords).arguments
@@ -381,6 +367,20 @@ class SourceTexts:
         if isinstance(part, (ast.List, ast.Tuple)) and place is not None:
             part = part.elts[place] if place < len(part.elts) else None
         return part if isinstance(part, ast.expr) else None
+
+    def called(self, call: ast.Call, scope: Sequence[Any]) -> tuple[Any, list[ast.expr]]:
+        """Return the library's function that is called, or None, and its arguments by position."""
+        module = _called_module(scope)
+        if module is not None:
+            live = module.module()
+            return getattr(live, "_function", live.forward), call.args
+        if isinstance(call.func, ast.Call):  # a freed module, as in ``nn.MSELoss()(a, b)``
+            return getattr(_named("nn", called(call.func)), "_function", None), call.args
+        if self.is_function(call.func):
+            return _named("", called(call)), call.args
+        if isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") != "self":
+            return _named("Tensor", called(call)), [call.func.value, *call.args]
+        return None, call.args
 
     def is_function(self, tree: ast.expr) -> bool:
         """Return whether a call is of a module's function, not of a method."""

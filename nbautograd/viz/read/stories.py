@@ -66,7 +66,6 @@ _FAMILIES: dict[str, str] = {
     "gate": "Glu",
     "fourier": "FftC2C FftR2C FftC2R",
 }
-_BY_KIND = {MATRIX: "", OUTER: "outer", DIAGONAL: ""}
 _LARGE = {MATRIX: "matrix", DIAGONAL: "elementwise"}
 """The sentences for kinds of which no element can be written out."""
 _BY_NAME = {name: story for story, names in _FAMILIES.items() for name in names.split()}
@@ -101,13 +100,18 @@ def story_of(name: str, parameter: str, kind: str, permutes: bool, pair: str, sh
     if own == "Mv" and kind == MATRIX:
         return f"story_{_VECTOR}"
     story = _BY_NAME.get(f"{own}.{parameter}") or _BY_NAME.get(own)
-    if story == "norm" and kind == DIAGONAL:  # not of this batch
-        story = None
-    if story is None and kind == MOVE:
-        story = "places" if permutes else "places_some"
-    if story is None:
-        story = _BY_KIND.get(kind, "all") or ("" if shown else _LARGE[kind])
-    return f"story_{story}" if story else ""
+    if story is None or (story == "norm" and kind == DIAGONAL):  # a norm with the numbers of another batch
+        story = _of_kind(kind, permutes, shown)
+    return story and f"story_{story}"
+
+
+def _of_kind(kind: str, permutes: bool, shown: bool) -> str:
+    """Return the story of an operation without one of its own."""
+    if kind in _LARGE:
+        return "" if shown else _LARGE[kind]
+    if kind == MOVE:
+        return "places" if permutes else "places_some"
+    return "outer" if kind == OUTER else "all"
 
 
 def pair_of(model: GraphModel, key: str) -> str:

@@ -88,12 +88,14 @@ def as_matrix(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def tile(value: Any) -> Tile | None:
-    """The tile of a real tensor or number; None for complex, empty, many or inexact values.
+    """The tile of a real tensor or number; None for None, and for complex, empty, many or inexact values.
 
     >>> made = tile(np.float32([[1, 2], [3, np.inf]]))
     >>> made.columns, made.cells, made.inf
     (2, (1.0, 2.0, 3.0, 'inf'), 1)
     """
+    if value is None:
+        return None
     if isinstance(value, Digest):
         return _of_sample(value)
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any, NamedTuple
 
 from nbautograd._engine.base.users_code import MAX_FILE_CHARACTERS, parsed, source_of
@@ -41,17 +41,18 @@ _Point = tuple[int, int]
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def _places_in_loops(traces: Sequence[Any]) -> tuple[dict[str, _Loops], dict[_Loop, list[int]]]:
-    """Return the loops of each file, and of each loop the places of the operations that ran in it."""
+def _places_in_loops(traces: Sequence[Any]) -> dict[_Loop, dict[int, _Loop | None]]:
+    """Return of each loop, outer ones first, the places of the operations in it, with the next inner loop of each."""
     files: dict[str, _Loops] = {}
-    ran: dict[_Loop, list[int]] = {}
+    ran: dict[_Loop, dict[int, _Loop | None]] = {}
     for place, trace in enumerate(traces):
         if trace is not None and trace.code is not None:
             if trace.filename not in files:
                 files[trace.filename] = _loops(source_of(trace.filename))
-            for loop in files[trace.filename].get(trace.lineno, ()):
-                ran.setdefault(loop, []).append(place)
-    return files, ran
+            around = files[trace.filename].get(trace.lineno, ())
+            for loop, inner in zip_longest(around, around[1:]):
+                ran.setdefault(loop, {})[place] = inner
+    return dict(sorted(ran.items(), key=lambda item: (item[0].col_offset, item[0].lineno)))
 
 
 def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
@@ -62,14 +63,13 @@ def turns_of(nodes: Sequence[Any], namespace: Mapping[str, Any]) -> Turns:
     told: list[dict[tuple[int, int], Turn]] = [{} for _ in nodes]
     if len(nodes) > MAX_OPS:
         return told
-    traces = [trace_of(node) for node in nodes]
-    files, ran = _places_in_loops(traces)
+    traces = list(map(trace_of, nodes))
+    ran = _places_in_loops(traces)
     begins = {loop: min(traces[place].instruction for place in places) for loop, places in ran.items()}
-    outer: list[tuple[int, ...]] = [() for _ in nodes]  # the turn numbers of the enclosing loops
-    for loop, places in sorted(ran.items(), key=lambda item: (item[0].col_offset, item[0].lineno)):
-        inner = {other: at for other, at in begins.items() if other is not loop and _is_inside(other, loop)}
-        points = {place: _point(traces[place], inner, files[traces[place].filename]) for place in places}
-        variable, values = _values(loop, namespace, traces[places[0]].code) or ("", ())
+    outer: list[tuple[int, ...]] = [()] * len(nodes)  # the turn numbers of the enclosing loops
+    for loop, places in ran.items():
+        points = {place: _point(traces[place], inner, begins) for place, inner in places.items()}
+        variable, values = _values(loop, namespace, traces[min(places)].code)
         own: dict[int, Turn] = {}
         for _, part in groupby(places, outer.__getitem__):
             group = list(part)
@@ -130,17 +130,12 @@ def _loops(code: str) -> _Loops:
     return around
 
 
-def _is_inside(one: _Loop, other: _Loop) -> bool:
-    return other.lineno <= one.lineno and (one.end_lineno or 0) <= (other.end_lineno or 0)
-
-
-def _point(trace: Any, inner: Mapping[_Loop, int], loops: _Loops) -> _Point:
+def _point(trace: Any, inner: _Loop | None, begins: Mapping[_Loop, int]) -> _Point:
     """Return the point in a loop's body, and the call of a module, that called an operation; an inner loop is one
     point.
     """
-    for loop in loops.get(trace.lineno, ()):
-        if loop in inner:
-            return inner[loop], 0
+    if inner is not None:
+        return begins[inner], 0
     return int(trace.instruction), trace.scope[0].number if trace.scope else 0
 
 
@@ -161,12 +156,12 @@ def _numbered(points: Sequence[_Point], wanted: int) -> list[int]:
     return numbers
 
 
-def _values(loop: _Loop, namespace: Mapping[str, Any], code: Any) -> tuple[str, Sequence[Any]] | None:
-    """The loop's variable and its values; None where they are not plain numbers."""
+def _values(loop: _Loop, namespace: Mapping[str, Any], code: Any) -> tuple[str, Sequence[Any]]:
+    """The loop's variable and its values; nothing where they are not plain numbers."""
     if isinstance(loop, ast.While):
-        return None
+        return "", ()
     known = {name: value for name, value in namespace.items() if name not in code.co_varnames}
-    return _counted_values(loop.target, loop.iter, known)
+    return _counted_values(loop.target, loop.iter, known) or ("", ())
 
 
 def _counted_values(target: ast.expr, over: ast.expr, known: Mapping[str, Any]) -> tuple[str, Sequence[Any]] | None:

@@ -103,14 +103,20 @@ class _LineReader:
             if not isinstance(call, ast.Call) or called(call) not in self.functions:
                 continue
             filename, function = self.functions[called(call)]
-            names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
-            names = names[1:] if isinstance(call.func, ast.Attribute) and names[:1] == ["self"] else names
-            given = {name for name, argument in zip(names, call.args, strict=False) if _uses(argument, tainted)}
-            given |= {each.arg for each in call.keywords if each.arg and _uses(each.value, tainted)}
+            given = _given(call, function, tainted)
             key = filename, function.lineno, frozenset(given)
             if given and key not in self.seen:
                 self.seen.add(key)
                 self.read(filename, function.lineno + 1, function.end_lineno or 0, given)
+
+
+def _given(call: ast.Call, function: ast.FunctionDef, tainted: set[str]) -> set[str]:
+    """Return the parameters of a function that a call gives some of the variables."""
+    names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+    if isinstance(call.func, ast.Attribute) and names[:1] == ["self"]:
+        del names[0]
+    given = {name for name, argument in zip(names, call.args, strict=False) if _uses(argument, tainted)}
+    return given | {each.arg for each in call.keywords if each.arg and _uses(each.value, tainted)}
 
 
 def _uses(tree: ast.AST, names: set[str]) -> list[ast.expr]:

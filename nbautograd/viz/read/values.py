@@ -205,10 +205,19 @@ def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
     detach = getattr(value, "detach", None)
     if callable(detach):
         value = detach()
-    if sample is not None and (getattr(value, "is_cpu", True) is False or hasattr(value, "get")):
+    if sample is not None and _is_far(value):
         sample = min(sample, MAX_FAR_ELEMENTS)
     if sample is not None and _size(value) > sample:
         value = value.reshape(-1)[:: _size(value) // sample + 1]
+    return _brought_near(value)
+
+
+def _is_far(value: Any) -> bool:
+    return getattr(value, "is_cpu", True) is False or (hasattr(value, "get") and hasattr(value, "dtype"))
+
+
+def _brought_near(value: Any) -> np.ndarray[Any, Any]:
+    """Return a tensor or array of another library as a NumPy array."""
     for step in ("resolve_conj", "resolve_neg", "cpu", "get"):
         method = getattr(value, step, None)
         if callable(method) and not isinstance(value, dict):
@@ -228,8 +237,7 @@ def near(value: Any, most: int) -> np.ndarray[Any, Any] | None:
         value = memory(value)
     if isinstance(value, PLAIN):
         return np.asarray(value) if value.size <= most else None
-    far = getattr(value, "is_cpu", True) is False or (hasattr(value, "get") and hasattr(value, "dtype"))
-    return host(value) if _size(value) <= (min(most, MAX_FAR_ELEMENTS) if far else most) else None
+    return host(value) if _size(value) <= (min(most, MAX_FAR_ELEMENTS) if _is_far(value) else most) else None
 
 
 def _is_written_out(shape: tuple[int, ...], many: int) -> bool:
@@ -346,17 +354,14 @@ def _python_number(value: float | complex) -> str:
 def _written(flat: np.ndarray[Any, Any]) -> list[str]:
     """Each number as PyTorch writes it, padded to one width; beside one that is not whole all have decimals."""
     if flat.dtype.kind == "c":
-        real, imaginary = _written(flat.real), _written(flat.imag)
-        signed = [i if i.lstrip().startswith("-") else "+" + i.lstrip() for i in imaginary]
-        return [f"{r}{i}j" for r, i in zip(real, signed, strict=True)]
-    if flat.dtype.kind != "f":
-        plain = [str(v) for v in flat.tolist()]
-        longest = max(map(len, plain))
-        return [v.rjust(longest) for v in plain]
+        pairs = zip(_written(flat.real), _written(flat.imag), strict=True)
+        return [f"{r}{i if i.lstrip().startswith('-') else f'+{i.lstrip()}'}j" for r, i in pairs]
     numbers: list[float] = flat.tolist()
-    if len(numbers) == 1:
-        return [printed(numbers[0])]
-    decimals = False in [v == math.ceil(v) for v in numbers if math.isfinite(v)]
-    shown = [printed(v, decimals) for v in numbers]
-    longest = max([len(s) for s, v in zip(shown, numbers, strict=True) if math.isfinite(v) and v != 0], default=1)
+    if flat.dtype.kind != "f":
+        shown = [*map(str, numbers)]
+        longest = max(map(len, shown))
+    else:
+        decimals = False in [v == math.ceil(v) for v in numbers if math.isfinite(v)]
+        shown = [printed(v, decimals) for v in numbers]
+        longest = max([len(s) for s, v in zip(shown, numbers, strict=True) if v and math.isfinite(v)], default=1)
     return [s.rjust(longest) for s in shown]

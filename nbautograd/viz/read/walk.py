@@ -37,7 +37,7 @@ class GraphWalk:
 
     def __init__(self, roots: Any, most: int = MAX_READ_NODES) -> None:
         several = isinstance(roots, (list, tuple)) and not (len(roots) == 2 and isinstance(roots[1], int))
-        self.roots = [_root_of(root) for root in (roots if several else [roots])]
+        self.roots = list(map(_root_of, roots if several else [roots]))
         self.next: dict[Any, tuple[tuple[Any, int], ...]] = {}
         self.cut = not self.read_all(most)
         if self.cut:
