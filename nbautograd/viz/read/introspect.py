@@ -426,13 +426,17 @@ def assigned(source: str) -> tuple[str, str] | None:
 
 
 def operation_of(tree: ast.AST) -> str:
-    """The operation that an expression is, as code calls it; nothing for any other expression."""
+    """Return the operation that an expression is, as code calls it; nothing for any other expression.
+
+    >>> [operation_of(ast.parse(code, mode="eval").body) for code in ("x.tanh()", "Mine.apply(x)", "a + b")]
+    ['tanh', 'Mine', 'add']
+    """
     if isinstance(tree, (ast.BinOp, ast.UnaryOp)):
         return _OPERATORS.get(type(tree.op).__name__, "")
-    if isinstance(tree, ast.Call):
-        function = tree.func
-        return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return ""
+    function = tree.func if isinstance(tree, ast.Call) else None
+    if isinstance(function, ast.Attribute) and function.attr == "apply":  # of a Function: the name of its class
+        function = function.value
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def same_operation(name: str, operation: str) -> bool:

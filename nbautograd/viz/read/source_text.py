@@ -38,6 +38,8 @@ _VALUES = {"abs", "pow", "round", "sum"}
 _LIBRARIES = {"nbautograd", "torch"}
 _ALIASES = {"torch", "F", "nn", "nb"}
 """Names of modules in a file whose variables are unknown."""
+FUNCTION_INPUT = "input "
+"""Begins the names of the arguments of a custom Function; their positions follow."""
 _PARAMETERS = {"mat1": "input", "mat2": "other", "tensor": "other"}
 """Operands that are called otherwise than the parameters of the functions."""
 
@@ -202,6 +204,12 @@ def _is_one_operation(names: Iterable[str], tree: ast.expr) -> bool:
     return bool(operation) and all(same_operation(name, operation) for name in names)
 
 
+def _argument_at(call: ast.Call, place: int) -> ast.expr | None:
+    """Return the argument at a position of a call; None where a starred one before it may be several."""
+    before = call.args[: place + 1]
+    return before[-1] if len(before) > place and not any(isinstance(a, ast.Starred) for a in before) else None
+
+
 def _called_module(scope: Sequence[Any]) -> Any:
     """Return the entry into a library module that the user's code has called; None without one."""
     own = [*takewhile(_is_librarys, reversed(scope))]
@@ -352,6 +360,9 @@ class SourceTexts:
             tensors = [other.name for other in self.walk.traces[node].operands if other.shape is not None]
             if len(tensors) == 2:
                 part = (tree.left, tree.right)[tensors.index(operand.name)]
+        elif isinstance(tree, ast.Call) and operand.name.startswith(FUNCTION_INPUT):
+            if same_operation(self.walk.names[node], operation_of(tree)):
+                part = _argument_at(tree, int(operand.name.removeprefix(FUNCTION_INPUT)))
         elif isinstance(tree, ast.Call):
             part = self.argument(tree, operand, self.walk.traces[node].scope)
         return None if isinstance(part, ast.Starred) else part

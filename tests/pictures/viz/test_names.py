@@ -57,6 +57,40 @@ def test_the_numbers_that_dropout_multiplies_by_are_its_mask(library: str, code:
     assert [node.name for node in model.nodes if node.kind == "constant"] == ["mask"]
 
 
+FUNCTION = """
+class Step(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w, *more):
+        ctx.save_for_backward(x, w)
+        return x * w
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return (g * w, (g * x).sum(), *[None] * (len(ctx.needs_input_grad) - 2))
+
+step, w, rest = Step.apply, leaf(0.5), (1, 2)
+"""
+
+
+@pytest.mark.parametrize("call", ["Step.apply(x, w, 0.1)", "step(x, w)", "Step.apply(x, w, *rest)"])
+def test_results_of_a_function_in_a_loop_are_called_by_their_variable(run: Any, app: Any, call: str) -> None:
+    run(FUNCTION).raise_error()
+    run(f"x = torch.tensor([1., 2.])\nfor i in range(3):\n    x = {call}\ny = x.sum()").raise_error()
+    model = viz.graph(app.user_ns["y"], namespace=app.user_ns).model
+    assert [node.name for node in model.nodes if node.kind == "constant" and node.shape] == ["x₀"]
+    named = [node.label for node in model.nodes if node.name == "StepBackward"]
+    assert sorted(named) == ["x", "x₁", "x₂"]
+
+
+@pytest.mark.parametrize(("argument", "name"), [("torch.rand(2)", "torch.rand(2)"), ("*rest", "input 0")])
+def test_an_argument_of_a_function_is_called_as_the_code_calls_it(run: Any, app: Any, argument: str, name: str) -> None:
+    run(FUNCTION).raise_error()
+    run(f"rest = [torch.tensor([1., 2.])]\ny = Step.apply({argument}, w).sum()").raise_error()
+    model = viz.graph(app.user_ns["y"], namespace={"w": app.user_ns["w"]}).model
+    assert [node.name for node in model.nodes if node.kind == "constant"] == [name]
+
+
 def test_a_module_s_name_comes_before_that_of_the_last_output() -> None:
     net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
     y = (net[0].weight * 2).sum()
