@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from nbautograd import protocol
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.read import formulas, values
+from nbautograd.viz.read.contents import inside, is_module, is_tensor
 from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.notes import Digest, trace_of
 
@@ -33,25 +34,16 @@ __all__ = [
 _HOOKS = {kind: kind for kind in ("tensor", "pre", "post", "accumulated")}
 
 
-def is_tensor(value: Any) -> bool:
-    """Return whether it looks like a tensor of an autograd library; asks the class, so that no ``__getattr__`` runs."""
-    return hasattr(type(value), "grad_fn") and hasattr(type(value), "requires_grad") and not isinstance(value, type)
-
-
-def is_module(value: Any) -> bool:
-    """Return whether it looks like a module of networks; asks the class."""
-    try:
-        return callable(getattr(type(value), "named_parameters", None))
-    except Exception:
-        return False
-
-
 def parameters_of(value: Any) -> Iterable[Any] | None:
-    """Return the parameters of a module, or those of an optimizer; None for anything else."""
+    """Return the parameters of a module or an optimizer, or the leaves in an object; None where there are none."""
     if is_module(value):
         return value.parameters()  # type: ignore[no-any-return]
     groups = attribute(value, "param_groups")
-    return [leaf for group in groups for leaf in group["params"]] if isinstance(groups, list) else None
+    if isinstance(groups, list):
+        return [leaf for group in groups for leaf in group["params"]]
+    return [
+        part for _, part in inside("", value) if attribute(part, "requires_grad") and attribute(part, "is_leaf")
+    ] or None
 
 
 def attribute(thing: Any, name: str, default: Any = None) -> Any:
@@ -258,14 +250,6 @@ def window_of(name: str, known: Mapping[str, Any]) -> tuple[tuple[int, ...], ...
         return ()
 
 
-def _parameters(module: Any) -> Iterator[tuple[str, Any]]:
-    """The parameters of a module; one that it has under two names twice."""
-    try:
-        return iter(module.named_parameters(remove_duplicate=False))
-    except TypeError:
-        return iter(module.named_parameters())
-
-
 class Names:
     """Which variable names a tensor has: leaves by identity, results also by the node and output that made them."""
 
@@ -288,27 +272,17 @@ class Names:
 
     @staticmethod
     def _pairs(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Tensors by name; those in a short list or dictionary as ``layers[2]``, those of modules as ``net.weight``."""
-        inner: list[tuple[str, Any]] = []
+        """Yield tensors by name: those of variables first, then what is inside of other variables."""
+        others: list[tuple[str, Any]] = []
         for name, value in list(namespace.items()):
             if not isinstance(name, str):
                 continue
-            kind = type(value)
-            if hasattr(kind, "grad_fn") and is_tensor(value):
+            if hasattr(type(value), "grad_fn") and is_tensor(value):
                 yield name, value
-            elif name.startswith("_"):
-                continue
-            elif kind in (list, tuple) and 0 < len(value) <= 200:
-                inner += [(f"{name}[{i}]", v) for i, v in enumerate(value) if is_tensor(v)]
-            elif kind is dict and 0 < len(value) <= 200:
-                pairs = list(value.items())
-                inner += [(f"{name}[{k!r}]", v) for k, v in pairs if isinstance(k, (str, int)) and is_tensor(v)]
-            elif hasattr(kind, "named_parameters") and is_module(value):
-                try:
-                    inner += [(f"{name}.{own}", v) for own, v in _parameters(value)]
-                except Exception:
-                    continue
-        yield from inner
+            elif not name.startswith("_"):
+                others.append((name, value))
+        for name, value in others:
+            yield from inside(name, value)
 
     def detached_from(self, tensor: Any) -> str:
         """The name of the leaf or result from which a constant was detached, so that they share memory; or nothing."""

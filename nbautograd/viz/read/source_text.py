@@ -38,6 +38,7 @@ _VALUES = {"abs", "pow", "round", "sum"}
 _LIBRARIES = {"nbautograd", "torch"}
 _ALIASES = {"torch", "F", "nn", "nb"}
 """Names of modules in a file whose variables are unknown."""
+_ELEMENT_NODES = {"SelectBackward0", "IndexBackward0"}
 FUNCTION_INPUT = "input "
 """Begins the names of the arguments of a custom Function; their positions follow."""
 _PARAMETERS = {"mat1": "input", "mat2": "other", "tensor": "other"}
@@ -196,10 +197,12 @@ def _gives_tensor(tree: ast.expr) -> bool:
 
 
 def _is_one_operation(names: Iterable[str], tree: ast.expr) -> bool:
-    """Return whether each run of an expression is one operation, named by its outermost part.
+    """Return whether each run of an expression is one operation, named by its outermost part; or an element: ``xs[t]``.
 
     :param names: of the operations that ran.
     """
+    if isinstance(tree, ast.Subscript):
+        return {*names} <= _ELEMENT_NODES
     operation = operation_of(tree)
     return bool(operation) and all(same_operation(name, operation) for name in names)
 
@@ -299,7 +302,9 @@ class SourceTexts:
 
     def results(self, nodes: Iterable[Any]) -> dict[Any, str]:
         """Return the texts of the expressions that made results, if they are known and differ."""
-        told: dict[Any, str] = {}
+        runs = [node for node in nodes if node in self.runs and isinstance(self.calls[node].tree, ast.Subscript)]
+        told = {node: text for node in runs if (text := self.in_turn(node, self.calls[node].tree))}
+        told = {node: text for node, text in told.items() if Counter(told.values())[text] == 1}
         for most in (FORMULA_CHARACTERS, TEXT_CHARACTERS):
             texts = {node: self.made[node].text(most=most) for node in nodes if node in self.made and node not in told}
             alike = Counter(texts.values())
