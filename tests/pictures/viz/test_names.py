@@ -178,6 +178,7 @@ def test_gradients_of_what_objects_hold_are_shown_and_zeroed(run: Any, app: Any)
         run(f"table = {magic}").raise_error()
         assert [row[0] for row in app.user_ns["table"].rows if row[0] != "y"] == names
     assert app.user_ns["net"].layers[0].weight.grad is None
+    assert [*viz.monitor(app.user_ns["net"], namespace=app.user_ns).leaves] == names
     assert run("why = %why net.layers[1].out").success
     assert run("why = %why net.layers[0].weight").success
     assert app.user_ns["why"].label.startswith("net.layers[0].weight.grad is None")
