@@ -11,7 +11,6 @@ Without a watched block, this module imports nothing from PyTorch and runs nothi
 
 from __future__ import annotations
 
-import inspect
 import math
 import sys
 import threading
@@ -261,17 +260,16 @@ class TorchWatch:
         return True
 
     def _inside_function(self, sequence: int, frame: Any) -> None:
-        """``Function.apply`` created the node and has called the user's ``forward``: note that call."""
+        """Note the call of ``Function.apply`` that created the node and has called the user's ``forward``."""
         while frame is not None and frame.f_code is not self._apply:
             frame = frame.f_back
         if frame is None or sequence in self.waiting or not self._affordable():
             return
-        names = list(inspect.signature(frame.f_locals["cls"].forward).parameters)
         given = frame.f_locals["args"]
-        names = (
-            names[len(names) - len(given) :] if len(names) >= len(given) else [f"input{i}" for i in range(len(given))]
-        )
-        arguments = {name: self._about(value) for name, value in zip(names, given, strict=True)}
+        for value in given:
+            if isinstance(value, self._torch.Tensor):
+                self.met(value)
+        arguments = {f"input {i}": self._about(value) for i, value in enumerate(given)}
         self.waiting[sequence] = [NotedCall(None, [], arguments, _place(frame), protocol.current_scope())]
 
     def _written(self, tensor: Any, frame: Any, more: int = 0) -> None:

@@ -29,9 +29,9 @@ from nbautograd.viz.notebook.arranging import arrange
 from nbautograd.viz.notebook.figure import WINDOWS
 from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.picture import Picture
-from nbautograd.viz.notebook.tables import named_leaves
 from nbautograd.viz.read import values
 from nbautograd.viz.read.builder import build
+from nbautograd.viz.read.contents import of_variables
 from nbautograd.viz.read.introspect import is_tensor, node_name
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.notes import line_of, remarks
@@ -347,4 +347,4 @@ def _told(cause: Any) -> Iterator[str]:
 def name_of(tensor: Any, names: Mapping[str, Any], other: str = "w") -> str:
     """Return the name of a tensor; another one if no variable holds it."""
     direct = name_in(names, tensor)
-    return one_line(direct or next((k for k, v in named_leaves(names).items() if v is tensor), other), 60)
+    return one_line(direct or next((name for name, each in of_variables(names) if each is tensor), other), 60)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -21,7 +21,8 @@ from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.grads_html import GradientRow, gradients_html
 from nbautograd.viz.notebook.in_place import at_once
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import is_module, is_tensor, parameters_of
+from nbautograd.viz.read.contents import of_variables
+from nbautograd.viz.read.introspect import is_tensor, parameters_of
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.settings import settings
@@ -30,7 +31,6 @@ __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_tab
 
 MAX_KEPT_BYTES = 4096  # of a gradient, which shows the change at the next look
 MAX_NAME_CHARACTERS = 40
-MAX_NAMED_TENSORS = 200  # of a list with separate names
 MAX_ROWS = 40  # of one table
 
 
@@ -174,12 +174,9 @@ watch = Watch()
 def named_leaves(namespace: Mapping[str, Any]) -> dict[str, Any]:
     """The leaves that require a gradient among the variables of a namespace, each under its first public name."""
     by_id: dict[int, tuple[str, Any]] = {}
-    for name, value in list(namespace.items()):
-        if not isinstance(name, str) or name.startswith("_"):
-            continue
-        for shown, tensor in _inside(name, value):
-            if is_tensor(tensor) and _is_leaf(tensor) and id(tensor) not in by_id:
-                by_id[id(tensor)] = (one_line(shown), tensor)
+    for name, tensor in of_variables(namespace):
+        if _is_leaf(tensor) and id(tensor) not in by_id:
+            by_id[id(tensor)] = (one_line(name), tensor)
     leaves: dict[str, Any] = {}
     for name, tensor in by_id.values():
         leaves[_unlike(name, leaves)] = tensor
@@ -198,18 +195,6 @@ def _unlike(name: str, others: Mapping[str, Any]) -> str:
 def _shortened(name: str) -> str:
     """Shorten a name to its column: keep its beginning, and its end, which distinguishes parameters."""
     return name if len(name) <= MAX_NAME_CHARACTERS else f"{name[: MAX_NAME_CHARACTERS - 25]}…{name[-24:]}"
-
-
-def _inside(name: str, value: Any) -> Iterable[tuple[str, Any]]:
-    """A tensor itself, those of a list or tuple, and the parameters of a module."""
-    if isinstance(value, (list, tuple)) and len(value) <= MAX_NAMED_TENSORS and all(is_tensor(v) for v in value):
-        return [(f"{name}[{i}]", tensor) for i, tensor in enumerate(value)]
-    if is_module(value):
-        try:
-            return [(f"{name}.{key}", tensor) for key, tensor in value.named_parameters()]
-        except Exception:
-            return []
-    return [(name, value)]
 
 
 def _is_leaf(tensor: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read.introspect import is_module, is_tensor
+from nbautograd.viz.read.introspect import is_module, is_tensor, parameters_of
 
 __all__ = ["watched"]
 
@@ -45,13 +45,15 @@ def _within(thing: Any, names: Mapping[int, str]) -> Iterator[tuple[str, Any]]:
         return
     if isinstance(thing, Mapping):
         items: Iterable[Any] = thing.items()
-    elif isinstance(thing, (str, bytes)) or not isinstance(thing, Iterable):
-        raise TypeError(
-            f"monitor needs tensors, but was given {type(thing).__name__}; it takes modules, leaves, and lists, dicts "
-            "or iterables of them"
-        )
-    else:
+    elif isinstance(thing, Iterable) and not isinstance(thing, (str, bytes)):
         items = thing
+    elif (held := parameters_of(thing)) is not None:
+        items = held
+    else:
+        raise TypeError(
+            f"monitor needs tensors, but was given {type(thing).__name__}; it takes modules, leaves, and lists, dicts, "
+            "iterables or objects of them"
+        )
     for item in items:
         if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):  # as of named_parameters()
             for name, tensor in _within(item[1], names):

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from nbautograd import protocol
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.read import formulas, values
+from nbautograd.viz.read.contents import inside, is_module, is_tensor
 from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.notes import Digest, trace_of
 
@@ -33,25 +34,16 @@ __all__ = [
 _HOOKS = {kind: kind for kind in ("tensor", "pre", "post", "accumulated")}
 
 
-def is_tensor(value: Any) -> bool:
-    """Return whether it looks like a tensor of an autograd library; asks the class, so that no ``__getattr__`` runs."""
-    return hasattr(type(value), "grad_fn") and hasattr(type(value), "requires_grad") and not isinstance(value, type)
-
-
-def is_module(value: Any) -> bool:
-    """Return whether it looks like a module of networks; asks the class."""
-    try:
-        return callable(getattr(type(value), "named_parameters", None))
-    except Exception:
-        return False
-
-
 def parameters_of(value: Any) -> Iterable[Any] | None:
-    """Return the parameters of a module, or those of an optimizer; None for anything else."""
+    """Return the parameters of a module or an optimizer, or the leaves in an object; None where there are none."""
     if is_module(value):
         return value.parameters()  # type: ignore[no-any-return]
     groups = attribute(value, "param_groups")
-    return [leaf for group in groups for leaf in group["params"]] if isinstance(groups, list) else None
+    if isinstance(groups, list):
+        return [leaf for group in groups for leaf in group["params"]]
+    return [
+        part for _, part in inside("", value) if attribute(part, "requires_grad") and attribute(part, "is_leaf")
+    ] or None
 
 
 def attribute(thing: Any, name: str, default: Any = None) -> Any:
@@ -258,26 +250,6 @@ def window_of(name: str, known: Mapping[str, Any]) -> tuple[tuple[int, ...], ...
         return ()
 
 
-def _parameters(module: Any) -> Iterator[tuple[str, Any]]:
-    """The parameters of a module; one that it has under two names twice."""
-    try:
-        return iter(module.named_parameters(remove_duplicate=False))
-    except TypeError:
-        return iter(module.named_parameters())
-
-
-def _held(name: str, value: Any) -> list[tuple[str, Any]]:
-    """Return the tensors in a short list or dictionary, as ``layers[2]``, or of a module, as ``net.weight``."""
-    kind = type(value)
-    if kind in (list, tuple, dict) and len(value) <= 200:
-        pairs = list(value.items() if kind is dict else enumerate(value))
-        return [(f"{name}[{key!r}]", v) for key, v in pairs if isinstance(key, (str, int)) and is_tensor(v)]
-    with suppress(Exception):
-        if hasattr(kind, "named_parameters") and is_module(value):
-            return [(f"{name}.{own}", v) for own, v in _parameters(value)]
-    return []
-
-
 class Names:
     """Which variable names a tensor has: leaves by identity, results also by the node and output that made them."""
 
@@ -300,7 +272,7 @@ class Names:
 
     @staticmethod
     def _pairs(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Tensors by name, then those inside of something."""
+        """Yield tensors by name: those of variables first, then what is inside of other variables."""
         others: list[tuple[str, Any]] = []
         for name, value in list(namespace.items()):
             if not isinstance(name, str):
@@ -310,7 +282,7 @@ class Names:
             elif not name.startswith("_"):
                 others.append((name, value))
         for name, value in others:
-            yield from _held(name, value)
+            yield from inside(name, value)
 
     def detached_from(self, tensor: Any) -> str:
         """The name of the leaf or result from which a constant was detached, so that they share memory; or nothing."""
@@ -428,13 +400,17 @@ def assigned(source: str) -> tuple[str, str] | None:
 
 
 def operation_of(tree: ast.AST) -> str:
-    """The operation that an expression is, as code calls it; nothing for any other expression."""
+    """Return the operation that an expression is, as code calls it; nothing for any other expression.
+
+    >>> [operation_of(ast.parse(code, mode="eval").body) for code in ("x.tanh()", "Mine.apply(x)", "a + b")]
+    ['tanh', 'Mine', 'add']
+    """
     if isinstance(tree, (ast.BinOp, ast.UnaryOp)):
         return _OPERATORS.get(type(tree.op).__name__, "")
-    if isinstance(tree, ast.Call):
-        function = tree.func
-        return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return ""
+    function = tree.func if isinstance(tree, ast.Call) else None
+    if isinstance(function, ast.Attribute) and function.attr == "apply":  # of a Function: the name of its class
+        function = function.value
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def same_operation(name: str, operation: str) -> bool:

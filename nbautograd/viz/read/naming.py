@@ -188,9 +188,9 @@ class ResultNames:
 
     def written_out(self, node: Any) -> str:
         """An operation as the code writes it, where its result is called by that; nothing where that says less."""
-        if node not in self.by_text:
+        made = self.texts.made.get(node) if node in self.by_text else None
+        if made is None:
             return ""
-        made = self.texts.made[node]
         is_same = introspect.same_operation(self.walk.names[node], introspect.operation_of(made.tree))
         return made.text(most=60) if is_same else ""
 

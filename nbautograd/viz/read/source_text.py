@@ -38,6 +38,9 @@ _VALUES = {"abs", "pow", "round", "sum"}
 _LIBRARIES = {"nbautograd", "torch"}
 _ALIASES = {"torch", "F", "nn", "nb"}
 """Names of modules in a file whose variables are unknown."""
+_ELEMENT_NODES = {"SelectBackward0", "IndexBackward0"}
+FUNCTION_INPUT = "input "
+"""Begins the names of the arguments of a custom Function; their positions follow."""
 _PARAMETERS = {"mat1": "input", "mat2": "other", "tensor": "other"}
 """Operands that are called otherwise than the parameters of the functions."""
 
@@ -192,12 +195,20 @@ def _gives_tensor(tree: ast.expr) -> bool:
 
 
 def _is_one_operation(names: Iterable[str], tree: ast.expr) -> bool:
-    """Return whether each run of an expression is one operation, named by its outermost part.
+    """Return whether each run of an expression is one operation, named by its outermost part; or an element: ``xs[t]``.
 
     :param names: of the operations that ran.
     """
+    if isinstance(tree, ast.Subscript):
+        return {*names} <= _ELEMENT_NODES
     operation = operation_of(tree)
     return bool(operation) and all(same_operation(name, operation) for name in names)
+
+
+def _argument_at(call: ast.Call, place: int) -> ast.expr | None:
+    """Return the argument at a position of a call; None where a starred one before it may be several."""
+    before = call.args[: place + 1]
+    return before[-1] if len(before) > place and not any(isinstance(a, ast.Starred) for a in before) else None
 
 
 def _called_module(scope: Sequence[Any]) -> Any:
@@ -288,7 +299,9 @@ class SourceTexts:
 
     def results(self, nodes: Iterable[Any]) -> dict[Any, str]:
         """Return the texts of the expressions that made results, if they are known and differ."""
-        told: dict[Any, str] = {}
+        runs = [node for node in nodes if node in self.runs and isinstance(self.calls[node].tree, ast.Subscript)]
+        told = {node: text for node in runs if (text := self.in_turn(node, self.calls[node].tree))}
+        told = {node: text for node, text in told.items() if Counter(told.values())[text] == 1}
         for most in (FORMULA_CHARACTERS, TEXT_CHARACTERS):
             texts = {node: self.made[node].text(most=most) for node in nodes if node in self.made and node not in told}
             alike = Counter(texts.values())
@@ -349,6 +362,9 @@ class SourceTexts:
             tensors = [other.name for other in self.walk.traces[node].operands if other.shape is not None]
             if len(tensors) == 2:
                 part = (tree.left, tree.right)[tensors.index(operand.name)]
+        elif isinstance(tree, ast.Call) and operand.name.startswith(FUNCTION_INPUT):
+            if same_operation(self.walk.names[node], operation_of(tree)):
+                part = _argument_at(tree, int(operand.name.removeprefix(FUNCTION_INPUT)))
         elif isinstance(tree, ast.Call):
             part = self.argument(tree, operand, self.walk.traces[node].scope)
         return None if isinstance(part, ast.Starred) else part

@@ -57,6 +57,40 @@ def test_the_numbers_that_dropout_multiplies_by_are_its_mask(library: str, code:
     assert [node.name for node in model.nodes if node.kind == "constant"] == ["mask"]
 
 
+FUNCTION = """
+class Step(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w, *more):
+        ctx.save_for_backward(x, w)
+        return x * w
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return (g * w, (g * x).sum(), *[None] * (len(ctx.needs_input_grad) - 2))
+
+step, w, rest = Step.apply, leaf(0.5), (1, 2)
+"""
+
+
+@pytest.mark.parametrize("call", ["Step.apply(x, w, 0.1)", "step(x, w)", "Step.apply(x, w, *rest)"])
+def test_results_of_a_function_in_a_loop_are_called_by_their_variable(run: Any, app: Any, call: str) -> None:
+    run(FUNCTION).raise_error()
+    run(f"x = torch.tensor([1., 2.])\nfor i in range(3):\n    x = {call}\ny = x.sum()").raise_error()
+    model = viz.graph(app.user_ns["y"], namespace=app.user_ns).model
+    assert [node.name for node in model.nodes if node.kind == "constant" and node.shape] == ["x₀"]
+    named = [node.label for node in model.nodes if node.name == "StepBackward"]
+    assert sorted(named) == ["x", "x₁", "x₂"]
+
+
+@pytest.mark.parametrize(("argument", "name"), [("torch.rand(2)", "torch.rand(2)"), ("*rest", "input 0")])
+def test_an_argument_of_a_function_is_called_as_the_code_calls_it(run: Any, app: Any, argument: str, name: str) -> None:
+    run(FUNCTION).raise_error()
+    run(f"rest = [torch.tensor([1., 2.])]\ny = Step.apply({argument}, w).sum()").raise_error()
+    model = viz.graph(app.user_ns["y"], namespace={"w": app.user_ns["w"]}).model
+    assert [node.name for node in model.nodes if node.kind == "constant"] == [name]
+
+
 def test_a_module_s_name_comes_before_that_of_the_last_output() -> None:
     net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
     y = (net[0].weight * 2).sum()
@@ -103,3 +137,75 @@ def test_a_first_pass_tells_nothing_of_the_kind() -> None:
     x = nb.tensor(2.0, requires_grad=True)
     shown = viz.animate(x * x, namespace={"x": x})
     assert not any("computed" in note for frame in shown.timeline.frames for note in frame.notes)
+
+
+SCRATCH = """
+class Linear:
+    def __init__(self, size):
+        self.weight = torch.ones(size, size, requires_grad=True)
+
+    def __call__(self, x):
+        self.out = x @ self.weight
+        return self.out
+
+class Net:
+    def __init__(self):
+        self.layers = [Linear(2), Linear(2)]
+        self.parameters = [layer.weight for layer in self.layers]
+        self.me = self
+
+net = Net()
+y = net.layers[1](net.layers[0](torch.ones(1, 2))).sum()
+"""
+
+
+def test_what_objects_hold_is_called_by_the_way_to_it(run: Any, app: Any) -> None:
+    run(SCRATCH).raise_error()
+    model = viz.graph(app.user_ns["y"], namespace=app.user_ns).model
+    assert {node.name for node in model.nodes if node.kind == "leaf"} == {
+        "net.layers[0].weight",
+        "net.layers[1].weight",
+    }
+    results = {node.label for node in model.nodes if node.name == "MmBackward0"}
+    assert results == {"net.layers[0].out", "net.layers[1].out"}
+
+
+def test_gradients_of_what_objects_hold_are_shown_and_zeroed(run: Any, app: Any) -> None:
+    run(SCRATCH).raise_error()
+    run("y.backward()").raise_error()
+    names = ["net.layers[0].weight", "net.layers[1].weight"]
+    for magic in ("%grads net", "%grads net.parameters", "%grads", "%zero_grads net"):
+        run(f"table = {magic}").raise_error()
+        assert [row[0] for row in app.user_ns["table"].rows if row[0] != "y"] == names
+    assert app.user_ns["net"].layers[0].weight.grad is None
+    assert [*viz.monitor(app.user_ns["net"], namespace=app.user_ns).leaves] == names
+    assert run("why = %why net.layers[1].out").success
+    assert run("why = %why net.layers[0].weight").success
+    assert app.user_ns["why"].label.startswith("net.layers[0].weight.grad is None")
+
+
+def test_objects_of_libraries_are_not_searched() -> None:
+    from nbautograd.viz.read.contents import inside
+
+    w = nb.ones(2, requires_grad=True)
+    optimizer = nb.optim.SGD([w], lr=1.0)
+    deep: Any = w
+    for _ in range(6):
+        deep = [deep]
+    for value in (optimizer, deep, [0] * 201, type(optimizer), warnings, object()):
+        assert [*inside("value", value)] == []
+
+
+@pytest.mark.parametrize(
+    ("turn", "names"),
+    [
+        ("h = torch.tanh(h + X[t] * 2)", ["X[0]", "X[1]", "X[2]"]),
+        ("h = torch.tanh(h + X[:, 1 - t].sum())", ["X[:, -1]", "X[:, 0]", "X[:, 1]"]),
+        ("e = X[t]; h = h + e * 2", ["e", "e₁", "e₂"]),
+    ],
+)
+def test_elements_in_a_loop_are_called_by_their_turn(run: Any, app: Any, turn: str, names: list[str]) -> None:
+    program = f"X, h = leaf([1., 2.], [3., 4.], [5., 6.]), torch.ones(2)\nfor t in range(3):\n    {turn}\ny = h.sum()"
+    run(program).raise_error()
+    model = viz.graph(app.user_ns["y"], namespace=app.user_ns).model
+    assert sorted(node.label for node in model.nodes if node.name == "SelectBackward0") == names
