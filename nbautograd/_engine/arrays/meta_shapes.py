@@ -198,7 +198,7 @@ def written(result: Any, out: Any) -> Any:
 
 
 CORES = {"matmul": (2, 2), "vecdot": (1, 1), "matvec": (2, 1), "vecmat": (1, 2)}
-"""How many of the last dimensions of each factor a product takes; a vector has only one for matmul."""
+"""Number of last dimensions that a product takes of each factor; for matmul a vector has only one."""
 
 
 def products(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -198,16 +198,15 @@ def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) 
     if not all(around for _, around in modes):
         results = result if isinstance(result, (tuple, list)) else (result,)
         for node in _nodes_of(results):
-            if node._seq > begin:  # not that of an argument, returned unchanged
+            if isinstance(node, Node) and node._seq > begin:  # not that of an argument, returned unchanged
                 node_created(node, Call(op, args, kwargs, results))
     return result
 
 
-def _nodes_of(results: Sequence[Any]) -> list[Node]:
-    """Return the nodes of the tensors among the results, each once."""
+def _nodes_of(results: Sequence[Any]) -> dict[Any, None]:
+    """Return the nodes of the tensors among the results, or what they have instead, each once."""
     edges = [t._fn for t in results if isinstance(t, Tensor)]
-    nodes = dict.fromkeys(fn.next0 if fn.__class__ is OutputEdge else fn for fn in edges)
-    return [node for node in nodes if isinstance(node, Node)]
+    return dict.fromkeys([fn.next0 if fn.__class__ is OutputEdge else fn for fn in edges])
 
 
 def node_created(node: Node, call: Call | None = None) -> None:

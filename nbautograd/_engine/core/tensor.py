@@ -185,21 +185,21 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
                 raise AutogradError(
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. clone() it"
                 )
-        if self._fn in (None, LEAF):
-            if value is not (self._fn is LEAF):
+        fn = self._fn
+        if fn is None or fn is LEAF:
+            if value is not (fn is LEAF):
                 self._fn = LEAF if value else None
                 self._views_require_grad(value)
-        elif self._fn.__class__ is UnrecordedView:
+        elif fn.__class__ is UnrecordedView:
             if value:
                 self._fn = LEAF
         else:
-            hint = (
-                " This one was computed, and requires grad already."
-                if value
-                else " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
-                "var_no_grad = var.detach()."
-            )
-            raise AutogradError(f"you can only change requires_grad flags of leaf variables.{hint}")
+            hints = {
+                True: "This one was computed, and requires grad already.",
+                False: "If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach().",
+            }
+            raise AutogradError(f"you can only change requires_grad flags of leaf variables. {hints[value]}")
 
     @requires_grad.deleter
     def requires_grad(self) -> None:

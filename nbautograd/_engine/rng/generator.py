@@ -238,17 +238,16 @@ class Generator:
             drawn = self.long_words(n) if kind.itemsize == 8 else self.words(n).astype(np.uint64)
             return _shaped(drawn % np.uint64(count), shape, kind)
         first, end = low or 0, count if high is None else high
-        _check(
-            first < end or high is None and kind.kind not in "fV",
-            f"random_ expects 'from' to be less than 'to', but got from={first} >= to={end}",
-        )
+        is_float = kind.kind in "fV"
+        if first >= end and (is_float or high is not None):
+            raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={end}")
         smallest, greatest = bounds(kind)
         for name, value in (("from", first), ("to - 1", end - 1)):
-            in_bounds = smallest <= value <= greatest
-            _check(in_bounds, f"{name} is out of bounds for {kind}: random_ got from={first}, to={high}")
-            if kind.kind in "fV" and abs(value) >= count:
+            if not smallest <= value <= greatest:
+                raise RuntimeError(f"{name} is out of bounds for {kind}: random_ got from={first}, to={high}")
+            if is_float and abs(value) >= count:
                 warn(f"{name}={value} is out of bounds [{1 - count}, {count - 1}], in which {kind} has every integer")
-        if kind.kind in "fV":
+        if is_float:
             first, end = representable(first, end, kind)
             _check(first < end, f"random_ expects 'from' to be less than 'to' after rounding both to {kind}")
         return self.randint(shape, first, end).astype(kind)
