@@ -204,7 +204,7 @@ def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) 
 
 
 def _nodes_of(results: Sequence[Any]) -> dict[Any, None]:
-    """Return the nodes of the tensors among the results, or what they have instead, each once."""
+    """Return what the results come from, mostly nodes, each once."""
     edges = [t._fn for t in results if isinstance(t, Tensor)]
     return dict.fromkeys([fn.next0 if fn.__class__ is OutputEdge else fn for fn in edges])
 

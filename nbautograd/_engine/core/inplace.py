@@ -303,7 +303,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
 
 
 def _into_several(out: Any, result: tuple[Any, ...], name: str) -> Any:
-    """Write several results into as many tensors."""
+    """Write results into as many tensors."""
     out_rules().check_count(name, out, len(result))
     if name in out_rules().OF_ONE_OR_SEVERAL:
         for o, r in zip(out, result, strict=True):
@@ -313,7 +313,7 @@ def _into_several(out: Any, result: tuple[Any, ...], name: str) -> Any:
 
 
 def _into_recorded(out: Tensor, result: Tensor, name: str) -> Any:
-    """Copy the result with its history; raise if the operation has no derivative with ``out=``."""
+    """Copy the result with its history, if PyTorch's operation does; else raise."""
     if name not in out_rules().COPIED:
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -325,7 +325,7 @@ def _into_recorded(out: Tensor, result: Tensor, name: str) -> Any:
 
 
 def _check_kinds(out: Tensor, result: Tensor, name: str) -> None:
-    """Check that ``out`` is on the device of the result, and that its dtype can hold that."""
+    """Check that ``out`` is on the result's device, and its dtype."""
     if out.device != result.device:
         raise DeviceError(
             f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {result.device} "

@@ -86,7 +86,7 @@ def overloaded(arguments: Iterable[Any]) -> list[Any]:
 
 
 def _is_heard(value: Any, cls: type, level: str) -> bool:
-    """Return whether a class with overrides may use them in the block of this level, if there is one."""
+    """Return whether a class with overrides is asked in a block of this level."""
     if isinstance(value, Tensor):
         return getattr(cls, "_has_a_say", False) and (not level or cls.__module__ == PACKAGE)  # sparse tensors always
     return level != "all" and not is_pytorchs(value)  # their errors name the cure

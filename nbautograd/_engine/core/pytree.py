@@ -317,7 +317,7 @@ def _collect(spec: TreeSpec, tree: Any, parts: list[Any]) -> None:
 
 
 def _children_for(spec: TreeSpec, tree: Any) -> list[Any]:
-    """Return the children of ``tree``, in the order of those of ``spec``; raise PyTorch's error if they do not fit."""
+    """Return the children of ``tree`` in the order of ``spec``; raise PyTorch's error if they do not fit."""
     container = container_of(tree)
     kind = type(tree) if container is None else container.type
     dicts = spec.type in DICTS and kind in DICTS  # they match each other
