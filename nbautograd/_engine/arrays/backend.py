@@ -406,12 +406,11 @@ def add_at(array: Any, key: Any, values: Any) -> None:
     """
     kind = array.dtype
     if array.__class__ is np.ndarray:
-        index = key[0] if key.__class__ is tuple else key
-        rows = array.ndim > 1 and getattr(index, "ndim", 0) == 1 and values.shape == (len(index), *array.shape[1:])
-        if rows and (key.__class__ is not tuple or all(item == slice(None) for item in key[1:])) and _adds_rows(values):
-            array += sum_of_rows(index, values.reshape(len(values), -1), len(array)).reshape(array.shape)
-        else:
+        index = _row_index(array, key, values) if _adds_rows(values) else None
+        if index is None:
             np.add.at(array, key, values)
+        else:
+            array += sum_of_rows(index, values.reshape(len(values), -1), len(array)).reshape(array.shape)
     elif kind.kind == "c":
         add_at(array.real, key, values.real)
         add_at(array.imag, key, values.imag)
@@ -425,6 +424,12 @@ def add_at(array: Any, key: Any, values: Any) -> None:
         segmented_sum.add_at(library, array, key, values)
     else:
         module(device_of(array)).add.at(array, key, values)
+
+
+def _row_index(array: Any, key: Any, values: Any) -> Any:
+    index, *others = key if key.__class__ is tuple else (key,)
+    rows = array.ndim > 1 and getattr(index, "ndim", 0) == 1 and values.shape == (len(index), *array.shape[1:])
+    return index if rows and all(item == slice(None) for item in others) else None
 
 
 MIN_ROWS_SIZE = 1 << 12

@@ -72,11 +72,8 @@ class device:  # noqa: N801 - PyTorch's name
             if index is not None:
                 raise RuntimeError(f"type (string) must not include an index because index was passed: {text!r}")
             index = int(number)
-        if index is not None:
-            if not isinstance(index, int) or isinstance(index, bool):
-                raise TypeError(f"device(): argument 'index' must be int, not {index.__class__.__name__}")
-            if index < 0:
-                raise RuntimeError(f"Device index must not be negative, got {index}")
+        elif index is not None:
+            _check_index(index)
         object.__setattr__(self, "type", name)
         object.__setattr__(self, "index", index)
 
@@ -106,6 +103,13 @@ class device:  # noqa: N801 - PyTorch's name
 
     def __exit__(self, *exception: object) -> None:
         _default.value = _default.left.pop()
+
+
+def _check_index(index: Any) -> None:
+    if not isinstance(index, int) or isinstance(index, bool):
+        raise TypeError(f"device(): argument 'index' must be int, not {index.__class__.__name__}")
+    if index < 0:
+        raise RuntimeError(f"Device index must not be negative, got {index}")
 
 
 _current: Callable[[], int] = int  # returns 0

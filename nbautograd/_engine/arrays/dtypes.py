@@ -230,19 +230,17 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
             )
     if type1 is type2:
         return type1
-    if (type1 in UNSIGNED or type2 in UNSIGNED) and not (type1.is_floating_point or type2.is_floating_point):
+    if not (type1.is_floating_point or type2.is_floating_point) and (type1 in UNSIGNED or type2 in UNSIGNED):
         raise DtypeError(
             "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
             f"{SCALAR_TYPES[type1.name]} and {SCALAR_TYPES[type2.name]}: convert one of them first, with .to(dtype)"
         )
+    both = (type1, type2)
     if type1.rank != type2.rank:
-        low, high = sorted((type1, type2), key=lambda d: d.rank)
-        if high is complex64 and low is float64:
-            return complex128
-        return high
-    if bfloat16 in (type1, type2):
-        other = type2 if type1 is bfloat16 else type1
-        return float32 if other is float16 else other
+        low, high = sorted(both, key=lambda d: d.rank)
+        return complex128 if (low, high) == (float64, complex64) else high
+    if bfloat16 in both:  # which NumPy does not know
+        return float64 if float64 in both else float32
     return of(np.promote_types(type1.numpy, type2.numpy))
 
 

@@ -269,6 +269,9 @@ MATRICES = {
     "eig": "nn>n,nn", "eigh": "nn>n,nn", "qr": "mn>mk,kn", "svd": "mn>mk,k,kn", "pinv": "mn>nm",
 }  # fmt: skip
 """Functions of matrices: the shapes of the matrix and of the results; k is the smaller of m and n."""
+QR = {"complete": "mn>mm,mn", "r": "mn>kn"}
+SVD = {(True, True): "mn>mm,k,nn", (True, False): "mn>k", (False, False): "mn>k"}
+"""The shapes with options: by ``mode`` of ``qr``, and by ``full_matrices`` and ``compute_uv`` of ``svd``."""
 
 
 @rule(" ".join(f"linalg.{name}" for name in MATRICES))
@@ -278,10 +281,9 @@ def matrices(function: Any, args: Any, kwargs: Any) -> Any:
     a, *rest = args
     text = MATRICES[function.__name__]
     if function.__name__ == "qr":
-        text = {"complete": "mn>mm,mn", "r": "mn>kn"}.get(given.get("mode", "reduced"), text)
+        text = QR.get(given.get("mode", "reduced"), text)
     elif function.__name__ == "svd":
-        full, both = given.get("full_matrices", True), given.get("compute_uv", True)
-        text = "mn>k" if not both else "mn>mm,k,nn" if full else text
+        text = SVD.get((given.get("full_matrices", True), given.get("compute_uv", True)), text)
     before, after = text.split(">")
     if a.ndim < 2 or before == "nn" and a.shape[-1] != a.shape[-2]:
         return small(function, args, kwargs)  # NumPy's error

@@ -197,16 +197,18 @@ def written(result: Any, out: Any) -> Any:
     return out
 
 
+CORES = {"matmul": (2, 2), "vecdot": (1, 1), "matvec": (2, 1), "vecmat": (1, 2)}
+"""Number of last dimensions that a product takes of each factor; for matmul a vector has only one."""
+
+
 def products(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the result of a ufunc with a signature: of ``matmul`` and its kin."""
-    a, b = inputs[:2] if len(inputs) > 1 else (*inputs, None)
-    if ufunc.__name__ not in ("matmul", "vecdot", "matvec", "vecmat") or b is None:
+    if ufunc.__name__ not in CORES or len(inputs) < 2:
         return small(ufunc, inputs, kwargs)
+    (a, b), (i, j) = inputs[:2], CORES[ufunc.__name__]
     x, y = shape_of(a), shape_of(b)
-    x_core = x[-2:] if ufunc.__name__ in ("matmul", "matvec") else x[-1:]
-    y_core = y[-1:] if ufunc.__name__ in ("vecdot", "matvec") else y[-2:]
-    inner = y_core[0] if len(y_core) == 1 or ufunc.__name__ != "vecdot" else y_core[-1]
-    if not x or not y or x_core[-1] != inner:
+    x_core, y_core = x[-i:], y[-j:]
+    if not x or not y or x_core[-1] != y_core[0]:
         raise ValueError(f"{ufunc.__name__}: Input operand 1 has a mismatch in its core dimension 0: {x} and {y}")
     batch = broadcast(np.broadcast_to(0, x[: -len(x_core)]), np.broadcast_to(0, y[: -len(y_core)]))
     kind = kwargs.get("dtype") or np.result_type(*(getattr(v, "dtype", v) for v in (a, b)))
@@ -327,20 +329,25 @@ def item_of(a: MetaArray, key: Any) -> MetaArray:
     found = _without_masks(items)
     basic = [slice(None) if _takes(item) else item for item in found]
     view = a._v[tuple(basic)]
-    missing = a.ndim - sum(item is not None and item is not Ellipsis for item in basic)
+    missing = a.ndim - sum(item not in (None, Ellipsis) for item in basic)
     taken = _taken(found, missing, view.shape)
-    shapes = [np.shape(item._v) if isinstance(item, MetaArray) else np.shape(item) for item in found if _takes(item)]
+    inner = _joint_shape(found)
+    rest = [n for d, n in enumerate(view.shape) if d not in taken]
+    together = taken == list(range(taken[0], taken[-1] + 1))
+    first = taken[0] if together else 0
+    return blank((*rest[:first], *inner, *rest[first:]), a.dtype)
+
+
+def _joint_shape(items: list[Any]) -> Ints:
+    """Return the shape to which the arrays of indices are broadcast."""
+    shapes = [shape_of(item) for item in items if _takes(item)]
     try:
-        inner = np.broadcast_shapes(*shapes)
+        return np.broadcast_shapes(*shapes)
     except ValueError:
         texts = " ".join(map(str, shapes))
         raise IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts}"
         ) from None
-    rest = [n for d, n in enumerate(view.shape) if d not in taken]
-    together = taken == list(range(taken[0], taken[-1] + 1))
-    first = taken[0] if together else 0
-    return blank((*rest[:first], *inner, *rest[first:]), a.dtype)
 
 
 def _taken(items: list[Any], missing: int, shape: tuple[int, ...]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from typing import Any
 
@@ -155,23 +156,22 @@ def _rows(a: Any) -> Any:
 
 
 def _by_memory(a: Any, axes: Any, keepdims: bool) -> Any:
-    """Sum over ``axes`` of an array in any layout: in memory order, and the longest axis first."""
+    """Sum over ``axes`` of an array in any layout, not empty: in memory order, and the longest axis first."""
     order = sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))
     lengths: list[int] = []
     gone: list[bool] = []
     for d in order:  # adjacent axes that are both kept, or both summed, are merged
-        if gone and gone[-1] == (d in axes):
+        if gone[-1:] == [d in axes]:
             lengths[-1] *= a.shape[d]
         else:
             lengths.append(a.shape[d])
             gone.append(d in axes)
     b = a.transpose(order).reshape(lengths)
     while any(gone):
-        d = max((d for d in range(b.ndim) if gone[d]), key=lambda d: b.shape[d])
+        d = max(itertools.compress(range(b.ndim), gone), key=b.shape.__getitem__)
         shape = b.shape[:d] + b.shape[d + 1 :]
-        inmost = d == b.ndim - 1 or not b.size
-        if inmost:
-            b = _sums_by_blocks(b.reshape(-1, b.shape[d])).reshape(shape) if b.size else np.add.reduce(b, d)
+        if d == b.ndim - 1:
+            b = _sums_by_blocks(b.reshape(-1, b.shape[d])).reshape(shape)
         else:
             b = _rows(b.reshape(math.prod(b.shape[:d]), b.shape[d], -1)).reshape(shape)
         del gone[d]

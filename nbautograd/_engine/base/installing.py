@@ -33,7 +33,8 @@ def extra(name: str) -> str:
     if _is_clone(clone):
         return command("-e", f"{_shown(clone)}{named}")
     where = _direct_url()
-    url, path = str(where.get("url", "")), _file_of(str(where.get("url", "")))
+    url = str(where.get("url", ""))
+    path = _file_of(url)
     if path is not None and (path.is_file() or _is_clone(path)):
         editable = ["-e"] if where.get("dir_info", {}).get("editable") else []
         return command(*editable, f"{_shown(path)}{named}")
@@ -41,9 +42,12 @@ def extra(name: str) -> str:
         vcs = where.get("vcs_info", {})
         address = f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else url
         return command(f"{PACKAGE}{named} @ {address}")
-    wanted = requirements(name)
-    missing = [each for each in wanted if _distribution(re.split(r"[^\w.-]", each)[0]) is None]
-    return command(*(missing or wanted or [f"{PACKAGE}{named}"]))
+    return command(*(_missing(requirements(name)) or [f"{PACKAGE}{named}"]))
+
+
+def _missing(packages: list[str]) -> list[str]:
+    """Return the packages that are not installed; all if they are."""
+    return [each for each in packages if _distribution(re.split(r"[^\w.-]", each)[0]) is None] or packages
 
 
 def requirements(name: str) -> list[str]:

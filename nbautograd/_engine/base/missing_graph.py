@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from nbautograd._engine.base.users_code import (
     MODULE,
     Assignment,
+    called,
     edited,
     last_assignment,
     last_backward,
@@ -200,26 +201,22 @@ class _Search:
         if gradient is not None:
             return self._unrecorded(name, gradient, made)
         for base, call, node in cutting_calls(value, mode):
-            used = next(filter(self._is_tracked, _names(base)), "") or (_text(base) if _asks(base) else "")
+            used = next(filter(self._is_tracked, _names(base)), "") or (ast.unparse(base) if _asks(base) else "")
             if not used:
                 continue
             if node is None:
                 inside = [one.text for _, one in reversed(self.read) if one.mode]
                 return Cause("no_grad", name, used, call, place=place, old=old, new="; ".join(inside))
-            return Cause("detached", name, used, call, place=place, old=old, new=self._without(made, node, base))
+            return Cause("detached", name, used, call, place=place, old=old, new=self._without(made, node, call))
         return None
 
-    def _without(self, made: Assignment | None, node: ast.expr, base: ast.expr) -> str:
+    def _without(self, made: Assignment | None, node: ast.expr, call: str) -> str:
         """Return the statement without the call that cuts the graph."""
-        if not isinstance(node, ast.Attribute) and not (isinstance(node, ast.Call) and not _is_copy(node)):
+        if call not in ("detach()", "detach_()", ".data", "item()"):
             return ""
-        name = node.attr if isinstance(node, ast.Attribute) else node.func.attr  # type: ignore[attr-defined]
-        if name not in ("detach", "detach_", "data", "item"):
-            return ""
+        cut = f".{call.removeprefix('.')}"
         if made is None:
-            text = self.call.text if self.call is not None else ""
-            return text.replace(f".{name}()" if isinstance(node, ast.Call) else f".{name}", "", 1)
-        cut = "." + name + ("()" if isinstance(node, ast.Call) else "")
+            return self.call.text.replace(cut, "", 1) if self.call is not None else ""
         end = (node.end_lineno or 0, node.end_col_offset or 0)
         start = (end[0], end[1] - len(cut.encode()))
         shorter = edited(made.filename, made.statement, (start, end, ""))
@@ -231,14 +228,14 @@ class _Search:
     def _unrecorded(self, name: str, gradient: ast.expr, made: Assignment | None) -> Cause:
         """Return the cause for a gradient that was computed without ``create_graph=True``."""
         if isinstance(gradient, ast.Call):
-            cause = Cause("unrecorded", name, _text(gradient.args[0]), call="grad()")
+            cause = Cause("unrecorded", name, ast.unparse(gradient.args[0]), call="grad()")
             if made is None:
                 return cause
             new = edited(made.filename, made.statement, _added(gradient, "create_graph=True"))
             return cause._replace(place=(made.filename, made.position[0]), old=made.text, new=new)
         seen_from = self.start if made is None else made
         found = last_backward(seen_from.filename, seen_from.position)
-        cause = Cause("unrecorded", _text(gradient), call="backward()")
+        cause = Cause("unrecorded", ast.unparse(gradient), call="backward()")
         if found is None:
             return cause
         filename, line, call = found
@@ -247,25 +244,28 @@ class _Search:
 
     def _made(self, integer: bool) -> Cause | None:
         """Return the cause for a variable that should have required a gradient, with the cure."""
-        makers = []
-        for name, made in self.read:
-            value = self.variables.get(name)
-            if not _is_tensor(value) or any(_is_tensor(self.variables.get(used)) for used in _names(made.value)):
-                continue
-            if value is not self.tensor or _maker(made.value) is not None:
-                makers.append((name, made, value))
+        leaves = list(self._leaves())
         if not integer and any(self._is_tracked(name) for name, _ in self.read):
             return None  # the cut is not in this code
-        if not makers:
+        if not leaves:
             return self._literal()
-        floats = [one for one in makers if not _is_integer(one[2])]
-        name, made, value = (floats or makers)[0]
+        floats = [one for one in leaves if not _is_integer(one[2])]
+        name, made, value = (floats or leaves)[0]
         if integer and floats:
             return None  # its operations convert floating-point numbers to integers
         kind = "forgot" if floats else "integers"
         place, dtype = (made.filename, made.position[0]), _dtype(value)
         new = _asking(name, made, integers=not floats)
         return Cause(kind, self.name, name, dtype=dtype, place=place, old=made.text, new=new)
+
+    def _leaves(self) -> Iterator[tuple[str, Assignment, Any]]:
+        """Yield the tensors that were read and were not computed from others, with their names and assignments."""
+        for name, made in self.read:
+            value = self.variables.get(name)
+            if not _is_tensor(value) or any(_is_tensor(self.variables.get(used)) for used in _names(made.value)):
+                continue
+            if value is not self.tensor or _maker(made.value) is not None:
+                yield name, made, value
 
     def _literal(self) -> Cause | None:
         """Return the cause for a tensor made inside an expression, as in ``torch.ones(1).sum().backward()``."""
@@ -275,8 +275,7 @@ class _Search:
                 module = _maker(node)
                 if module is None or not isinstance(node, ast.Call):
                     continue
-                whole = any(isinstance(each, ast.Constant) and isinstance(each.value, float) for each in ast.walk(node))
-                integers = node.func.attr not in FLOATS and not whole  # type: ignore[attr-defined]
+                integers = called(node) not in FLOATS and not _has_float(node)
                 argument = f"dtype={module}.float32, " * integers + "requires_grad=True"
                 if made is not None:
                     new = edited(made.filename, made.statement, _added(node, argument))
@@ -285,9 +284,8 @@ class _Search:
                     (_, column), _, added = _added(node, argument)
                     new = self._with(column, added) if self.input_number is None else ""
                     place, old, text = None, "", ast.unparse(node)
-                if integers:
-                    return Cause("integers", self.name, text, dtype="int64", place=place, old=old, new=new)
-                return Cause("forgot", self.name, text, place=place, old=old, new=new)
+                kind, dtype = ("integers", "int64") if integers else ("forgot", "")
+                return Cause(kind, self.name, text, dtype=dtype, place=place, old=old, new=new)
         return None
 
     def _with(self, column: int, added: str) -> str:
@@ -328,17 +326,13 @@ def _names(tree: ast.AST) -> list[str]:
     return list(dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)))
 
 
-def _text(node: ast.AST) -> str:
-    return ast.unparse(node)
-
-
 def _asks(tree: ast.AST) -> bool:
     """Return whether an expression requests a gradient itself."""
     return any(isinstance(node, ast.keyword) and node.arg == "requires_grad" for node in ast.walk(tree))
 
 
-def _is_copy(node: ast.Call) -> bool:
-    return (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in COPIES
+def _has_float(tree: ast.AST) -> bool:
+    return any(isinstance(node, ast.Constant) and isinstance(node.value, float) for node in ast.walk(tree))
 
 
 def cutting_calls(value: ast.expr, mode: str) -> Iterator[tuple[ast.expr, str, ast.expr | None]]:
@@ -350,21 +344,20 @@ def cutting_calls(value: ast.expr, mode: str) -> Iterator[tuple[ast.expr, str, a
             yield node.value, ".data", node
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
             yield node.func.value, f"{node.func.attr}()", node
-        elif isinstance(node, ast.Call) and _is_copy(node):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Call) and called(node) in COPIES:
             for argument in node.args:
-                yield argument, f"{name}(…)", node
+                yield argument, f"{called(node)}(…)", node
 
 
 def _gradient(value: ast.expr) -> ast.expr | None:
     """Return the part of an expression that is a gradient: ``x.grad``, or an unrecorded ``autograd.grad(y, x)``."""
-    called = {id(node.func) for node in ast.walk(value) if isinstance(node, ast.Call)}
+    functions = {id(node.func) for node in ast.walk(value) if isinstance(node, ast.Call)}
     for node in ast.walk(value):
-        if isinstance(node, ast.Attribute) and node.attr == "grad" and id(node) not in called:
+        if isinstance(node, ast.Attribute) and node.attr == "grad" and id(node) not in functions:
             return node
-        if isinstance(node, ast.Call) and len(node.args) > 1:
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name == "grad" and not any(each.arg == "create_graph" for each in node.keywords):
+        if isinstance(node, ast.Call) and called(node) == "grad" and len(node.args) > 1:
+            given = {each.arg for each in node.keywords}
+            if "create_graph" not in given:
                 return node
     return None
 
@@ -394,7 +387,7 @@ def _maker(node: ast.AST) -> str | None:
     """Return the prefix of the module, if an expression calls one of its functions that make a leaf."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
-    return _text(node.func.value) if node.func.attr in MAKERS - NO_KEYWORD else None
+    return ast.unparse(node.func.value) if node.func.attr in MAKERS - NO_KEYWORD else None
 
 
 def _asking(name: str, made: Assignment, integers: bool) -> str:

@@ -138,9 +138,7 @@ def place_of(code: CodeType, instruction: int) -> Place | None:
 
 
 def running_call(frame: FrameType | None) -> SourceCall | None:
-    """Return the call that a frame is executing: ``backward()``, ``grad()``, ``animate()`` or a magic; None if
-    unknown.
-    """
+    """Return the call that a frame is executing: ``backward()``, ``grad()``, ``animate()`` or a magic; or None."""
     if frame is None:
         return None
     filename, tree = frame.f_code.co_filename, parsed(source_of(frame.f_code.co_filename))
@@ -169,11 +167,7 @@ def _call(filename: str, node: ast.Call) -> SourceCall | None:
     """Return the details of a call that runs a backward pass."""
     text, name = edited(filename, node), called(node)
     if name == "run_line_magic":
-        parts = [ast.literal_eval(each) for each in node.args if isinstance(each, ast.Constant)]
-        if len(parts) < 2 or not all(isinstance(part, str) for part in parts):
-            return None
-        magic, line = parts[0], " ".join(parts[1].split())
-        return SourceCall(f"%{magic} {line}", _OPTION.sub("", line).strip())
+        return _magic(node)
     if name == "backward" and isinstance(node.func, ast.Attribute):
         owner = edited(filename, node.func.value)
         if owner.rpartition(".")[2] != "autograd":
@@ -187,9 +181,19 @@ def _call(filename: str, node: ast.Call) -> SourceCall | None:
     return None
 
 
-def called(node: ast.Call) -> str:
-    """Return the last part of the called name."""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+def _magic(node: ast.Call) -> SourceCall | None:
+    """Return the magic that IPython has translated to a call."""
+    parts = [ast.literal_eval(each) for each in node.args if isinstance(each, ast.Constant)]
+    if len(parts) < 2 or not all(isinstance(part, str) for part in parts):
+        return None
+    magic, line = parts[0], " ".join(parts[1].split())
+    return SourceCall(f"%{magic} {line}", _OPTION.sub("", line).strip())
+
+
+def called(node: ast.expr) -> str:
+    """Return the last part of a name, or of the name that is called."""
+    named = node.func if isinstance(node, ast.Call) else node
+    return named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
 
 
 def source_of(filename: str) -> str:
@@ -260,8 +264,7 @@ def _assignments(filename: str, source: str) -> dict[str, list[Assignment]]:
 
 def _mode(node: ast.expr) -> str:
     """Return ``no_grad()`` and the like, if an expression disables recording."""
-    named = node.func if isinstance(node, ast.Call) else node
-    name = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
+    name = called(node)
     if name == "set_grad_enabled" and isinstance(node, ast.Call) and node.args:
         return "set_grad_enabled(False)" if getattr(node.args[0], "value", None) is False else ""
     return f"{name}()" if name in MODES else ""
@@ -269,25 +272,25 @@ def _mode(node: ast.expr) -> str:
 
 def _targets(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """Yield the variables that a statement assigns, each with the expression."""
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            pairs = [(target, node.value)]
-            if isinstance(target, (ast.Tuple, ast.List)):
-                values = node.value.elts if isinstance(node.value, (ast.Tuple, ast.List)) else []
-                each = values if len(values) == len(target.elts) else [node.value] * len(target.elts)
-                pairs = list(zip(target.elts, each, strict=True))
-            for one, value in pairs:
-                if isinstance(one, ast.Name):
-                    yield one.id, value
-    elif isinstance(node, (ast.AnnAssign, ast.AugAssign)) and isinstance(node.target, ast.Name) and node.value:
-        joined = [ast.Name(node.target.id), node.value] if isinstance(node, ast.AugAssign) else [node.value]
-        yield node.target.id, joined[0] if len(joined) == 1 else ast.Tuple(joined)
+    match node:
+        case ast.Assign():
+            for target in node.targets:
+                pairs = [(target, node.value)]
+                if isinstance(target, (ast.Tuple, ast.List)):
+                    values = node.value.elts if isinstance(node.value, (ast.Tuple, ast.List)) else []
+                    each = values if len(values) == len(target.elts) else [node.value] * len(target.elts)
+                    pairs = list(zip(target.elts, each, strict=True))
+                for one, value in pairs:
+                    if isinstance(one, ast.Name):
+                        yield one.id, value
+        case ast.AugAssign(ast.Name(name)):
+            yield name, ast.Tuple([ast.Name(name), node.value])
+        case ast.AnnAssign(ast.Name(name), value=ast.expr() as value):
+            yield name, value
 
 
 def last_backward(filename: str, position: tuple[int, int]) -> tuple[str, int, SourceCall] | None:
-    """Return the last call of ``backward()`` before a position, there or in earlier cells: its file, its line,
-    itself.
-    """
+    """Return the last call of ``backward()`` before a position, there or in earlier cells, with its file and line."""
     for cell in (filename, *SourceLocator.earlier(filename)):
         tree = parsed(source_of(cell))
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []

@@ -197,11 +197,16 @@ def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) 
     result = call(*args, **kwargs)
     if not all(around for _, around in modes):
         results = result if isinstance(result, (tuple, list)) else (result,)
-        edges = [t._fn for t in results if isinstance(t, Tensor)]
-        for node in dict.fromkeys(fn.next0 if fn.__class__ is OutputEdge else fn for fn in edges):
+        for node in _nodes_of(results):
             if isinstance(node, Node) and node._seq > begin:  # not that of an argument, returned unchanged
                 node_created(node, Call(op, args, kwargs, results))
     return result
+
+
+def _nodes_of(results: Sequence[Any]) -> dict[Any, None]:
+    """Return what the results come from, mostly nodes, each once."""
+    edges = [t._fn for t in results if isinstance(t, Tensor)]
+    return dict.fromkeys([fn.next0 if fn.__class__ is OutputEdge else fn for fn in edges])
 
 
 def node_created(node: Node, call: Call | None = None) -> None:

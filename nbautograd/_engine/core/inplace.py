@@ -281,29 +281,51 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     Several results require as many output tensors.
     """
     if isinstance(result, tuple):
-        out_rules().check_count(name, out, len(result))
-        if name in out_rules().OF_ONE_OR_SEVERAL:
-            for o, r in zip(out, result, strict=True):
-                if o.dtype is not r.dtype:
-                    out_rules().refuse(name, r.dtype, o)
-        written = [resize_into(o, r, name) for o, r in zip(out, result, strict=True)]
-        return type(result)(written)
+        return _into_several(out, result, name)
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
     if result.__class__ is BatchedTensor:
         raise InplaceError(f"vmap: out= is not possible for {name}() with batched tensors. Omit it")
     is_unrecorded = result._a.dtype.kind == "b" or out_rules().UNRECORDED.match(name) is not None
     if is_grad_enabled() and (result._fn is not None or out._fn is not None and not is_unrecorded):
-        if name in out_rules().COPIED:
-            out_rules().check_dtype(out, result, name)
-            check_cast(result._a.dtype, out._a.dtype)
-            return out_rules().record_copy(name, out, result)
+        return _into_recorded(out, result, name)
+    for follower in followers:
+        follower.refuse_out(name, out, result)
+    _check_kinds(out, result, name)
+    if out._a.shape != result._a.shape:
+        result = out_rules().resize_memory(name, out, result)
+    if is_unrecorded:  # it has no derivative: also into leaves
+        check_overlap(out, name)
+        with no_grad():
+            return copy_into(out, wrap(result._a))
+    check_writable(out, name)
+    return copy_into(out, wrap(result._a))
+
+
+def _into_several(out: Any, result: tuple[Any, ...], name: str) -> Any:
+    """Write results into as many tensors."""
+    out_rules().check_count(name, out, len(result))
+    if name in out_rules().OF_ONE_OR_SEVERAL:
+        for o, r in zip(out, result, strict=True):
+            if o.dtype is not r.dtype:
+                out_rules().refuse(name, r.dtype, o)
+    return type(result)([resize_into(o, r, name) for o, r in zip(out, result, strict=True)])
+
+
+def _into_recorded(out: Tensor, result: Tensor, name: str) -> Any:
+    """Copy the result with its history, if PyTorch's operation does; else raise."""
+    if name not in out_rules().COPIED:
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
-    for follower in followers:
-        follower.refuse_out(name, out, result)
+    out_rules().check_dtype(out, result, name)
+    check_cast(result._a.dtype, out._a.dtype)
+    return out_rules().record_copy(name, out, result)
+
+
+def _check_kinds(out: Tensor, result: Tensor, name: str) -> None:
+    """Check that ``out`` is on the result's device, and its dtype."""
     if out.device != result.device:
         raise DeviceError(
             f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {result.device} "
@@ -317,14 +339,6 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         if name in out_rules().JOINING:
             raise TypeError(str(error)) from None
         raise
-    if out._a.shape != result._a.shape:
-        result = out_rules().resize_memory(name, out, result)
-    if is_unrecorded:  # it has no derivative: also into leaves
-        check_overlap(out, name)
-        with no_grad():
-            return copy_into(out, wrap(result._a))
-    check_writable(out, name)
-    return copy_into(out, wrap(result._a))
 
 
 def _written_at() -> tuple[str, int] | None:

@@ -78,14 +78,18 @@ def overloaded(arguments: Iterable[Any]) -> list[Any]:
         cls = type(value)
         if cls is Tensor or not _has_a_say(cls) or any(type(other) is cls for other in found):
             continue
-        if isinstance(value, Tensor):
-            if not getattr(cls, "_has_a_say", False) or level and cls.__module__ != PACKAGE:  # sparse tensors always
-                continue
-        elif level == "all" or is_pytorchs(value):  # their errors name the cure
+        if not _is_heard(value, cls, level):
             continue
         place = next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found))
         found.insert(place, value)
     return found
+
+
+def _is_heard(value: Any, cls: type, level: str) -> bool:
+    """Return whether a class with overrides is asked in a block of this level."""
+    if isinstance(value, Tensor):
+        return getattr(cls, "_has_a_say", False) and (not level or cls.__module__ == PACKAGE)  # sparse tensors always
+    return level != "all" and not is_pytorchs(value)  # their errors name the cure
 
 
 def _each(arguments: Iterable[Any]) -> Iterator[Any]:

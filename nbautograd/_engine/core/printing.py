@@ -105,11 +105,13 @@ def format_tensor(
     options = _options
     shape = tuple(data.shape)
     notes = [] if device == "cpu" else [f"device='{device}'"]
-    usual = dtype in (default_dtype, default_dtype.to_complex()) or dtype.name in ("int64", "bool")
-    if contents is not None or device == "meta":
+    usual = is_usual(dtype, default_dtype)
+    if contents is not None:
         text = contents or "..."
-        notes += [f"size={shape}"] if contents is None else []
-        usual = dtype is default_dtype if contents is None else usual
+    elif device == "meta":
+        text = "..."
+        notes.append(f"size={shape}")
+        usual = dtype is default_dtype
     elif 0 in shape:
         text = "[]"
         if len(shape) != 1:
@@ -157,9 +159,9 @@ def annotated(text: str, notes: list[str]) -> str:
     return _annotated(text, notes, len("tensor("), _options.linewidth)
 
 
-def is_usual(dtype: dtypes.dtype) -> bool:
+def is_usual(dtype: dtypes.dtype, default: dtypes.dtype | None = None) -> bool:
     """Return whether a dtype is the default for its values, so that it is omitted."""
-    default = dtypes.get_default_dtype()
+    default = default or dtypes.get_default_dtype()
     return dtype in (default, default.to_complex()) or dtype.name in ("int64", "bool")
 
 
@@ -168,11 +170,7 @@ def format_part(name: str, data: Any, fetch: Callable[[Any], Any]) -> str:
     shape, head = tuple(data.shape), f"{name}=tensor("
     if 0 in shape:
         return f"{head}[], size={shape})"
-    shown = np.asarray(fetch(_edges(data, _options.edgeitems) if math.prod(shape) > _options.threshold else data))
-    if shown.dtype.kind == "V":
-        shown = shown.astype(np.float32)
-    summarised = math.prod(shape) > _options.threshold
-    return head + _Layout(shown, shape, summarised, _options).text(len("tensor(") + len(head)) + ")"
+    return f"{head}{_elements(data, shape, fetch, _options, len('tensor(') + len(head))})"
 
 
 def _edges(data: Any, count: int) -> Any:

@@ -308,29 +308,34 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf =
 
 
 def _collect(spec: TreeSpec, tree: Any, parts: list[Any]) -> None:
-    """Append the parts of ``tree`` at the leaves of ``spec``; raise PyTorch's error if it does not fit."""
+    """Append the parts of ``tree`` at the leaves of ``spec``."""
     if spec.type is None:
         parts.append(tree)
         return
+    for child, below in zip(_children_for(spec, tree), spec._children, strict=True):
+        _collect(below, child, parts)
+
+
+def _children_for(spec: TreeSpec, tree: Any) -> list[Any]:
+    """Return the children of ``tree`` in the order of ``spec``; raise PyTorch's error if they do not fit."""
     container = container_of(tree)
-    kind = None if container is None else container.type
+    kind = type(tree) if container is None else container.type
     dicts = spec.type in DICTS and kind in DICTS  # they match each other
     if container is None or kind != spec.type and not dicts:
         word = "Node type" if spec.type in BUILTIN else "Type"
-        raise ValueError(f"{word} mismatch; expected {spec.type!r}, but got {type(tree) if kind is None else kind!r}.")
+        raise ValueError(f"{word} mismatch; expected {spec.type!r}, but got {kind!r}.")
     children, context = container.flatten_fn(tree)
     children = list(children)
     if len(children) != spec.num_children:
         raise ValueError(f"Node arity mismatch; expected {spec.num_children}, but got {len(children)}.")
     if dicts:
-        children = _values_by_key(spec, tree)
-    elif context != spec._context and spec.type is not deque:
+        return _values_by_key(spec, tree)
+    if context != spec._context and spec.type is not deque:
         raise ValueError(
             f"Node context mismatch for {'' if spec.type in BUILTIN else 'custom '}node type {spec.type!r}; "
             f"expected {spec._context!r}, but got {context!r}."
         )
-    for child, below in zip(children, spec._children, strict=True):
-        _collect(below, child, parts)
+    return children
 
 
 def _values_by_key(spec: TreeSpec, tree: Any) -> list[Any]:

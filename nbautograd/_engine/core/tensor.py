@@ -175,34 +175,31 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise AutogradError(f"requires_grad must be a bool, not {kind_of(value)}")
-        if value and self._a.dtype.kind not in dtypes.INEXACT:
-            raise AutogradError(
-                "only Tensors of floating point and complex dtype can require gradients, "
-                f"and this one is of dtype {self.dtype!r}"
-            )
-        if value and version_counter.is_inference(self._a) and not is_inference_mode_enabled():
-            raise AutogradError(
-                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. clone() it"
-            )
-        if self._fn is None:
-            if value:
-                self._fn = LEAF
-                self._views_require_grad(True)
-        elif self._fn is LEAF:
-            if not value:
-                self._fn = None
-                self._views_require_grad(False)
-        elif self._fn.__class__ is UnrecordedView:
+        if value:
+            if self._a.dtype.kind not in dtypes.INEXACT:
+                raise AutogradError(
+                    "only Tensors of floating point and complex dtype can require gradients, "
+                    f"and this one is of dtype {self.dtype!r}"
+                )
+            if version_counter.is_inference(self._a) and not is_inference_mode_enabled():
+                raise AutogradError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. clone() it"
+                )
+        fn = self._fn
+        if fn is None or fn is LEAF:
+            if value is not (fn is LEAF):
+                self._fn = LEAF if value else None
+                self._views_require_grad(value)
+        elif fn.__class__ is UnrecordedView:
             if value:
                 self._fn = LEAF
         else:
-            hint = (
-                " This one was computed, and requires grad already."
-                if value
-                else " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
-                "var_no_grad = var.detach()."
-            )
-            raise AutogradError(f"you can only change requires_grad flags of leaf variables.{hint}")
+            hints = {
+                True: "This one was computed, and requires grad already.",
+                False: "If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach().",
+            }
+            raise AutogradError(f"you can only change requires_grad flags of leaf variables. {hints[value]}")
 
     @requires_grad.deleter
     def requires_grad(self) -> None:

@@ -111,19 +111,18 @@ class TensorConversions:
         if self._fn is not None:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         a = self._shared_array()
+        asked = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
         if isinstance(a, np.ndarray):
             if stream not in (None, -1):
                 raise AssertionError(f"stream should be None on cpu, got {stream!r}")
             if a.dtype.kind == "V":
                 raise BufferError("Can't export tensors of dtype bfloat16: NumPy's DLPack does not support it")
+            if not _VERSIONED:  # without support for devices and copies
+                if copy or dl_device is not None and dl_device[0] != 1:
+                    raise BufferError("copies and other devices require NumPy 2.1. Pass tensor.clone()")
+                asked = {}
+        if stream == -1:
             stream = None
-        elif stream == -1:
-            stream = None
-        asked = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
-        if isinstance(a, np.ndarray) and not _VERSIONED:  # without support for devices and copies
-            if copy or dl_device is not None and dl_device[0] != 1:
-                raise BufferError("copies and other devices require NumPy 2.1. Pass tensor.clone()")
-            asked = {}
         return a.__dlpack__(stream=stream, **{name: value for name, value in asked.items() if value is not None})
 
     @property

@@ -161,9 +161,7 @@ class CopySlices(Node):
         return target is not None and (needed is None or target in needed)
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """Return the gradient of the old base, with the region zeroed, and the region's gradient, of the
-        written value.
-        """
+        """Return the gradients of the old base, with the region zeroed, and of the written value: the region's."""
         if self.layout is not None:
             g = strides.laid_out(g, *self.layout)
         region = replay_view(g, self.steps).copy() if self.wants(self.next1, needed) else None

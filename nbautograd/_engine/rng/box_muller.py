@@ -19,9 +19,7 @@ TILE_SIZE = 1 << 15  # elements that are computed at a time, a multiple of BLOCK
 
 
 def fma(a: Array, b: Any, c: Any) -> Array:
-    """Return the sum a * b + c, rounded once; ``a`` is float32 or float64, ``b`` and ``c`` likewise, or Python
-    numbers.
-    """
+    """Return a * b + c, rounded once; ``a`` is float32 or float64, ``b`` and ``c`` likewise, or Python numbers."""
     if a.dtype == np.float32:
         wide: Array = np.multiply(a, b, dtype=np.float64)  # 48 bits at most: exact
         wide += c

@@ -19,6 +19,7 @@ from nbautograd._engine.rng.rejection import Numbers, Uniform
 __all__ = ["dirichlet", "gamma"]
 
 Array = np.ndarray[Any, Any]
+Recipes = list[tuple[int, Recipe]]
 _MIN_AT_ONCE = 256  # samples
 _MIN_ROUNDED = 512  # from here on it pays to make them less exactly
 # Units of the last place by which they differ then at most: x by 1e-14, y by 4e-15, of 1 / 64 or more, y**3 by 8e-13.
@@ -42,7 +43,7 @@ def gamma(generator: Any, alphas: Array, dtype: np.dtype[Any]) -> Array:
 def dirichlet(generator: Any, alphas: Array, dtype: np.dtype[Any]) -> Array:
     """Return points whose coordinates along the last dimension sum to 1: gamma numbers divided by their sum."""
     wide = alphas.astype(np.float64)
-    recipes: list[tuple[int, Recipe]] = []
+    recipes: Recipes = []
     drawn = _drawn(generator, wide, dtype == np.float32, recipes)
     values = _quotients(drawn.reshape(wide.shape))
     if recipes and len(rows := np.flatnonzero(_halfway(values, 2 * _ERROR).any(-1))):
@@ -67,7 +68,7 @@ def _halfway(values: Array, error: int) -> Array:
     return near
 
 
-def _drawn(generator: Any, shapes: Array, rounded: bool, recipes: list[tuple[int, Recipe]] | None) -> Array:
+def _drawn(generator: Any, shapes: Array, rounded: bool, recipes: Recipes | None) -> Array:
     """Return a number of the gamma distribution for each of these shape parameters, as float64.
 
     :param rounded: whether numbers may differ from PyTorch's by ``_ERROR`` units of the last place, if that does not
@@ -83,8 +84,15 @@ def _drawn(generator: Any, shapes: Array, rounded: bool, recipes: list[tuple[int
         slopes = 1 / np.sqrt(9 * widths)
     columns = [boosted, exponents, widths, slopes]
     positive = alphas > 0
-    if is_partial := not positive.all():  # the others are 0 and take nothing from the stream
-        columns, rounded = [column[positive] for column in columns], False
+    if positive.all():
+        return _drawn_positive(generator, columns, rounded, recipes)
+    values = np.zeros(len(alphas))  # the others are 0 and take nothing from the stream
+    values[positive] = _drawn_positive(generator, [column[positive] for column in columns], False, recipes)
+    return values
+
+
+def _drawn_positive(generator: Any, columns: list[Array], rounded: bool, recipes: Recipes | None) -> Array:
+    """Return numbers as :func:`_drawn`, for shape parameters above 0."""
     values = np.empty(len(columns[0]))
     done, kept = 0, generator._kept
     pending: float | None = None
@@ -93,9 +101,9 @@ def _drawn(generator: Any, shapes: Array, rounded: bool, recipes: list[tuple[int
             part = [column[done:] for column in columns]
             # How many are taken if nothing is rejected: more would have to be put back.
             least = rest + (rest + (kept is None)) // 2 * 2 + int(part[0].sum()) - (pending is not None)
-            if rest < _MIN_AT_ONCE or kept is not None:
+            if count := rest if rest < _MIN_AT_ONCE else int(kept is not None):
                 numbers.ahead(min(least, 3 * _MIN_AT_ONCE))
-                part = [column[: rest if rest < _MIN_AT_ONCE else 1] for column in part]
+                part = [column[:count] for column in part]
                 some, kept = _one_by_one(part, numbers.one, kept, pending)
                 pending = None
                 values[done : done + len(some)] = some
@@ -113,9 +121,6 @@ def _drawn(generator: Any, shapes: Array, rounded: bool, recipes: list[tuple[int
                 values[done : done + len(some)] = some
                 done += len(some)
     generator._kept = kept
-    if is_partial:
-        values, some = np.zeros(len(alphas)), values
-        values[positive] = some
     return values
 
 

@@ -232,23 +232,24 @@ class Generator:
         :raises RuntimeError: the range is empty, or the dtype cannot hold it.
         """
         kind = np.dtype(dtype)
-        largest = largest_integer(kind)
-        first, end = low or 0, largest + 1 if high is None else high
-        if first >= end and (high is not None or kind.kind in "fV"):
+        count = largest_integer(kind) + 1
+        if low is None and high is None:  # one word, or two for wider types, even if the range is wide
+            n = math.prod(shape)
+            drawn = self.long_words(n) if kind.itemsize == 8 else self.words(n).astype(np.uint64)
+            return _shaped(drawn % np.uint64(count), shape, kind)
+        first, end = low or 0, count if high is None else high
+        is_float = kind.kind in "fV"
+        if first >= end and (is_float or high is not None):
             raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={end}")
         smallest, greatest = bounds(kind)
         for name, value in (("from", first), ("to - 1", end - 1)):
             if not smallest <= value <= greatest:
                 raise RuntimeError(f"{name} is out of bounds for {kind}: random_ got from={first}, to={high}")
-            if kind.kind in "fV" and abs(value) > largest:
-                warn(f"{name}={value} is out of bounds [-{largest}, {largest}], in which {kind} has every integer")
-        if kind.kind in "fV" and (low is not None or high is not None):
+            if is_float and abs(value) >= count:
+                warn(f"{name}={value} is out of bounds [{1 - count}, {count - 1}], in which {kind} has every integer")
+        if is_float:
             first, end = representable(first, end, kind)
             _check(first < end, f"random_ expects 'from' to be less than 'to' after rounding both to {kind}")
-        if low is None and high is None:  # one word, or two for wider types, even if the range is wide
-            n = math.prod(shape)
-            drawn = self.long_words(n) if kind.itemsize == 8 else self.words(n).astype(np.uint64)
-            return _shaped(drawn % np.uint64(end), shape, kind)
         return self.randint(shape, first, end).astype(kind)
 
     def randperm(self, n: int) -> Array:

@@ -180,36 +180,31 @@ def boosted(
     # is moved; the elements that a run's pairs begin with are even in each second run, odd in the others. Of rejected
     # attempts, some were the first of a pair, and the second was accepted: their elements and pairs. Where the last run
     # begins: the element, its place, and whether it was rejected before.
-    start = 0 if pending is None else -int(is_boosted[0])
-    runs, shifts, seconds, second_pairs, (element, following, is_begun) = _boosted_runs(uniform, columns, own, start)
-    is_begun = is_begun or element == 0 and pending is not None
-    shift = shifts[-1]
+    start = -int(pending is not None)
+    runs, shifts, seconds, second_pairs, (element, used, is_begun) = _boosted_runs(uniform, columns, own, start)
     # Up to which element there are enough numbers, and where the next one begins.
     parity = len(runs) - 1 & 1
-    end, kept, carried = element, None, None
-    used = following
-    if element < n:
-        end = max(int(np.searchsorted(own, last - shift, "right")), element)
-        end += end > element and end & 1 != parity and end < n
-        end -= end == n < wanted and n & 1 != parity  # so that its pair is not left
+    end = max(int(np.searchsorted(own, last - shifts[-1], "right")), element)
+    end += element < end < n and end & 1 != parity
+    end -= element < end == n < wanted and n & 1 != parity  # so that its pair is not left
     pairs, is_first, boosts = _boosted_places(own, shared, runs, shifts)
     pairs[seconds], is_first[seconds] = second_pairs, False
-    if end > element:
-        if end < n:
-            used = int(pairs[end]) - int(is_boosted[end])
+    kept = carried = None
+    if element < end == n:
+        used = int(pairs[n - 1]) + 3
+        if is_first[n - 1]:
+            kept = _normal_pair(uniform, used - 3)[1]
         else:
-            used = int(pairs[n - 1]) + 3
-            if is_first[n - 1]:
-                kept = _normal_pair(uniform, used - 3)[1]
-            else:
-                used += 1 + int(is_boosted[n - 1])
-    elif is_begun and end < n and is_boosted[end]:
+            used += 1 + int(is_boosted[n - 1])
+    elif element < end:
+        used = int(pairs[end]) - int(is_boosted[end])
+    elif is_begun and is_boosted[end]:
         carried = pending if boosts[end] < 0 else uniform.item(boosts[end])
     base = np.ones(end)
     which = np.flatnonzero(is_boosted[:end])
     base[which] -= uniform[boosts[which]]
-    if pending is not None and end:
-        base[0] = 1 - pending
+    if pending is not None:
+        base[:1] = 1 - pending
     numbers.use(used)
     made_of = [column[:end] for column in (pairs, is_first, base, exponents, widths, slopes)]
     return (uniform, made_of), kept, carried
@@ -257,7 +252,7 @@ def _boosted_runs(
     """Find the runs of elements without a rejection.
 
     :param own: where the pair of each element begins without one.
-    :param shift: how far the first run is moved.
+    :param shift: how far the first run is moved: by -1 if the boost of its first element is drawn already.
     """
     is_boosted, _, widths, slopes = (column[:TILE_SIZE] for column in columns)
     n = len(widths)
@@ -268,7 +263,7 @@ def _boosted_runs(
     runs, shifts = [0], [shift]
     seconds: list[int] = []
     second_pairs: list[int] = []
-    element, following, is_begun = 0, 0, False
+    element, following, is_begun = 0, 0, shift < 0
     moved, (layout_, other) = 4 * shift, layouts
     for key, threshold in zip(keys.tolist(), thresholds.tolist(), strict=True):
         if not layout_[key - moved] or key < 4 * following:

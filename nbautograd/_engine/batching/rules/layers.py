@@ -75,9 +75,7 @@ def samples(t: Tensor, size: int) -> Any:
 
 @rule("convolution conv_input", "folded, or grouped")
 def convolution(call: BatchedCall) -> Any:
-    """Batch a convolution: one kernel for all samples makes a larger batch, a kernel per sample a grouped
-    convolution.
-    """
+    """Batch a convolution: one kernel for all samples makes a larger batch, one for each a grouped convolution."""
     only_tensors(call)
     size, shape = call.size, call.values.get("shape")
     if not call.batched.get("weight") and not call.batched.get("bias"):
@@ -157,9 +155,7 @@ def reduced(losses: Tensor, reduction: str) -> Any:
 
 @rule("nll_rows nll_images", "folded")
 def nll(call: BatchedCall) -> Any:
-    """Batch NLL: unreduced losses of all rows, then reduced for each sample; a mean is weighted by the class
-    weights.
-    """
+    """Batch NLL: losses of all rows, then reduced for each sample; a mean is weighted by the class weights."""
     only_tensors(call)
     if call.batched.get("weight"):
         raise Unsuitable

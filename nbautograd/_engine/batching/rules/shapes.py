@@ -49,21 +49,21 @@ def physical_dim(dim: Any, ndim: int) -> Any:
 def along(call: BatchedCall) -> Any:
     """Batch an operation by shifting its dimensions; a 0-d sample gets a dimension of length 1 for it."""
     only_tensors(call)
-    tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
-    same = _same_for_all(call, tensors)
+    tensors = _with_samples(call)
     ndim = call.ndim(tensors[0])
-    changes = {name: call.values[name] if name in same else call.full(name) for name in tensors}
-    for name in NAMES:
-        if name in call.values:
-            if call.values[name] is None:
-                raise Unsuitable
-            changes[name] = physical_dim(call.values[name], ndim)
+    changes = {name: call.full(name) for name in tensors}
+    for name in call.values.keys() & NAMES:
+        if call.values[name] is None:
+            raise Unsuitable
+        changes[name] = physical_dim(call.values[name], ndim)
     if ndim:
         return call.run(**changes)
-    if call.op.kind == "view":
-        return without_dims(call)
+    if call.op.kind == "view":  # of a 0-d sample, which is the sample itself
+        if call.op.name != "transpose":
+            raise Unsuitable
+        return view(call.values["input"], call.size)
     for name in tensors:
-        if name not in same and not call.ndim(name):
+        if not call.ndim(name):
             changes[name] = unsqueeze(changes[name], 1)
     result = call.run(**changes)
     return result if takes_several(call, result) else _of_numbers(result, call.size)
@@ -76,17 +76,17 @@ def _of_numbers(result: Any, size: int) -> Any:
     return rebuilt(result, flat) if isinstance(result, (tuple, list)) else flat[0]
 
 
-def _same_for_all(call: BatchedCall, tensors: list[str]) -> set[str]:
-    """Return the names of arguments of ``index_add`` and the like that cannot be batched.
+def _with_samples(call: BatchedCall) -> list[str]:
+    """Return the names of the tensors that are batched, or may be.
 
-    :raises Unsuitable: such an argument is batched.
+    :raises Unsuitable: another one is, of ``index_add`` and the like.
     """
+    tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     if call.op.name not in ("index_select", "index_add", "index_copy", "index_fill"):
-        return set()
-    same = {name for name in tensors if name in ("index", "value")}
-    if any(call.batched.get(name) for name in same):
+        return tensors
+    if call.batched.get("index") or call.batched.get("value"):
         raise Unsuitable
-    return same
+    return [name for name in tensors if name not in ("index", "value")]
 
 
 def takes_several(call: BatchedCall, result: Any) -> bool:
@@ -94,13 +94,6 @@ def takes_several(call: BatchedCall, result: Any) -> bool:
     if call.op.name == "index_select":
         return bool(result._a.shape[1] != 1)
     return call.op.name == "gather" and call.ndim("index") == 1
-
-
-def without_dims(call: BatchedCall) -> Any:
-    """Batch a view of a 0-d sample, which is the sample itself."""
-    if call.op.name != "transpose":
-        raise Unsuitable
-    return view(call.values["input"], call.size)
 
 
 @rule("unfold", "moved")
