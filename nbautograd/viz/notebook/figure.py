@@ -215,14 +215,17 @@ class Figure:
         needs = {key: max(self._needs(scene, view), 1.0) for key, view in short.items()}
         seen = min(needs, key=needs.__getitem__)
         for key in dict.fromkeys(("", seen)):
-            base = known.get(key, first)
-            closed = [group.id for group in base.groups if group.closed and group.kind != "rail"]
-            for group in closed[: -MAX_VIEWS - 1 : -1]:  # of the first frames of a pass
-                groups = sorted({key, group} - {""})
-                view = self.view(scene, groups)
-                if len(view.nodes) <= MAX_VIEWED_NODES:
-                    yield ",".join(groups), view
+            yield from self._with_one_open(scene, key, short[key])
         yield from ((key, view) for key, view in known.items() if key not in coarser)
+
+    def _with_one_open(self, scene: int, key: str, base: GraphModel) -> Iterator[tuple[str, GraphModel]]:
+        """Return the views that differ from a view of this key by one open group each."""
+        closed = [group.id for group in base.groups if group.closed and group.kind != "rail"]
+        for group in closed[: -MAX_VIEWS - 1 : -1]:  # of the first frames of a pass
+            groups = sorted({key, group} - {""})
+            view = self.view(scene, groups)
+            if len(view.nodes) <= MAX_VIEWED_NODES:
+                yield ",".join(groups), view
 
     def data(self, room: int = MAX_VIEW_BYTES, *, is_live: bool = False) -> dict[str, Any]:
         """All that the player needs, as JSON.
@@ -234,19 +237,12 @@ class Figure:
         used = {number: _ids(frames, number) for number in range(len(graphs))}
         for number, ran in enumerate(forward):
             used[number].update([key for key, *_ in ran["steps"]])
-        drawn = [self.alternatives(number, model) for number, model in enumerate(graphs)]
-        scenes = [_scene(model, used[number]) for number, model in enumerate(graphs)]
-        views = {f"{number}:": number for number in range(len(drawn))}
-        for number in range(len(graphs)):
-            for key, model in self._further(number) if room > 0 else ():
-                scene = _scene(model, used[number])
-                own = self.drawings(number, model, (LAPTOP,)) if "," in key else self.alternatives(number, model)
-                room -= sum(map(len, own)) + len(json.dumps(scene, ensure_ascii=False))
-                if room < 0:
-                    break
-                views[f"{number}:{key}"] = len(drawn)
-                drawn.append(own)
-                scenes.append(scene)
+        views: dict[str, int] = {}
+        drawn, scenes = list[list[str]](), list[dict[str, Any]]()
+        for key, own, scene in self._views(graphs, used, room):
+            views[key] = len(drawn)
+            drawn.append(own)
+            scenes.append(scene)
         timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles(), "values": _pooled(scenes),
                     "forward": forward,
                     "operations": [_operations(scene) for scene in graphs]}  # fmt: skip
@@ -256,6 +252,24 @@ class Figure:
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
                 "views": views, "start": self.start, "ask": self.ask, "head": self.head,
                 **({"program": program} if program else {})}  # fmt: skip
+
+    def _views(
+        self, graphs: Sequence[GraphModel], used: Mapping[int, set[str]], room: int
+    ) -> Iterator[tuple[str, list[str], dict[str, Any]]]:
+        """Return the key, the drawings and the data of each view: the first ones, and further ones within the room.
+
+        :param used: the nodes and edges in the steps of each scene.
+        """
+        for number, model in enumerate(graphs):
+            yield f"{number}:", self.alternatives(number, model), _scene(model, used[number])
+        for number in range(len(graphs)):
+            for key, model in self._further(number) if room > 0 else ():
+                scene = _scene(model, used[number])
+                own = self.drawings(number, model, (LAPTOP,)) if "," in key else self.alternatives(number, model)
+                room -= sum(map(len, own)) + len(json.dumps(scene, ensure_ascii=False))
+                if room < 0:
+                    return
+                yield f"{number}:{key}", own, scene
 
     @property
     def start(self) -> int:
@@ -290,14 +304,16 @@ class Figure:
 
     def _asked(self, widget: Any, content: Any, buffers: Any) -> None:
         """Send what the player asks for; what does not make sense is not answered."""
-        if isinstance(content, dict) and "program" in content and self.code is not None:
+        if not isinstance(content, dict):
+            return
+        if "program" in content and self.code is not None:
             widget.program = self.code() or False
             return
-        if isinstance(content, dict) and "nudge" in content:
+        if "nudge" in content:
             if (answer := self.nudged(content["nudge"])) is not None:
                 widget.send(answer)
             return
-        key = content.get("view") if isinstance(content, dict) else None
+        key = content.get("view")
         if not isinstance(key, str) or len(key) > 4000:
             return
         number, _, groups = key.partition(":")

@@ -107,27 +107,12 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
     :raises UsageError: a missing or invalid expression, an undefined name, or a value that is not a tensor.
     """
     written, first = expression.strip(), magic.split()[0]
-    if not written.strip(","):
-        raise UsageError(f"%{magic} needs a tensor: write for example %{first} y")
-    ran = re.fullmatch(r"(.+)\.(backward\(\w*\)|item\(\)|grad_fn)", written)
-    if ran:
-        raise UsageError(f"%{magic} needs a tensor, but {ran[2]} gives none: write %{first} {ran[1]}")
-    called, *others = re.split("[, ]+", written)
-    called = called if is_module(shell.user_ns.get(called)) and not first.endswith("grads") else ""
-    hint = f"; {called} is a module: write %{first} {called}({', '.join(others) or 'x'})" if called else ""
-    code = _compiled(magic, written, most, advice or hint)
-    try:
-        with shell.builtin_trap:
-            value = eval(code, shell.user_global_ns, shell.user_ns)
-    except NameError as error:
-        if not _raised_by(code, error):
-            raise
-        raise UsageError(_unknown_text(shell, magic, error)) from None
+    takes_modules = first.endswith("grads")
+    hint = "" if takes_modules else _call_of_module(shell, first, written)
+    value = _value(shell, magic, _compiled(magic, written, most, advice or hint))
     given = value if isinstance(value, (tuple, list)) else (value,)
     for item in given:
-        if not is_tensor(item):
-            if parameters_of(item) is not None and first.endswith("grads"):
-                continue
+        if not is_tensor(item) and not (takes_modules and parameters_of(item) is not None):
             raise UsageError(f"%{magic} needs a tensor, but {written!r} gives {type(item).__name__}{hint}")
     if not given or (most is not None and len(given) > most):
         needed = "a tensor" if most is None else "one tensor"
@@ -135,8 +120,32 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
     return tuple(given)
 
 
+def _call_of_module(shell: Any, magic: str, written: str) -> str:
+    """Return what to write instead of a module and its arguments, ``net x``; empty where there is no module."""
+    called, *others = re.split("[, ]+", written)
+    call = f"{called}({', '.join(others) or 'x'})"
+    return f"; {called} is a module: write %{magic} {call}" if is_module(shell.user_ns.get(called)) else ""
+
+
+def _value(shell: Any, magic: str, code: types.CodeType) -> Any:
+    """Return what an expression gives; an exception of the user's own code is not changed."""
+    try:
+        with shell.builtin_trap:
+            return eval(code, shell.user_global_ns, shell.user_ns)
+    except NameError as error:
+        if not _raised_by(code, error):
+            raise
+        raise UsageError(_unknown_text(shell, magic, error)) from None
+
+
 def _compiled(magic: str, written: str, most: int | None, advice: str) -> types.CodeType:
+    """Return the code of an expression; raise an error that says what to write instead where it is none."""
     first = magic.split()[0]
+    if not written.strip(","):
+        raise UsageError(f"%{magic} needs a tensor: write for example %{first} y")
+    ran = re.fullmatch(r"(.+)\.(backward\(\w*\)|item\(\)|grad_fn)", written)
+    if ran:
+        raise UsageError(f"%{magic} needs a tensor, but {ran[2]} gives none: write %{first} {ran[1]}")
     try:
         return compile(written, "<string>", "eval")
     except UNREADABLE as error:

@@ -219,22 +219,12 @@ class AutogradMagics(Magics):
         options = vars(parsed_options)
         words = options.pop("words")
         if words:
-            word = " ".join(words[1:])
-            if words[0] != "torch" or word not in torch_name.CHOICES:
-                raise UsageError(f"%autograd {_meant(words, options)}")
-            options["torch"] = "off" if word == "off" else "on"
-            told = torch_name.choose(word)
-            if told:
-                print(told)
+            options["torch"] = _choose_torch(words, options)
         new = {name: value for name, value in options.items() if value is not None}
         try:
             block = autograd(**new)
         except traitlets.TraitError as error:
-            if str(error).startswith("image: "):  # an optional package is missing
-                raise UsageError(f"%autograd --{error}") from None
-            wrong = next((name for name in new if f"'{name}'" in str(error) or str(error).startswith(name)), "")
-            known = f"; {wrong} can be {', '.join(choices(wrong))}" if wrong else ""
-            raise UsageError(f"%autograd --{wrong}: {new.get(wrong)!r} does not fit{known}") from None
+            raise UsageError(f"%autograd --{_unfit(str(error), new)}") from None
         if cell is not None:
             return self._run(cell, block)
         return None if new else of_magic(block, silent)
@@ -257,8 +247,7 @@ class AutogradMagics(Magics):
                 _draw_failed(error, self.shell)
                 raise
             finally:
-                own = sum(isinstance(each, Animation) for each in (*shown, value))
-                if recording is not None and _passes(recording) > own:
+                if recording is not None and _has_more(recording, (*shown, value)):
                     display(recording)
             if drawn is not None:
                 display({"text/plain": repr(value)}, raw=True)
@@ -310,8 +299,30 @@ def _draw_failed(error: Exception, shell: Any) -> None:
     show_failed_forward(error, shell)
 
 
-def _passes(recording: Recording) -> int:
-    return sum(frame.kind == "start" for frame in recording.timeline.frames)
+def _has_more(recording: Recording, shown: Sequence[Any]) -> bool:
+    """Return whether a recording has more passes than players are shown."""
+    passes = sum(frame.kind == "start" for frame in recording.timeline.frames)
+    return passes > sum(isinstance(each, Animation) for each in shown)
+
+
+def _choose_torch(words: Sequence[str], options: Iterable[str]) -> str:
+    """Choose what ``import torch`` gives; return whether PyTorch's operations are watched, on or off."""
+    word = " ".join(words[1:])
+    if words[0] != "torch" or word not in torch_name.CHOICES:
+        raise UsageError(f"%autograd {_meant(words, options)}")
+    told = torch_name.choose(word)
+    if told:
+        print(told)
+    return "off" if word == "off" else "on"
+
+
+def _unfit(error: str, new: dict[str, Any]) -> str:
+    """Return the option whose value does not fit, and why, from the message of the settings."""
+    if error.startswith("image: "):  # an optional package is missing
+        return error
+    wrong = next((name for name in new if f"'{name}'" in error or error.startswith(name)), "")
+    known = f"; {wrong} can be {', '.join(choices(wrong))}" if wrong else ""
+    return f"{wrong}: {new.get(wrong)!r} does not fit{known}"
 
 
 def _meant(words: Sequence[str], options: Iterable[str]) -> str:
@@ -455,6 +466,9 @@ class _Loaded:
             else:
                 shell.magics_manager.magics[kind][name] = former
         shell.magics_manager.registry.pop("AutogradMagics", None)
+        self._undo_completion()
+
+    def _undo_completion(self) -> None:
         for name in self._completed():
             chain = self.completers.strs.get(name)
             if chain is not None:

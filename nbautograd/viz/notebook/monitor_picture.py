@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from nbautograd.viz.draw.lines import text_element
@@ -58,11 +59,11 @@ def card(title: str, words: str, body: Sequence[str], high: int) -> str:
 
 def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]], top: float) -> list[str]:
     """One set of axes with its lines; a logarithmic axis where the numbers ask for one."""
-    numbers = [v for line in lines.values() for v in line if math.isfinite(v)]
-    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
-    log = bool(numbers) and low > 0 and high / low > 30
+    finite = {name: [v for v in line if math.isfinite(v)] for name, line in lines.items()}
+    levels, log = _axis([*chain(*finite.values())])
     scale = math.log10 if log else float
-    bottom, least, most = top + HEIGHT_PX - 20, scale(low), scale(high)
+    bottom = top + HEIGHT_PX - 20
+    least, most = (scale(levels[0]), scale(levels[-1])) if levels else (0.0, 1.0)
     if most - least < 1e-12:
         least, most = least - 0.5, most + 0.5
     across = (WIDTH_PX - LEFT_PX - RIGHT_PX) / max((steps[-1] - steps[0]) if steps else 1, 1)
@@ -74,19 +75,32 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
         return bottom - (scale(value) - least) / (most - least) * (HEIGHT_PX - 46)
 
     out = [text_element(LEFT_PX, top + 12, title + (" (log)" if log else ""), LIGHT["muted"])]
-    out += _levels((low, high) if numbers and high > low else numbers[:1], y)
-    if steps:
-        out.append(text_element(LEFT_PX, bottom + 15, str(steps[0]), LIGHT["muted"], mono=True))
-        last = f"{say('steps_axis')} {steps[-1]}"
-        out.append(text_element(WIDTH_PX - RIGHT_PX, bottom + 15, last, LIGHT["muted"], anchor="end", mono=True))
+    out += [*_levels(levels, y), *_ends(steps, bottom + 15)]
     ends: list[tuple[float, str, str]] = []
     for number, (name, line) in enumerate(lines.items()):
         ink, dash = INKS[number % len(INKS)], DASHES[number % len(DASHES)]
         out += _line(steps, line, x, y, bottom, ink, dash)
-        finite = [v for v in line if math.isfinite(v)]
-        if finite:
-            ends.append((y(finite[-1]), one_line(name, 19), ink))
+        ends += [(y(value), one_line(name, 19), ink) for value in finite[name][-1:]]
     return out + _names(ends)
+
+
+def _axis(numbers: Sequence[float]) -> tuple[Sequence[float], bool]:
+    """Return the numbers that an axis names, its least and its greatest, and whether it is logarithmic."""
+    if not numbers:
+        return (), False
+    low, high = min(numbers), max(numbers)
+    return (low, high) if high > low else numbers[:1], low > 0 and high / low > 30
+
+
+def _ends(steps: Sequence[int], at: float) -> list[str]:
+    """Write the first and the last step below the axes."""
+    if not steps:
+        return []
+    last = f"{say('steps_axis')} {steps[-1]}"
+    return [
+        text_element(LEFT_PX, at, str(steps[0]), LIGHT["muted"], mono=True),
+        text_element(WIDTH_PX - RIGHT_PX, at, last, LIGHT["muted"], anchor="end", mono=True),
+    ]
 
 
 def _levels(values: Sequence[float], y: Callable[[float], float]) -> list[str]:

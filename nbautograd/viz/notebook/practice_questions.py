@@ -45,6 +45,10 @@ class Ran:
         """Return the tensors by name, in the order in which they were made."""
         return {name: value for name, value in self.names.items() if name != "torch" and is_tensor(value)}
 
+    def leaves(self) -> tuple[str, ...]:
+        """Return the names of the tensors that are leaves."""
+        return tuple(name for name, tensor in self.tensors().items() if tensor.is_leaf)
+
 
 @dataclass(frozen=True)
 class Question:
@@ -140,23 +144,24 @@ def _answered(kind: str, lines: tuple[str, ...], asked: str, place: tuple[int, i
     level, seed, number = place
     if kind == "fails":
         return Question(kind, level, seed, number, lines, "", ran.line)
-    tensors = ran.tensors()
+    tensors, leaves = ran.tensors(), ran.leaves()
     values = {name: _numbers(tensor) for name, tensor in tensors.items()}
-    grads = {name: _numbers(tensor.grad) if tensor.is_leaf else None for name, tensor in tensors.items()}
+    grads = {name: _numbers(tensors[name].grad) for name in leaves}
     if ran.error is not None or not all(map(_fits, (*values.values(), *grads.values()))):
         return None
     if kind == "leaf":
-        leaves = tuple(name for name, tensor in tensors.items() if tensor.is_leaf)
         return None if len(leaves) == len(tensors) else Question(kind, level, seed, number, lines, "", leaves)
-    answer = grads[asked]
+    answer = grads.get(asked)
     if level < 3 and not answer:
         return None
-    wrong = {"value": values[asked]}
-    if kind == "passes":
-        wrong |= _wrong_of_passes(lines, asked, answer)
-    if isinstance(answer, float):
-        wrong["sign"] = -answer
+    wrong = {"value": values[asked], **_wrong_of(kind, lines, asked, answer)}
     return Question(kind, level, seed, number, lines, asked, answer, {k: v for k, v in wrong.items() if v != answer})
+
+
+def _wrong_of(kind: str, lines: tuple[str, ...], asked: str, answer: Any) -> dict[str, Any]:
+    """Return the answers of whoever forgets how passes add up, or the sign."""
+    wrong = _wrong_of_passes(lines, asked, answer) if kind == "passes" else {}
+    return {**wrong, "sign": -answer} if isinstance(answer, float) else wrong
 
 
 def _wrong_of_passes(lines: tuple[str, ...], asked: str, answer: Any) -> dict[str, Any]:
