@@ -237,12 +237,19 @@ class Figure:
         used = {number: _ids(frames, number) for number in range(len(graphs))}
         for number, ran in enumerate(forward):
             used[number].update([key for key, *_ in ran["steps"]])
-        views: dict[str, int] = {}
-        drawn, scenes = list[list[str]](), list[dict[str, Any]]()
-        for key, own, scene in self._views(graphs, used, room):
-            views[key] = len(drawn)
-            drawn.append(own)
-            scenes.append(scene)
+        drawn = [self.alternatives(number, model) for number, model in enumerate(graphs)]
+        scenes = [_scene(model, used[number]) for number, model in enumerate(graphs)]
+        views = {f"{number}:": number for number in range(len(drawn))}
+        for number in range(len(graphs)):
+            for key, model in self._further(number) if room > 0 else ():
+                scene = _scene(model, used[number])
+                own = self.drawings(number, model, (LAPTOP,)) if "," in key else self.alternatives(number, model)
+                room -= sum(map(len, own)) + len(json.dumps(scene, ensure_ascii=False))
+                if room < 0:
+                    break
+                views[f"{number}:{key}"] = len(drawn)
+                drawn.append(own)
+                scenes.append(scene)
         timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles(), "values": _pooled(scenes),
                     "forward": forward,
                     "operations": [_operations(scene) for scene in graphs]}  # fmt: skip
@@ -252,24 +259,6 @@ class Figure:
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
                 "views": views, "start": self.start, "ask": self.ask, "head": self.head,
                 **({"program": program} if program else {})}  # fmt: skip
-
-    def _views(
-        self, graphs: Sequence[GraphModel], used: Mapping[int, set[str]], room: int
-    ) -> Iterator[tuple[str, list[str], dict[str, Any]]]:
-        """Return the key, the drawings and the data of each view: the first ones, and further ones within the room.
-
-        :param used: the nodes and edges in the steps of each scene.
-        """
-        for number, model in enumerate(graphs):
-            yield f"{number}:", self.alternatives(number, model), _scene(model, used[number])
-        for number in range(len(graphs)):
-            for key, model in self._further(number) if room > 0 else ():
-                scene = _scene(model, used[number])
-                own = self.drawings(number, model, (LAPTOP,)) if "," in key else self.alternatives(number, model)
-                room -= sum(map(len, own)) + len(json.dumps(scene, ensure_ascii=False))
-                if room < 0:
-                    return
-                yield f"{number}:{key}", own, scene
 
     @property
     def start(self) -> int:

@@ -10,6 +10,7 @@ import difflib
 import re
 import types
 from collections.abc import Iterable, Sequence
+from traceback import walk_tb
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -121,14 +122,13 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
 
 
 def _call_of_module(shell: Any, magic: str, written: str) -> str:
-    """Return what to write instead of a module and its arguments, ``net x``; empty where there is no module."""
     called, *others = re.split("[, ]+", written)
     call = f"{called}({', '.join(others) or 'x'})"
     return f"; {called} is a module: write %{magic} {call}" if is_module(shell.user_ns.get(called)) else ""
 
 
 def _value(shell: Any, magic: str, code: types.CodeType) -> Any:
-    """Return what an expression gives; an exception of the user's own code is not changed."""
+    """Return what an expression gives; what the user's own code raises is not changed."""
     try:
         with shell.builtin_trap:
             return eval(code, shell.user_global_ns, shell.user_ns)
@@ -139,7 +139,7 @@ def _value(shell: Any, magic: str, code: types.CodeType) -> Any:
 
 
 def _compiled(magic: str, written: str, most: int | None, advice: str) -> types.CodeType:
-    """Return the code of an expression; raise an error that says what to write instead where it is none."""
+    """Return the code of an expression; an error says what to write instead."""
     first = magic.split()[0]
     if not written.strip(","):
         raise UsageError(f"%{magic} needs a tensor: write for example %{first} y")
@@ -172,10 +172,8 @@ def _is_expression(text: str) -> bool:
 
 def _raised_by(code: types.CodeType, error: BaseException) -> bool:
     """Return whether an expression itself raised an error, not a function that it calls."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return traceback is not None and traceback.tb_frame.f_code in (code, *code.co_consts)
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    return frame.f_code in (code, *code.co_consts)
 
 
 def _unknown_text(shell: Any, magic: str, error: NameError) -> str:

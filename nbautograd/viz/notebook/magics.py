@@ -14,6 +14,7 @@ from IPython.core.getipython import get_ipython
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
+from IPython.utils.strdispatch import StrDispatch
 
 from nbautograd import protocol
 from nbautograd._engine.core import grad_mode, tracing
@@ -219,7 +220,13 @@ class AutogradMagics(Magics):
         options = vars(parsed_options)
         words = options.pop("words")
         if words:
-            options["torch"] = _choose_torch(words, options)
+            word = " ".join(words[1:])
+            if words[0] != "torch" or word not in torch_name.CHOICES:
+                raise UsageError(f"%autograd {_meant(words, options)}")
+            options["torch"] = "off" if word == "off" else "on"
+            told = torch_name.choose(word)
+            if told:
+                print(told)
         new = {name: value for name, value in options.items() if value is not None}
         try:
             block = autograd(**new)
@@ -247,7 +254,8 @@ class AutogradMagics(Magics):
                 _draw_failed(error, self.shell)
                 raise
             finally:
-                if recording is not None and _has_more(recording, (*shown, value)):
+                own = sum(isinstance(each, Animation) for each in (*shown, value))
+                if recording is not None and _passes(recording) > own:
                     display(recording)
             if drawn is not None:
                 display({"text/plain": repr(value)}, raw=True)
@@ -299,21 +307,8 @@ def _draw_failed(error: Exception, shell: Any) -> None:
     show_failed_forward(error, shell)
 
 
-def _has_more(recording: Recording, shown: Sequence[Any]) -> bool:
-    """Return whether a recording has more passes than players are shown."""
-    passes = sum(frame.kind == "start" for frame in recording.timeline.frames)
-    return passes > sum(isinstance(each, Animation) for each in shown)
-
-
-def _choose_torch(words: Sequence[str], options: Iterable[str]) -> str:
-    """Choose what ``import torch`` gives; return whether PyTorch's operations are watched, on or off."""
-    word = " ".join(words[1:])
-    if words[0] != "torch" or word not in torch_name.CHOICES:
-        raise UsageError(f"%autograd {_meant(words, options)}")
-    told = torch_name.choose(word)
-    if told:
-        print(told)
-    return "off" if word == "off" else "on"
+def _passes(recording: Recording) -> int:
+    return sum(frame.kind == "start" for frame in recording.timeline.frames)
 
 
 def _unfit(error: str, new: dict[str, Any]) -> str:
@@ -405,7 +400,7 @@ class _Loaded:
             shell.events.register(name, callback)
         tables.watch.counts = True
         self.tracebacks = UserFrames(shell)
-        self.completers = shell.strdispatchers.setdefault("complete_command", _dispatcher())
+        self.completers = shell.strdispatchers.setdefault("complete_command", StrDispatch())
         self.completer = lambda _, event: _complete(shell, event)
         for name in self._completed():
             shell.set_hook("complete_command", self.completer, str_key=name)
@@ -466,21 +461,12 @@ class _Loaded:
             else:
                 shell.magics_manager.magics[kind][name] = former
         shell.magics_manager.registry.pop("AutogradMagics", None)
-        self._undo_completion()
-
-    def _undo_completion(self) -> None:
         for name in self._completed():
             chain = self.completers.strs.get(name)
             if chain is not None:
                 chain.chain[:] = [e for e in chain.chain if getattr(e[1], "__func__", e[1]) is not self.completer]
                 if not chain.chain:
                     del self.completers.strs[name]
-
-
-def _dispatcher() -> Any:
-    from IPython.utils.strdispatch import StrDispatch
-
-    return StrDispatch()
 
 
 _loaded: WeakKeyDictionary[Any, _Loaded] = globals().get("_loaded", WeakKeyDictionary())  # survives a reload

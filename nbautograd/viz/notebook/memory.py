@@ -248,14 +248,10 @@ def memory(tensor: Any, *, namespace: Mapping[str, Any] | None = None) -> Memory
     name = name_in(namespace, tensor) or "out"
     cut = (say("cut", count=len(walk.next)),) if walk.cut else ()
     kept = read_kept(walk, namespace)
-    sizes: dict[Any, float] = {}
-    for one in kept.storages:
-        if not one.alive:
-            sizes[one.node] = sizes.get(one.node, 0) + one.nbytes
 
     def label(nodes: Sequence[Any]) -> str:
-        size = int(sum(sizes.get(node, 0) for node in nodes))
+        size = int(sum(kept.first.get(node, 0) for node in nodes))
         return bytes_text(size) if size else ""
 
-    picture = marked(tensor, namespace, sizes, label, say("mark_memory")) if sizes else None
+    picture = marked(tensor, namespace, kept.first, label, say("mark_memory")) if kept.first else None
     return MemoryReport(kept, name, (*cut, *remarks(walk.ops)), picture)

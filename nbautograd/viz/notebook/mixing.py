@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator, Mapping
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 from nbautograd._engine.base.users_code import failed_expression
@@ -24,7 +24,6 @@ PICTURES = f"{OURS}.viz"
 SHORT = {"F": "functional"}
 """Names that everybody gives to modules, beside the modules' own."""
 EXPLAINED = (TypeError, RuntimeError, AttributeError, ValueError)
-"""The errors of tensors that meet those of another library."""
 
 
 class Mixing:
@@ -72,16 +71,12 @@ class Mixing:
             return
         mixed = [(name, value) for name, value in self.mixed() if (name, id(value)) not in self.told]
         if mixed:
-            self.tell(mixed)
+            self.told |= {(name, id(value)) for name, value in mixed}
+            ours = _is_ours(self.shell.user_ns[THEIRS])
+            fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in mixed)
+            print(say("mixed_import" if ours else "mixed_ours", names=", ".join(dict(mixed)), fix=fix))
         elif isinstance(error, EXPLAINED) and "PyTorch" not in str(error):
             self.explain(error)
-
-    def tell(self, mixed: list[tuple[str, Any]]) -> None:
-        """Say how to import variables that are of another library than the variable ``torch``."""
-        self.told |= {(name, id(value)) for name, value in mixed}
-        ours = _is_ours(self.shell.user_ns[THEIRS])
-        fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in mixed)
-        print(say("mixed_import" if ours else "mixed_ours", names=", ".join(dict(mixed)), fix=fix))
 
     def mixed(self) -> list[tuple[str, Any]]:
         """The variables that say ``torch`` and are of another library than the variable ``torch``."""
@@ -94,26 +89,19 @@ class Mixing:
 
     def explain(self, error: Exception) -> None:
         """Say which names of a call or an operator that has failed are of which library, if they are of both."""
-        cell = self._in_cells(error.__traceback__)
-        if cell is None:
-            return
-        met = failed_expression(cell)
-        if not isinstance(met, (ast.Call, ast.BinOp, ast.Compare)):
+        trace, cell = error.__traceback__, None
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename in getattr(self.shell.compile, "_filename_map", {}):
+                cell = trace
+            trace = trace.tb_next
+        met = None if cell is None else failed_expression(cell)
+        if cell is None or not isinstance(met, (ast.Call, ast.BinOp, ast.Compare)):
             return
         scope = {**cell.tb_frame.f_globals, **cell.tb_frame.f_locals}
-        parts = [met.func, *met.args, *(each.value for each in met.keywords)] if isinstance(met, ast.Call) else [met]
-        named = dict(found for part in parts for found in _named(part, scope))
+        named = dict(_named(met, scope))
         ours, theirs = ([name for name, value in named.items() if _is_of(value, one)] for one in (OURS, THEIRS))
         if ours and theirs:
             print(say("mixed_line", n=cell.tb_lineno, ours=", ".join(ours), theirs=", ".join(theirs)))
-
-    def _in_cells(self, trace: TracebackType | None) -> TracebackType | None:
-        """Return the innermost line of a traceback that is in a cell."""
-        found, cells = None, getattr(self.shell.compile, "_filename_map", {})
-        while trace is not None:
-            found = trace if trace.tb_frame.f_code.co_filename in cells else found
-            trace = trace.tb_next
-        return found
 
 
 def _named(tree: ast.AST, scope: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

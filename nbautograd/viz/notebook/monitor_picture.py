@@ -8,9 +8,10 @@ from itertools import chain
 from typing import Any
 
 from nbautograd.viz.draw.lines import text_element
-from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX, SANS_MARKUP
-from nbautograd.viz.escape import escape, escape_long, one_line, width
+from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX
+from nbautograd.viz.escape import one_line, width
 from nbautograd.viz.language import say
+from nbautograd.viz.notebook import output
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 
 __all__ = ["MAX_LINES", "WIDTH_PX", "card", "drawn", "unstarted"]
@@ -45,16 +46,10 @@ def unstarted(title: str, lines: Sequence[str]) -> str:
     return card(title, "\n".join(lines), body, 62 + 18 * len(code))
 
 
-def card(title: str, words: str, body: Sequence[str], high: int) -> str:
+def card(title: str, words: str, body: Sequence[str], high: int, below: str = "") -> str:
     """Put a frame and a title around the elements of a picture."""
     head = text_element(14, 22, title, LIGHT["fg"], 13.5, bold=True)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH_PX} {high}" width="{WIDTH_PX}" height="{high}" '
-        f'role="img" font-family="{SANS_MARKUP}"><title>{escape(title)}</title>'
-        f"<desc>{escape_long(words, 2000)}</desc>"
-        f'<rect x="0.5" y="0.5" width="{WIDTH_PX - 1}" height="{high - 1}" rx="8" fill="{LIGHT["bg"]}" '
-        f'stroke="{LIGHT["line"]}"/>{head}{"".join(body)}</svg>\n'
-    )
+    return output.framed(title, words, (WIDTH_PX, high), head + "".join(body), below)
 
 
 def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]], top: float) -> list[str]:
@@ -75,7 +70,11 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
         return bottom - (scale(value) - least) / (most - least) * (HEIGHT_PX - 46)
 
     out = [text_element(LEFT_PX, top + 12, title + (" (log)" if log else ""), LIGHT["muted"])]
-    out += [*_levels(levels, y), *_ends(steps, bottom + 15)]
+    out += _levels(levels, y)
+    if steps:
+        out.append(text_element(LEFT_PX, bottom + 15, str(steps[0]), LIGHT["muted"], mono=True))
+        last = f"{say('steps_axis')} {steps[-1]}"
+        out.append(text_element(WIDTH_PX - RIGHT_PX, bottom + 15, last, LIGHT["muted"], anchor="end", mono=True))
     ends: list[tuple[float, str, str]] = []
     for number, (name, line) in enumerate(lines.items()):
         ink, dash = INKS[number % len(INKS)], DASHES[number % len(DASHES)]
@@ -85,22 +84,10 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
 
 
 def _axis(numbers: Sequence[float]) -> tuple[Sequence[float], bool]:
-    """Return the numbers that an axis names, its least and its greatest, and whether it is logarithmic."""
     if not numbers:
         return (), False
     low, high = min(numbers), max(numbers)
     return (low, high) if high > low else numbers[:1], low > 0 and high / low > 30
-
-
-def _ends(steps: Sequence[int], at: float) -> list[str]:
-    """Write the first and the last step below the axes."""
-    if not steps:
-        return []
-    last = f"{say('steps_axis')} {steps[-1]}"
-    return [
-        text_element(LEFT_PX, at, str(steps[0]), LIGHT["muted"], mono=True),
-        text_element(WIDTH_PX - RIGHT_PX, at, last, LIGHT["muted"], anchor="end", mono=True),
-    ]
 
 
 def _levels(values: Sequence[float], y: Callable[[float], float]) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from random import Random
+from traceback import walk_tb
 from typing import Any, TypeVar
 
 from nbautograd.viz.notebook.practice_programs import PROGRAMS
@@ -44,10 +45,6 @@ class Ran:
     def tensors(self) -> dict[str, Any]:
         """Return the tensors by name, in the order in which they were made."""
         return {name: value for name, value in self.names.items() if name != "torch" and is_tensor(value)}
-
-    def leaves(self) -> tuple[str, ...]:
-        """Return the names of the tensors that are leaves."""
-        return tuple(name for name, tensor in self.tensors().items() if tensor.is_leaf)
 
 
 @dataclass(frozen=True)
@@ -125,10 +122,9 @@ def run(lines: list[str] | tuple[str, ...], file: str = "<practice>", names: dic
             warnings.simplefilter("ignore")
             exec(code, names)
     except Exception as error:
-        raised, trace = error, error.__traceback__
-        while trace is not None:
-            line = trace.tb_lineno if trace.tb_frame.f_code is code else line
-            trace = trace.tb_next
+        raised = error
+        for frame, number in walk_tb(error.__traceback__):
+            line = number if frame.f_code is code else line
     del names["__builtins__"]
     return Ran(names, line, raised)
 
@@ -144,17 +140,16 @@ def _answered(kind: str, lines: tuple[str, ...], asked: str, place: tuple[int, i
     level, seed, number = place
     if kind == "fails":
         return Question(kind, level, seed, number, lines, "", ran.line)
-    tensors, leaves = ran.tensors(), ran.leaves()
-    values = {name: _numbers(tensor) for name, tensor in tensors.items()}
-    grads = {name: _numbers(tensors[name].grad) for name in leaves}
-    if ran.error is not None or not all(map(_fits, (*values.values(), *grads.values()))):
+    tensors = ran.tensors()
+    grads = {name: tensor.grad for name, tensor in tensors.items() if tensor.is_leaf}
+    if ran.error is not None or not all(map(_fits, map(_numbers, (*tensors.values(), *grads.values())))):
         return None
     if kind == "leaf":
-        return None if len(leaves) == len(tensors) else Question(kind, level, seed, number, lines, "", leaves)
-    answer = grads.get(asked)
+        return None if len(grads) == len(tensors) else Question(kind, level, seed, number, lines, "", tuple(grads))
+    answer = _numbers(grads.get(asked))
     if level < 3 and not answer:
         return None
-    wrong = {"value": values[asked], **_wrong_of(kind, lines, asked, answer)}
+    wrong = {"value": _numbers(tensors[asked]), **_wrong_of(kind, lines, asked, answer)}
     return Question(kind, level, seed, number, lines, asked, answer, {k: v for k, v in wrong.items() if v != answer})
 
 

@@ -37,25 +37,24 @@ def _within(thing: Any, names: Mapping[int, str]) -> Iterator[tuple[str, Any]]:
     """(name, tensor), where the name is empty if the thing has none for it, or a variable's is better."""
     if is_tensor(thing):
         yield "", thing
-    elif is_module(thing):
-        leaves = [(name, tensor) for name, tensor in thing.named_parameters() if tensor.requires_grad]
-        yield from (("" if id(tensor) in names else name, tensor) for name, tensor in leaves)
+        return
+    if is_module(thing):
+        for name, tensor in thing.named_parameters():
+            if tensor.requires_grad:
+                yield "" if id(tensor) in names else name, tensor
+        return
+    if isinstance(thing, Mapping):
+        items: Iterable[Any] = thing.items()
     elif isinstance(thing, (str, bytes)) or not isinstance(thing, Iterable):
         raise TypeError(
             f"monitor needs tensors, but was given {type(thing).__name__}; it takes modules, leaves, and lists, dicts "
             "or iterables of them"
         )
     else:
-        for item in thing.items() if isinstance(thing, Mapping) else thing:
-            yield from _named_within(*item, names) if _is_named(item) else _within(item, names)
-
-
-def _is_named(item: Any) -> bool:
-    """Return whether it is a pair of a name and what it names, as of ``named_parameters()``."""
-    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
-
-
-def _named_within(own: str, thing: Any, names: Mapping[int, str]) -> Iterator[tuple[str, Any]]:
-    """Return the tensors in a named thing, with names that begin with its own."""
-    for name, tensor in _within(thing, names):
-        yield f"{own}.{name}" if name else own, tensor
+        items = thing
+    for item in items:
+        if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):  # as of named_parameters()
+            for name, tensor in _within(item[1], names):
+                yield f"{item[0]}.{name}" if name else item[0], tensor
+        else:
+            yield from _within(item, names)

@@ -35,13 +35,12 @@ MAX_SHOWN_PATHS = 4
 TINY_GRADIENT, HUGE_GRADIENT = 1e-6, 1e4
 MAX_ROWS = 12  # of a module
 SATURATED = {"sigmoid": (0.02, 0.98), "tanh": (-0.98, 0.98), "softmax": (0.001, 0.999)}
-REASONS = {
+REASONS = {  # for a small factor, of operations for which no value matters
     "why_relu": ("relu", "threshold"),
     "why_flat": ("sign", "round", "floor", "ceil", "trunc"),
     "why_clamp": ("clamp", "clamp_min", "clamp_max", "hardtanh"),
     "why_selected": ("select", "slice", "index", "gather", "max", "min", "amax", "maximum", "where", "masked_fill"),
 }
-"""Operations whose small factor has one reason, whatever their values."""
 
 
 class Explanation(Answer):
@@ -132,7 +131,6 @@ def _explain_paths(
 
 
 def _cause(gradient: Any, flow: Flow, routes: Routes, paths: Sequence[Route]) -> tuple[Any, list[str]]:
-    """Return the operation that makes a gradient vanish, explode or NaN, and the lines that say so."""
     kind = "" if gradient is None else _kind(gradient)
     if kind == "nan":
         return _first_bad(flow, routes)
@@ -226,7 +224,6 @@ def _reason(node: Any) -> str:
 
 
 def _reason_of_ends(name: str, result: Any) -> str:
-    """Return the reason for the small factor of a sigmoid or a similar function, if its result is known."""
     if not hasattr(result, "shape"):
         return ""
     if _share_at_ends(name, values.host(result)) > 0.5:
@@ -235,7 +232,6 @@ def _reason_of_ends(name: str, result: Any) -> str:
 
 
 def _share_at_ends(name: str, array: Any) -> float:
-    """Return the share of the results of a sigmoid or a similar function that are near its ends."""
     low, high = SATURATED[name]
     return float(((array < low) | (array > high)).mean())
 
@@ -265,7 +261,7 @@ def _explain_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanati
     if walk is None:
         lines.append(say("why_nothing", name=own))
     else:
-        lines += _units(walk) + _modules_without([key for key, g in grads.items() if g is None], own, walk, names)
+        lines += _units(walk) + _modules_without([key for key, g in grads.items() if g is None], own, walk)
     label = say("why_module", name=own, n=len(parameters), norm=number_text(math.sqrt(squares), SUMMARY))
     states = {key: _state(parameters[key], g, walk) for key, g in grads.items()}
     return Explanation(label, lines, None, _table(own, sizes, squares, states))
@@ -309,11 +305,11 @@ def _norm_and_share(size: float | None, squares: float) -> tuple[str, str]:
     return number_text(size, SUMMARY), f"{size * size / squares:.1%}" if math.isfinite(size) else "–"
 
 
-def _modules_without(keys: list[str], own: str, walk: GraphWalk, names: Mapping[str, Any]) -> list[str]:
+def _modules_without(keys: list[str], own: str, walk: GraphWalk) -> list[str]:
     """Return why no gradient comes to the modules of these parameters."""
     lines = []
     for module_name, key in list({key.rpartition(".")[0]: key for key in keys}.items())[:MAX_SHOWN_PATHS]:
-        told = stopped(f"{own}.{key}", walk, names)
+        told = stopped(f"{own}.{key}", walk)
         lines += [f"{own}.{module_name}: {line}" for line in told if line != say("why_unused", name=f"{own}.{key}")]
     return lines
 
