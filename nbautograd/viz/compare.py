@@ -101,7 +101,7 @@ def statements(mime: str, output: Any, clean: Clean = str) -> Iterator[PrintedSt
             yield PrintedStatement(f"line {number}", "", "text", line)
 
 
-def _apart(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> Iterator[str]:
+def _apart(one: list[PrintedStatement], two: list[PrintedStatement]) -> Iterator[str]:
     """Describe the differences: changed, removed and added parts."""
     start = _common_start(one, two)
     one, two = one[start:], two[start:]
@@ -114,7 +114,7 @@ def _apart(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> 
                 yield f"{place + ': ' if place else ''}stored {a or 'nothing'}, now {b or 'nothing'}"
 
 
-def _aligned(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> list[tuple[str, int, int, int, int]]:
+def _aligned(one: list[PrintedStatement], two: list[PrintedStatement]) -> Sequence[tuple[str, int, int, int, int]]:
     if len(one) == len(two) or max(len(one), len(two)) > MAX_ALIGNED_STATEMENTS:
         return [("replace", 0, len(one), 0, len(two))]
     return SequenceMatcher(None, [*map(_key, one)], [*map(_key, two)], autojunk=False).get_opcodes()

@@ -109,7 +109,7 @@ def json_for_script(data: Any) -> str:
 
 
 class Still:
-    """What has an ``svg`` and a ``label``: a notebook shows it as an image, ``save`` writes a file."""
+    """A drawing, its ``svg``, and its ``label``: a notebook shows it as an image, ``save`` writes a file."""
 
     def save(self: Any, path: Any) -> Any:
         """Write ``.svg``, ``.html``, ``.txt``, ``.png`` or ``.pdf``.

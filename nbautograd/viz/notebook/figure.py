@@ -234,7 +234,7 @@ class Figure:
         :param is_live: a kernel answers; the program of a long pass is written when the player asks for it.
         """
         frames, forward, graphs = self.frames(), self.forward(), self.scenes
-        used = {number: _ids(frames, number) for number in range(len(graphs))}
+        used = list(map(partial(_ids, frames), range(len(graphs))))
         for number, ran in enumerate(forward):
             used[number].update([key for key, *_ in ran["steps"]])
         drawn = [self.alternatives(number, model) for number, model in enumerate(graphs)]

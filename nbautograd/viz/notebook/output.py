@@ -206,7 +206,7 @@ def key_image(largest: float) -> str:
 
 
 def framed(title: str, words: str, size: tuple[int, int], inside: str, below: str = "") -> str:
-    """Elements as an SVG of this size, with a title, a description, and a frame, which lies on those ``below``."""
+    """Elements as an SVG of this size, with a title, a description, and a frame after those ``below``."""
     wide, high = size
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '

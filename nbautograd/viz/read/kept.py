@@ -55,7 +55,7 @@ class GraphMemory:
     freed: int = 0
     """The number of operations with freed saved tensors."""
     first: dict[Any, int] = field(default_factory=dict)
-    """By operation the bytes that it saved first, of what goes with the graph."""
+    """By operation the bytes that it saved first; those that stay are left out."""
     forward: list[int] = field(default_factory=list)
     """Bytes after each operation of the forward pass."""
     backward: list[int] = field(default_factory=list)
