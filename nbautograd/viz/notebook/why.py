@@ -112,13 +112,13 @@ def _explain_paths(
     flow = flow_of(root, [tensor], walk)
     (gradient,) = flow.gradients
     grad = _grad(tensor)
-    label = _label(tensor, name, grad)
+    label, lines = _label(tensor, name, grad), list[str]()
     if grad is None:
         waits = gradient is not None or flow.told
         lines = _why_none(tensor, name, root, title, walk, gradient) if waits else _returned_none(flow, routes, name)
-    else:
-        lines = [] if gradient is None else _passes(grad, gradient, name, title)
-        if gradient is not None and not lines and _kind(grad) == "number":
+    elif gradient is not None:
+        lines = _passes(grad, gradient, name, title)
+        if not lines and _kind(grad) == "number":
             label = say("why_number", name=name, value=values.in_words(grad), n=routes.count, root=title)
     paths = routes.largest(MAX_SHOWN_PATHS, flow.factor)
     blame, told = _cause(grad if grad is not None else gradient, flow, routes, paths)
@@ -333,14 +333,8 @@ def _falls(parameters: Mapping[str, Any], sizes: Mapping[str, float | None], own
         if steps:
             ratio, first, second = pick(steps)
             if (ratio < -1) if pick is min else (ratio > 1):
-                lines.append(
-                    say(
-                        key,
-                        after=f"{own}.{second}",
-                        before=f"{own}.{first}",
-                        ratio=number_text(10 ** abs(ratio), SUMMARY),
-                    )
-                )
+                times = number_text(10 ** abs(ratio), SUMMARY)
+                lines.append(say(key, after=f"{own}.{second}", before=f"{own}.{first}", ratio=times))
     return lines
 
 

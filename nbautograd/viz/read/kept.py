@@ -54,8 +54,6 @@ class GraphMemory:
     operations: int = 0
     freed: int = 0
     """The number of operations with freed saved tensors."""
-    first: dict[Any, int] = field(default_factory=dict)
-    """By operation the bytes that it saved first; those that stay are left out."""
     forward: list[int] = field(default_factory=list)
     """Bytes after each operation of the forward pass."""
     backward: list[int] = field(default_factory=list)
@@ -65,6 +63,8 @@ class GraphMemory:
     segments: tuple[str, int, int] | None = None
     """With checkpoints: the kind of segment, their number, and the kept bytes."""
     runs: Runs | None = None
+    first: dict[Any, int] = field(default_factory=dict)
+    """By operation the bytes that it saved first; those that stay are left out."""
 
     @property
     def total(self) -> int:
