@@ -14,10 +14,9 @@ from typing import Any
 from nbautograd._engine.base.atomic_file import replacing
 from nbautograd.viz import language
 from nbautograd.viz.escape import escape
-from nbautograd.viz.notebook import output
 
 __all__ = [
-    "Still", "frame", "page", "pass_json", "player_page", "save", "write",
+    "frame", "page", "pass_json", "player_page", "save", "write",
 ]  # fmt: skip
 
 _TILES = re.compile(r'<g class="nb-cells".*?</g></g>', re.DOTALL)
@@ -106,25 +105,6 @@ def json_for_script(data: Any) -> str:
     """Return JSON for a script element: no part of it can end the element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-class Still:
-    """A drawing, its ``svg``, and its ``label``: a notebook shows it as an image, ``save`` writes a file."""
-
-    def save(self: Any, path: Any) -> Any:
-        """Write ``.svg``, ``.html``, ``.txt``, ``.png`` or ``.pdf``.
-
-        :return: the path.
-        """
-        return save(path, {".svg": lambda: self.svg, ".html": self.html, ".txt": lambda: repr(self)})
-
-    def html(self: Any) -> str:
-        """A page of its own."""
-        return page(self.label, output.image(output.colored(self.svg), self.label))
-
-    def _repr_mimebundle_(self: Any, include: Any = None, exclude: Any = None) -> Any:
-        svg = output.colored(self.svg)
-        return {"text/plain": repr(self), "text/html": output.image(svg, self.label), **output.images(svg)}
 
 
 # -- files -----------------------------------------------------------------------

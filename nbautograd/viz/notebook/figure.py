@@ -219,7 +219,7 @@ class Figure:
         yield from ((key, view) for key, view in known.items() if key not in coarser)
 
     def _with_one_open(self, scene: int, key: str, base: GraphModel) -> Iterator[tuple[str, GraphModel]]:
-        """Return the views that differ from a view of this key by one open group each."""
+        """Return a view of this key with one open group, for each."""
         closed = [group.id for group in base.groups if group.closed and group.kind != "rail"]
         for group in closed[: -MAX_VIEWS - 1 : -1]:  # of the first frames of a pass
             groups = sorted({key, group} - {""})

@@ -128,7 +128,7 @@ def _call_of_module(shell: Any, magic: str, written: str) -> str:
 
 
 def _value(shell: Any, magic: str, code: types.CodeType) -> Any:
-    """Return what an expression gives; what the user's own code raises is not changed."""
+    """Return what an expression gives."""
     try:
         with shell.builtin_trap:
             return eval(code, shell.user_global_ns, shell.user_ns)

@@ -71,12 +71,11 @@ class Mixing:
             return
         mixed = [(name, value) for name, value in self.mixed() if (name, id(value)) not in self.told]
         if mixed:
-            self.tell(mixed)
+            self._tell(mixed)
         elif isinstance(error, EXPLAINED) and "PyTorch" not in str(error):
             self.explain(error)
 
-    def tell(self, mixed: list[tuple[str, Any]]) -> None:
-        """Say how to import variables that are of another library than the variable ``torch``."""
+    def _tell(self, mixed: list[tuple[str, Any]]) -> None:
         self.told |= {(name, id(value)) for name, value in mixed}
         ours = _is_ours(self.shell.user_ns[THEIRS])
         fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in mixed)

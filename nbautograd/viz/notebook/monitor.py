@@ -16,7 +16,7 @@ from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import callers_names, seen
 from nbautograd.viz.notebook.lens import MAX_PAGE_BYTES, chosen, lens_data, pass_data
 from nbautograd.viz.notebook.live_drawing import LiveDrawing
-from nbautograd.viz.notebook.monitor_picture import MAX_LINES, drawn, unstarted
+from nbautograd.viz.notebook.monitor_picture import MAX_LINES, Still, drawn, unstarted
 from nbautograd.viz.notebook.pass_ring import PassRing
 from nbautograd.viz.notebook.recording import Recording
 from nbautograd.viz.notebook.tables import named_leaves
@@ -32,7 +32,7 @@ MAX_MEASURED_LEAVES = 32
 MAX_KEPT_BYTES = 400_000  # of the passes in an output, before they are packed to a quarter
 
 
-class Monitor(export.Still):
+class Monitor(Still):
     """The result of :func:`monitor`. Call it once a step, after ``backward()`` and before the gradients are zeroed.
 
     ``steps``, ``losses`` and ``norms`` are those of the steps that are kept: all of a short run, of a long one fewer

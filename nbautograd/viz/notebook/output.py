@@ -43,7 +43,6 @@ __all__ = [
     "compact_images",
     "details",
     "drawing",
-    "framed",
     "gradient_image",
     "graph_table",
     "has_front_end",
@@ -203,18 +202,6 @@ def key_image(largest: float) -> str:
     """Draw the key of the colors."""
     name = say("scale_gradients")
     return image(drawing(300, 14, scale_key(2, 11, largest)), name)
-
-
-def framed(title: str, words: str, size: tuple[int, int], inside: str, below: str = "") -> str:
-    """Elements as an SVG of this size, with a title, a description, and a frame after those ``below``."""
-    wide, high = size
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
-        f'role="img" font-family="{theme.SANS_MARKUP}"><title>{escape(title)}</title>'
-        f"<desc>{escape_long(words, 2000)}</desc>{below}"
-        f'<rect x="0.5" y="0.5" width="{wide - 1}" height="{high - 1}" rx="8" fill="{theme.LIGHT["bg"]}" '
-        f'stroke="{theme.LIGHT["line"]}"/>{inside}</svg>\n'
-    )
 
 
 def drawing(wide: float, high: float, inside: str) -> str:

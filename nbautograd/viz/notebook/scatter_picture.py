@@ -13,7 +13,7 @@ from nbautograd.viz.draw.lines import number, text_element
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.monitor_picture import framed
 
 __all__ = ["GRID_CELLS", "INKS", "Look", "Plane", "drawn"]
 
@@ -84,7 +84,7 @@ def drawn(plane: Plane, looks: Sequence[Look], label: str, words: str) -> str:
     for place in range(count):
         left = LEFT_PX + place * (side + GAP_PX)
         body += _panel(plane, looks[place] if looks else None, left, side)
-    return output.framed(label, words, (wide, high), "".join(body))
+    return framed(label, words, (wide, high), "".join(body))
 
 
 def _legend(plane: Plane) -> list[str]:
