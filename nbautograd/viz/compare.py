@@ -101,20 +101,23 @@ def statements(mime: str, output: Any, clean: Clean = str) -> Iterator[PrintedSt
             yield PrintedStatement(f"line {number}", "", "text", line)
 
 
-def _apart(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> Iterator[str]:
+def _apart(one: list[PrintedStatement], two: list[PrintedStatement]) -> Iterator[str]:
     """Describe the differences: changed, removed and added parts."""
     start = _common_start(one, two)
     one, two = one[start:], two[start:]
     end = _common_start(one[::-1], two[::-1])
     one, two = one[: len(one) - end], two[: len(two) - end]
-    opcodes: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(one), 0, len(two))]
-    if len(one) != len(two) and max(len(one), len(two)) <= MAX_ALIGNED_STATEMENTS:
-        opcodes = SequenceMatcher(None, [_key(s) for s in one], [_key(s) for s in two], autojunk=False).get_opcodes()
-    for _, i, j, k, m in opcodes:
+    for _, i, j, k, m in _aligned(one, two):
         for a, b in zip_longest(one[i:j], two[k:m]):
             if a is None or b is None or not a.same(b):
                 place = (a or b).place
                 yield f"{place + ': ' if place else ''}stored {a or 'nothing'}, now {b or 'nothing'}"
+
+
+def _aligned(one: list[PrintedStatement], two: list[PrintedStatement]) -> Sequence[tuple[str, int, int, int, int]]:
+    if len(one) == len(two) or max(len(one), len(two)) > MAX_ALIGNED_STATEMENTS:
+        return [("replace", 0, len(one), 0, len(two))]
+    return SequenceMatcher(None, [*map(_key, one)], [*map(_key, two)], autojunk=False).get_opcodes()
 
 
 def _common_start(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> int:

@@ -60,8 +60,7 @@ class OperationCost:
 
     def label(self) -> str:
         """The most of it in a few characters, for a box of the picture."""
-        seconds = self.seconds + self.backward_seconds
-        work = self.flops + self.backward_flops
+        seconds, work = _seconds(self), _work(self)
         parts = [f"{time_text(seconds)} ms"] * bool(seconds) + [f"{count_text(work)} FLOP"] * bool(work)
         return " · ".join(parts)
 
@@ -87,6 +86,14 @@ class Cost(Answer):
     def total(self) -> OperationCost:
         """The sum over all operations."""
         return summed(self.steps.values())
+
+
+def _seconds(step: OperationCost) -> float:
+    return step.seconds + step.backward_seconds
+
+
+def _work(step: OperationCost) -> int:
+    return step.flops + step.backward_flops
 
 
 def summed(steps: Iterable[OperationCost]) -> OperationCost:
@@ -153,17 +160,14 @@ def cost(computation: Callable[[], Any] | Any, *, namespace: Mapping[str, Any] |
         settle(names)
         walk = GraphWalk(root)
         untimed = _backward(root, walk)
-    if given or not any(times.of(node)[0] for node in walk.order):
-        whole = 0.0
     steps, unknown = _steps(walk, names, times)
     lines = [say("cost_unknown", n=unknown)] if unknown else []
-    if whole:
-        inside = sum(step.seconds for step in steps.values())
-        lines.append(say("cost_whole", whole=time_text(whole), inside=time_text(inside)))
-    elif walk.order:
+    total = summed(steps.values())
+    if total.seconds and not given:
+        lines.append(say("cost_whole", whole=time_text(whole), inside=time_text(total.seconds)))
+    elif steps:
         lines.append(say("cost_no_forward"))
-    inside = sum(step.backward_seconds for step in steps.values())
-    lines.append(say(untimed) if untimed else say("cost_backward", inside=time_text(inside)))
+    lines.append(say(untimed) if untimed else say("cost_backward", inside=time_text(total.backward_seconds)))
     return _cost_of(root, walk, steps, names, lines)
 
 
@@ -189,11 +193,7 @@ def _backward(root: Any, walk: GraphWalk) -> str:
 def _steps(walk: GraphWalk, names: Mapping[str, Any], times: Times) -> tuple[dict[Any, OperationCost], int]:
     """The cost of each operation, and the number of products whose shapes are not known."""
     unknown = 0
-    kept: dict[Any, int] = {}
-    for one in read_kept(walk, names).storages:
-        if not one.alive:
-            kept[one.node] = kept.get(one.node, 0) + one.nbytes
-    held = parameters(walk)
+    kept, held = read_kept(walk, names).first, parameters(walk)
     steps = {}
     for node in walk.order:
         forward, backward = times.of(node)
@@ -224,20 +224,9 @@ def _cost_of(
 
 def _table(walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str, Any]) -> Table:
     """The costs by line, operation and module, in one table."""
-    key = (lambda step: step.seconds + step.backward_seconds) if any(s.seconds for s in steps.values()) else None
-    key = key or (lambda step: step.flops + step.backward_flops or step.nbytes)
-    groups: list[tuple[str, dict[str, OperationCost]]] = [
-        (k, {}) for k in ("memory_line", "memory_op", "memory_module")
-    ]
-    for node, module in zip(walk.order, modules_of(walk, names), strict=True):
-        place = line_of(node)
-        told = ("" if place is None else place_text(place), node_name(node), module)
-        for (_, rows), what in zip(groups, told, strict=True):
-            if what:
-                rows.setdefault(what, OperationCost())
-                rows[what] += steps[node]
+    key = _seconds if any(s.seconds for s in steps.values()) else lambda step: _work(step) or step.nbytes
     lines: list[tuple[str, ...]] = []
-    for title, found in groups:
+    for title, found in _grouped(walk, steps, names).items():
         ranked = sorted(found.items(), key=lambda item: -key(item[1]))
         if ranked:
             lines.append((say(title), *[""] * 7))
@@ -251,12 +240,25 @@ def _table(walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str,
     return Table("", ("", *head), tuple(lines)).without_empty_columns()
 
 
+def _grouped(
+    walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str, Any]
+) -> dict[str, dict[str, OperationCost]]:
+    """Return the sums of the costs by line, operation and module, each under its title."""
+    groups: dict[str, dict[str, OperationCost]] = {"memory_line": {}, "memory_op": {}, "memory_module": {}}
+    for node, module in zip(walk.order, modules_of(walk, names), strict=True):
+        place = line_of(node)
+        told = ("" if place is None else place_text(place), node_name(node), module)
+        for rows, what in zip(groups.values(), told, strict=True):
+            if what:
+                rows.setdefault(what, OperationCost())
+                rows[what] += steps[node]
+    return groups
+
+
 def _picture(root: Any, names: Mapping[str, Any], steps: dict[Any, OperationCost]) -> Picture | None:
     """The graph, each box with its share."""
-    timed_ = any(step.seconds + step.backward_seconds for step in steps.values())
-    sizes = {
-        node: step.seconds + step.backward_seconds if timed_ else step.flops + step.backward_flops
-        for node, step in steps.items()
-    }
+    timed_ = any(map(_seconds, steps.values()))
+    size = _seconds if timed_ else _work
+    sizes = {node: size(step) for node, step in steps.items()}
     note = say("mark_time" if timed_ else "mark_flops")
     return marked(root, names, sizes, lambda nodes: summed(steps[node] for node in nodes).label(), note)

@@ -86,22 +86,21 @@ def diff(a: Any, b: Any, *, tolerance: float = 1e-5, namespace: Mapping[str, Any
     settle(names)
     first, second = _name(a, names, "a"), _name(b, names, "b")
     walks = GraphWalk(a), GraphWalk(b)
-    steps = [_steps(walk) for walk in walks]
-    pairs, only = _matched(*steps)
-    lines = [say("diff_only", name=name, what=_told(step)) for name, which in zip((first, second), only, strict=True)
-             for step in which[:MAX_SHOWN_LINES]]  # fmt: skip
-    blame = only[1][0].node if only[1] else None
-    lines += _shapes(pairs)
+    pairs, only = _matched(*map(_steps, walks))
     changed = [(o, p) for o, p in pairs if o.shape == p.shape and _differ(o.value, p.value, tolerance)]
-    if changed:
-        one, other = changed[0]
+    lines = [*_unmatched(first, only[0]), *_unmatched(second, only[1]), *_shapes(pairs)]
+    for one, other in changed[:1]:
         value = {"one": values.inline(one.value), "other": values.inline(other.value)}
         lines.append(say("diff_value", n=len(changed), what=_told(other), **value))
-        blame = blame or other.node
     lines += _gradients(a, b, walks, pairs, tolerance)
+    blame = next((step.node for step in (*only[1], *(other for _, other in changed))), None)
     label = say("diff_label", a=first, b=second, n=len(pairs), one=len(only[0]), other=len(only[1]))
     return Difference(label if lines else say("diff_none", a=first, b=second, n=len(pairs)), lines,
                       picture_of(b, names, blame, lines[0] if lines else ""))  # fmt: skip
+
+
+def _unmatched(name: str, steps: list[Step]) -> list[str]:
+    return [say("diff_only", name=name, what=_told(step)) for step in steps[:MAX_SHOWN_LINES]]
 
 
 def _shapes(pairs: list[tuple[Step, Step]]) -> list[str]:

@@ -110,6 +110,10 @@ class Locator:
         return label, text.strip().partition("\n")[0]
 
 
+def _is_text_alone(tensor: Any) -> bool:
+    return settings.tensors == "text" or (settings.tensors == "graph" and tensor.grad_fn is None)
+
+
 class TensorFormatter:
     """The ``text/html`` of a tensor: its text and, below, its graph or its card, as the settings say; None for none.
 
@@ -126,7 +130,7 @@ class TensorFormatter:
         ready, self.ready = self.ready, None
         if ready is not None and ready[0] is tensor:
             return ready[1]
-        if settings.tensors == "text" or (settings.tensors == "graph" and tensor.grad_fn is None):
+        if _is_text_alone(tensor):
             return None
         text = f"<pre>{escape_long(repr(tensor), 20_000)}</pre>"
         try:
@@ -201,11 +205,7 @@ class TensorImage(TensorFormatter):
 
     def __call__(self, tensor: Any) -> Any:
         """The image."""
-        if (
-            settings.image == "none"
-            or settings.tensors == "text"
-            or (settings.tensors == "graph" and tensor.grad_fn is None)
-        ):
+        if settings.image == "none" or _is_text_alone(tensor):
             return None
         try:
             graph = settings.tensors == "graph"

@@ -215,14 +215,17 @@ class Figure:
         needs = {key: max(self._needs(scene, view), 1.0) for key, view in short.items()}
         seen = min(needs, key=needs.__getitem__)
         for key in dict.fromkeys(("", seen)):
-            base = known.get(key, first)
-            closed = [group.id for group in base.groups if group.closed and group.kind != "rail"]
-            for group in closed[: -MAX_VIEWS - 1 : -1]:  # of the first frames of a pass
-                groups = sorted({key, group} - {""})
-                view = self.view(scene, groups)
-                if len(view.nodes) <= MAX_VIEWED_NODES:
-                    yield ",".join(groups), view
+            yield from self._with_one_open(scene, key, short[key])
         yield from ((key, view) for key, view in known.items() if key not in coarser)
+
+    def _with_one_open(self, scene: int, key: str, base: GraphModel) -> Iterator[tuple[str, GraphModel]]:
+        """Return a view of this key with one open group, for each."""
+        closed = [group.id for group in base.groups if group.closed and group.kind != "rail"]
+        for group in closed[: -MAX_VIEWS - 1 : -1]:  # of the first frames of a pass
+            groups = sorted({key, group} - {""})
+            view = self.view(scene, groups)
+            if len(view.nodes) <= MAX_VIEWED_NODES:
+                yield ",".join(groups), view
 
     def data(self, room: int = MAX_VIEW_BYTES, *, is_live: bool = False) -> dict[str, Any]:
         """All that the player needs, as JSON.
@@ -231,7 +234,7 @@ class Figure:
         :param is_live: a kernel answers; the program of a long pass is written when the player asks for it.
         """
         frames, forward, graphs = self.frames(), self.forward(), self.scenes
-        used = {number: _ids(frames, number) for number in range(len(graphs))}
+        used = list(map(partial(_ids, frames), range(len(graphs))))
         for number, ran in enumerate(forward):
             used[number].update([key for key, *_ in ran["steps"]])
         drawn = [self.alternatives(number, model) for number, model in enumerate(graphs)]
@@ -290,14 +293,16 @@ class Figure:
 
     def _asked(self, widget: Any, content: Any, buffers: Any) -> None:
         """Send what the player asks for; what does not make sense is not answered."""
-        if isinstance(content, dict) and "program" in content and self.code is not None:
+        if not isinstance(content, dict):
+            return
+        if "program" in content and self.code is not None:
             widget.program = self.code() or False
             return
-        if isinstance(content, dict) and "nudge" in content:
+        if "nudge" in content:
             if (answer := self.nudged(content["nudge"])) is not None:
                 widget.send(answer)
             return
-        key = content.get("view") if isinstance(content, dict) else None
+        key = content.get("view")
         if not isinstance(key, str) or len(key) > 4000:
             return
         number, _, groups = key.partition(":")

@@ -10,6 +10,7 @@ import difflib
 import re
 import types
 from collections.abc import Iterable, Sequence
+from traceback import walk_tb
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -107,27 +108,12 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
     :raises UsageError: a missing or invalid expression, an undefined name, or a value that is not a tensor.
     """
     written, first = expression.strip(), magic.split()[0]
-    if not written.strip(","):
-        raise UsageError(f"%{magic} needs a tensor: write for example %{first} y")
-    ran = re.fullmatch(r"(.+)\.(backward\(\w*\)|item\(\)|grad_fn)", written)
-    if ran:
-        raise UsageError(f"%{magic} needs a tensor, but {ran[2]} gives none: write %{first} {ran[1]}")
-    called, *others = re.split("[, ]+", written)
-    called = called if is_module(shell.user_ns.get(called)) and not first.endswith("grads") else ""
-    hint = f"; {called} is a module: write %{first} {called}({', '.join(others) or 'x'})" if called else ""
-    code = _compiled(magic, written, most, advice or hint)
-    try:
-        with shell.builtin_trap:
-            value = eval(code, shell.user_global_ns, shell.user_ns)
-    except NameError as error:
-        if not _raised_by(code, error):
-            raise
-        raise UsageError(_unknown_text(shell, magic, error)) from None
+    takes_modules = first.endswith("grads")
+    hint = "" if takes_modules else _call_of_module(shell, first, written)
+    value = _value(shell, magic, _compiled(magic, written, most, advice or hint))
     given = value if isinstance(value, (tuple, list)) else (value,)
     for item in given:
-        if not is_tensor(item):
-            if parameters_of(item) is not None and first.endswith("grads"):
-                continue
+        if not is_tensor(item) and not (takes_modules and parameters_of(item) is not None):
             raise UsageError(f"%{magic} needs a tensor, but {written!r} gives {type(item).__name__}{hint}")
     if not given or (most is not None and len(given) > most):
         needed = "a tensor" if most is None else "one tensor"
@@ -135,8 +121,31 @@ def tensors(shell: Any, magic: str, expression: str, most: int | None = None, ad
     return tuple(given)
 
 
+def _call_of_module(shell: Any, magic: str, written: str) -> str:
+    called, *others = re.split("[, ]+", written)
+    call = f"{called}({', '.join(others) or 'x'})"
+    return f"; {called} is a module: write %{magic} {call}" if is_module(shell.user_ns.get(called)) else ""
+
+
+def _value(shell: Any, magic: str, code: types.CodeType) -> Any:
+    """Return what an expression gives."""
+    try:
+        with shell.builtin_trap:
+            return eval(code, shell.user_global_ns, shell.user_ns)
+    except NameError as error:
+        if not _raised_by(code, error):
+            raise
+        raise UsageError(_unknown_text(shell, magic, error)) from None
+
+
 def _compiled(magic: str, written: str, most: int | None, advice: str) -> types.CodeType:
+    """Return the code of an expression; an error says what to write instead."""
     first = magic.split()[0]
+    if not written.strip(","):
+        raise UsageError(f"%{magic} needs a tensor: write for example %{first} y")
+    ran = re.fullmatch(r"(.+)\.(backward\(\w*\)|item\(\)|grad_fn)", written)
+    if ran:
+        raise UsageError(f"%{magic} needs a tensor, but {ran[2]} gives none: write %{first} {ran[1]}")
     try:
         return compile(written, "<string>", "eval")
     except UNREADABLE as error:
@@ -163,10 +172,8 @@ def _is_expression(text: str) -> bool:
 
 def _raised_by(code: types.CodeType, error: BaseException) -> bool:
     """Return whether an expression itself raised an error, not a function that it calls."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return traceback is not None and traceback.tb_frame.f_code in (code, *code.co_consts)
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    return frame.f_code in (code, *code.co_consts)
 
 
 def _unknown_text(shell: Any, magic: str, error: NameError) -> str:

@@ -14,6 +14,7 @@ from IPython.core.getipython import get_ipython
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
+from IPython.utils.strdispatch import StrDispatch
 
 from nbautograd import protocol
 from nbautograd._engine.core import grad_mode, tracing
@@ -230,11 +231,7 @@ class AutogradMagics(Magics):
         try:
             block = autograd(**new)
         except traitlets.TraitError as error:
-            if str(error).startswith("image: "):  # an optional package is missing
-                raise UsageError(f"%autograd --{error}") from None
-            wrong = next((name for name in new if f"'{name}'" in str(error) or str(error).startswith(name)), "")
-            known = f"; {wrong} can be {', '.join(choices(wrong))}" if wrong else ""
-            raise UsageError(f"%autograd --{wrong}: {new.get(wrong)!r} does not fit{known}") from None
+            raise UsageError(f"%autograd --{_unfit(str(error), new)}") from None
         if cell is not None:
             return self._run(cell, block)
         return None if new else of_magic(block, silent)
@@ -312,6 +309,15 @@ def _draw_failed(error: Exception, shell: Any) -> None:
 
 def _passes(recording: Recording) -> int:
     return sum(frame.kind == "start" for frame in recording.timeline.frames)
+
+
+def _unfit(error: str, new: dict[str, Any]) -> str:
+    """Return the option whose value does not fit, and why, from the message of the settings."""
+    if error.startswith("image: "):  # an optional package is missing
+        return error
+    wrong = next((name for name in new if f"'{name}'" in error or error.startswith(name)), "")
+    known = f"; {wrong} can be {', '.join(choices(wrong))}" if wrong else ""
+    return f"{wrong}: {new.get(wrong)!r} does not fit{known}"
 
 
 def _meant(words: Sequence[str], options: Iterable[str]) -> str:
@@ -394,7 +400,7 @@ class _Loaded:
             shell.events.register(name, callback)
         tables.watch.counts = True
         self.tracebacks = UserFrames(shell)
-        self.completers = shell.strdispatchers.setdefault("complete_command", _dispatcher())
+        self.completers = shell.strdispatchers.setdefault("complete_command", StrDispatch())
         self.completer = lambda _, event: _complete(shell, event)
         for name in self._completed():
             shell.set_hook("complete_command", self.completer, str_key=name)
@@ -461,12 +467,6 @@ class _Loaded:
                 chain.chain[:] = [e for e in chain.chain if getattr(e[1], "__func__", e[1]) is not self.completer]
                 if not chain.chain:
                     del self.completers.strs[name]
-
-
-def _dispatcher() -> Any:
-    from IPython.utils.strdispatch import StrDispatch
-
-    return StrDispatch()
 
 
 _loaded: WeakKeyDictionary[Any, _Loaded] = globals().get("_loaded", WeakKeyDictionary())  # survives a reload

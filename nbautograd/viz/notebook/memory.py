@@ -185,16 +185,21 @@ def _carried(line: str) -> tuple[str, bool]:
         (tree,) = ast.parse(line.strip()).body
     except (SyntaxError, ValueError):
         return "", False
-    if isinstance(tree, ast.AugAssign) and isinstance(tree.target, ast.Name):
-        return tree.target.id, isinstance(tree.op, ast.Add)
-    if isinstance(tree, ast.Assign) and isinstance(tree.value, ast.AST):
-        used = {node.id for node in ast.walk(tree.value) if isinstance(node, ast.Name)}
-        targets = [node.id for target in tree.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-        name = next((name for name in targets if name in used), "")
-        value = tree.value
-        is_sum = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and isinstance(value.left, ast.Name)
-        return name, is_sum and value.left.id == name  # type: ignore[attr-defined]
+    match tree:
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return name, isinstance(tree.op, ast.Add)
+        case ast.Assign(targets=targets, value=value):
+            used = _names(value)
+            name = next((name for target in targets for name in _names(target) if name in used), "")
+            match value:
+                case ast.BinOp(left=ast.Name(id=left), op=ast.Add()):
+                    return name, left == name
+            return name, False
     return "", False
+
+
+def _names(tree: ast.AST) -> list[str]:
+    return [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
 
 
 def _itemed(line: str) -> str:
@@ -243,14 +248,10 @@ def memory(tensor: Any, *, namespace: Mapping[str, Any] | None = None) -> Memory
     name = name_in(namespace, tensor) or "out"
     cut = (say("cut", count=len(walk.next)),) if walk.cut else ()
     kept = read_kept(walk, namespace)
-    sizes: dict[Any, float] = {}
-    for one in kept.storages:
-        if not one.alive:
-            sizes[one.node] = sizes.get(one.node, 0) + one.nbytes
 
     def label(nodes: Sequence[Any]) -> str:
-        size = int(sum(sizes.get(node, 0) for node in nodes))
+        size = int(sum(kept.first.get(node, 0) for node in nodes))
         return bytes_text(size) if size else ""
 
-    picture = marked(tensor, namespace, sizes, label, say("mark_memory")) if sizes else None
+    picture = marked(tensor, namespace, kept.first, label, say("mark_memory")) if kept.first else None
     return MemoryReport(kept, name, (*cut, *remarks(walk.ops)), picture)

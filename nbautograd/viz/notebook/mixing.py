@@ -23,6 +23,7 @@ PICTURES = f"{OURS}.viz"
 """Functions that show tensors of both libraries, meant to be used beside PyTorch."""
 SHORT = {"F": "functional"}
 """Names that everybody gives to modules, beside the modules' own."""
+EXPLAINED = (TypeError, RuntimeError, AttributeError, ValueError)
 
 
 class Mixing:
@@ -35,16 +36,12 @@ class Mixing:
 
     def before_cell(self, info: Any) -> None:
         """Look at the imports of a cell that is about to run (IPython's event ``pre_run_cell``)."""
-        code = getattr(info, "raw_cell", None)
-        if not code or info.silent or THEIRS not in code or "import" not in code or stands_in():
+        code = getattr(info, "raw_cell", None) or ""
+        if THEIRS not in code or "import" not in code or info.silent or stands_in():
             return
         if not is_installed():  # the import will fail, and its error explains why
             return
-        try:
-            tree = ast.parse(self.shell.transform_cell(code))
-        except (SyntaxError, ValueError):
-            return
-        imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+        imports = self._imports(code)
         ours = _is_ours(self.shell.user_ns.get(THEIRS))
         if not ours and f"import {OURS} as {THEIRS}" not in map(ast.unparse, imports):
             return
@@ -53,6 +50,14 @@ class Mixing:
             names, fixes = map(dict.fromkeys, zip(*wrong, strict=True))
             print(say("mixed_import", names=", ".join(names), fix="; ".join(fixes)))
             self.named = {*names}
+
+    def _imports(self, code: str) -> list[ast.Import | ast.ImportFrom]:
+        """Return the imports of a cell; none of one that cannot be parsed."""
+        try:
+            tree = ast.parse(self.shell.transform_cell(code))
+        except (SyntaxError, ValueError):
+            return []
+        return [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
 
     def after_cell(self, result: Any) -> None:
         """Check the variables that a cell has left (IPython's event ``post_run_cell``)."""
@@ -66,12 +71,15 @@ class Mixing:
             return
         mixed = [(name, value) for name, value in self.mixed() if (name, id(value)) not in self.told]
         if mixed:
-            self.told |= {(name, id(value)) for name, value in mixed}
-            ours = _is_ours(self.shell.user_ns[THEIRS])
-            fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in mixed)
-            print(say("mixed_import" if ours else "mixed_ours", names=", ".join(dict(mixed)), fix=fix))
-        elif isinstance(error, Exception) and "PyTorch" not in str(error):
+            self._tell(mixed)
+        elif isinstance(error, EXPLAINED) and "PyTorch" not in str(error):
             self.explain(error)
+
+    def _tell(self, mixed: list[tuple[str, Any]]) -> None:
+        self.told |= {(name, id(value)) for name, value in mixed}
+        ours = _is_ours(self.shell.user_ns[THEIRS])
+        fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in mixed)
+        print(say("mixed_import" if ours else "mixed_ours", names=", ".join(dict(mixed)), fix=fix))
 
     def mixed(self) -> list[tuple[str, Any]]:
         """The variables that say ``torch`` and are of another library than the variable ``torch``."""
@@ -84,8 +92,6 @@ class Mixing:
 
     def explain(self, error: Exception) -> None:
         """Say which names of a call or an operator that has failed are of which library, if they are of both."""
-        if not isinstance(error, (TypeError, RuntimeError, AttributeError, ValueError)):
-            return
         trace, cell = error.__traceback__, None
         while trace is not None:
             if trace.tb_frame.f_code.co_filename in getattr(self.shell.compile, "_filename_map", {}):
@@ -95,8 +101,7 @@ class Mixing:
         if cell is None or not isinstance(met, (ast.Call, ast.BinOp, ast.Compare)):
             return
         scope = {**cell.tb_frame.f_globals, **cell.tb_frame.f_locals}
-        parts = [met.func, *met.args, *(each.value for each in met.keywords)] if isinstance(met, ast.Call) else [met]
-        named = dict(found for part in parts for found in _named(part, scope))
+        named = dict(_named(met, scope))
         ours, theirs = ([name for name, value in named.items() if _is_of(value, one)] for one in (OURS, THEIRS))
         if ours and theirs:
             print(say("mixed_line", n=cell.tb_lineno, ours=", ".join(ours), theirs=", ".join(theirs)))
@@ -173,16 +178,12 @@ def _theirs(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
     """The names that an import takes from PyTorch as if they were of ``torch``, each with its replacement."""
     for alias in node.names:
         if isinstance(node, ast.ImportFrom):
-            path = node.module or ""
-            if path.partition(".")[0] != THEIRS or node.level:
-                continue
+            path = "" if node.level else str(node.module)
             bound, own = alias.asname or alias.name, alias.name
             fix = f"from {OURS}{path[len(THEIRS) :]} import {alias.name}"
         else:
             path = alias.name
-            if path.partition(".")[0] != THEIRS:
-                continue
             bound, own = alias.asname or THEIRS, path.rpartition(".")[2] if alias.asname else THEIRS
             fix = f"import {OURS}{path[len(THEIRS) :]}" + (f" as {THEIRS}" if path == THEIRS else "")
-        if SHORT.get(bound, bound) == own:
+        if path.partition(".")[0] == THEIRS and SHORT.get(bound, bound) == own:
             yield bound, fix + (f" as {alias.asname}" if alias.asname and path != THEIRS else "")

@@ -16,7 +16,7 @@ from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import callers_names, seen
 from nbautograd.viz.notebook.lens import MAX_PAGE_BYTES, chosen, lens_data, pass_data
 from nbautograd.viz.notebook.live_drawing import LiveDrawing
-from nbautograd.viz.notebook.monitor_picture import MAX_LINES, drawn, unstarted
+from nbautograd.viz.notebook.monitor_picture import MAX_LINES, Still, drawn, unstarted
 from nbautograd.viz.notebook.pass_ring import PassRing
 from nbautograd.viz.notebook.recording import Recording
 from nbautograd.viz.notebook.tables import named_leaves
@@ -32,7 +32,7 @@ MAX_MEASURED_LEAVES = 32
 MAX_KEPT_BYTES = 400_000  # of the passes in an output, before they are packed to a quarter
 
 
-class Monitor:
+class Monitor(Still):
     """The result of :func:`monitor`. Call it once a step, after ``backward()`` and before the gradients are zeroed.
 
     ``steps``, ``losses`` and ``norms`` are those of the steps that are kept: all of a short run, of a long one fewer
@@ -151,15 +151,8 @@ class Monitor:
     def html(self) -> str:
         """A page of its own: no kernel, no network."""
         if not self.steps:
-            return export.page(self.label, output.image(output.colored(self.svg), self.label))
+            return super().html()
         return export.player_page(self.contents() | {"texts": language.player_texts()}, self.svg, "mountLens")
-
-    def save(self, path: Any) -> Any:
-        """Write ``.html`` (a page that needs no kernel), ``.svg``, ``.txt``, ``.png`` or ``.pdf``.
-
-        :return: the path.
-        """
-        return export.save(path, {".html": self.html, ".svg": lambda: self.svg, ".txt": lambda: repr(self)})
 
     @property
     def widget(self) -> Any:
@@ -192,15 +185,13 @@ class Monitor:
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        colored = output.colored(self.svg)
-        still = output.image(colored, self.label)
-        bundle = {"text/plain": repr(self), "text/html": still, **output.images(colored)}
+        bundle = super()._repr_mimebundle_()
         if settings.embed and self.steps:
             return bundle | {"text/html": export.frame(self.html(), self.label, 640)}
         if output.in_kernel() and settings.widget and output.has_front_end() and self.steps and self.widget is not None:
             shown, about = self.widget._repr_mimebundle_(include=include, exclude=exclude)
             with output.compact_images():
-                bundle["text/html"] = output.image(colored, self.label)
+                bundle["text/html"] = output.image(output.colored(self.svg), self.label)
             return (shown | bundle, about) if about else shown | bundle
         return bundle
 

@@ -1,18 +1,20 @@
-"""The still picture of a training run."""
+"""Still pictures: the frame of each, and the picture of a training run."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX, SANS_MARKUP
 from nbautograd.viz.escape import escape, escape_long, one_line, width
 from nbautograd.viz.language import say
+from nbautograd.viz.notebook import export, output
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 
-__all__ = ["MAX_LINES", "WIDTH_PX", "card", "drawn", "unstarted"]
+__all__ = ["MAX_LINES", "WIDTH_PX", "Still", "card", "drawn", "framed", "unstarted"]
 
 MAX_LINES = 8  # leaves with a line each
 MAX_LINE_POINTS = 240
@@ -20,6 +22,25 @@ WIDTH_PX, HEIGHT_PX = 640, 150  # of one plot
 LEFT_PX, RIGHT_PX = 78, 140  # room for the axis, and for the names of the lines
 INKS = tuple(LIGHT[name] for name in ("leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "indigo"))
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
+
+
+class Still:
+    """A drawing, its ``svg``, and its ``label``: a notebook shows it as an image, ``save`` writes a file."""
+
+    def save(self: Any, path: Any) -> Any:
+        """Write ``.svg``, ``.html``, ``.txt``, ``.png`` or ``.pdf``.
+
+        :return: the path.
+        """
+        return export.save(path, {".svg": lambda: self.svg, ".html": self.html, ".txt": lambda: repr(self)})
+
+    def html(self: Any) -> str:
+        """A page of its own."""
+        return export.page(self.label, output.image(output.colored(self.svg), self.label))
+
+    def _repr_mimebundle_(self: Any, include: Any = None, exclude: Any = None) -> Any:
+        svg = output.colored(self.svg)
+        return {"text/plain": repr(self), "text/html": output.image(svg, self.label), **output.images(svg)}
 
 
 def drawn(
@@ -44,25 +65,30 @@ def unstarted(title: str, lines: Sequence[str]) -> str:
     return card(title, "\n".join(lines), body, 62 + 18 * len(code))
 
 
-def card(title: str, words: str, body: Sequence[str], high: int) -> str:
+def card(title: str, words: str, body: Sequence[str], high: int, below: str = "") -> str:
     """Put a frame and a title around the elements of a picture."""
     head = text_element(14, 22, title, LIGHT["fg"], 13.5, bold=True)
+    return framed(title, words, (WIDTH_PX, high), head + "".join(body), below)
+
+
+def framed(title: str, words: str, size: tuple[int, int], inside: str, below: str = "") -> str:
+    """Put a frame around elements, and ``below`` it others; a title and words are for who does not see them."""
+    wide, high = size
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH_PX} {high}" width="{WIDTH_PX}" height="{high}" '
-        f'role="img" font-family="{SANS_MARKUP}"><title>{escape(title)}</title>'
-        f"<desc>{escape_long(words, 2000)}</desc>"
-        f'<rect x="0.5" y="0.5" width="{WIDTH_PX - 1}" height="{high - 1}" rx="8" fill="{LIGHT["bg"]}" '
-        f'stroke="{LIGHT["line"]}"/>{head}{"".join(body)}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
+        f'role="img" font-family="{SANS_MARKUP}"><title>{escape(title)}</title><desc>{escape_long(words, 2000)}</desc>'
+        f'{below}<rect x="0.5" y="0.5" width="{wide - 1}" height="{high - 1}" rx="8" fill="{LIGHT["bg"]}" '
+        f'stroke="{LIGHT["line"]}"/>{inside}</svg>\n'
     )
 
 
 def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]], top: float) -> list[str]:
     """One set of axes with its lines; a logarithmic axis where the numbers ask for one."""
-    numbers = [v for line in lines.values() for v in line if math.isfinite(v)]
-    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
-    log = bool(numbers) and low > 0 and high / low > 30
+    finite = {name: [v for v in line if math.isfinite(v)] for name, line in lines.items()}
+    levels, log = _axis([*chain(*finite.values())])
     scale = math.log10 if log else float
-    bottom, least, most = top + HEIGHT_PX - 20, scale(low), scale(high)
+    bottom = top + HEIGHT_PX - 20
+    least, most = (scale(levels[0]), scale(levels[-1])) if levels else (0.0, 1.0)
     if most - least < 1e-12:
         least, most = least - 0.5, most + 0.5
     across = (WIDTH_PX - LEFT_PX - RIGHT_PX) / max((steps[-1] - steps[0]) if steps else 1, 1)
@@ -74,7 +100,7 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
         return bottom - (scale(value) - least) / (most - least) * (HEIGHT_PX - 46)
 
     out = [text_element(LEFT_PX, top + 12, title + (" (log)" if log else ""), LIGHT["muted"])]
-    out += _levels((low, high) if numbers and high > low else numbers[:1], y)
+    out += _levels(levels, y)
     if steps:
         out.append(text_element(LEFT_PX, bottom + 15, str(steps[0]), LIGHT["muted"], mono=True))
         last = f"{say('steps_axis')} {steps[-1]}"
@@ -83,10 +109,15 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
     for number, (name, line) in enumerate(lines.items()):
         ink, dash = INKS[number % len(INKS)], DASHES[number % len(DASHES)]
         out += _line(steps, line, x, y, bottom, ink, dash)
-        finite = [v for v in line if math.isfinite(v)]
-        if finite:
-            ends.append((y(finite[-1]), one_line(name, 19), ink))
+        ends += [(y(value), one_line(name, 19), ink) for value in finite[name][-1:]]
     return out + _names(ends)
+
+
+def _axis(numbers: Sequence[float]) -> tuple[Sequence[float], bool]:
+    if not numbers:
+        return (), False
+    low, high = min(numbers), max(numbers)
+    return (low, high) if high > low else numbers[:1], low > 0 and high / low > 30
 
 
 def _levels(values: Sequence[float], y: Callable[[float], float]) -> list[str]:

@@ -213,14 +213,19 @@ def _path(
         if i + 1 < len(sizes):
             factor = sizes[i + 1] / sizes[i] if sizes[i] and math.isfinite(sizes[i]) else None
         steps.append(PathStep(*about(node), factor, [count for _, count in parts[0][i : i + 2]] == [1, 1]))
-    half = MAX_PATH_STEPS // 2
-    shown = [str(step) for step in (steps if len(steps) <= MAX_PATH_STEPS else [*steps[:half], *steps[-half:]])]
-    if len(steps) > MAX_PATH_STEPS:
-        shown.insert(half, say("why_left_out", n=len(steps) - MAX_PATH_STEPS + 1))
     total = None if gradient is None else sizes[-1]
     value = "" if total is None else f"{number_text(total, SUMMARY)} = "
     value = say("why_norm", value=value) if value and math.prod(values.shape(tensor)) != 1 else value
-    return Path(tuple(steps), gradient, total, value + " → ".join([*shown, name]))
+    return Path(tuple(steps), gradient, total, value + " → ".join([*_shown(steps), name]))
+
+
+def _shown(steps: Sequence[PathStep]) -> list[str]:
+    """Return the texts of the operations of a path: of a long one, those at both ends."""
+    if len(steps) <= MAX_PATH_STEPS:
+        return [*map(str, steps)]
+    half = MAX_PATH_STEPS // 2
+    left_out = say("why_left_out", n=len(steps) - MAX_PATH_STEPS + 1)
+    return [*map(str, steps[:half]), left_out, *map(str, steps[-half:])]
 
 
 def _about(node: Any) -> tuple[str, str, str]:
@@ -275,16 +280,18 @@ def _picture(
         return None
     whole, of = model.entire, model.entire.handles.of
     lit, factors = [], dict[str, str]()
+
+    def result(node: Any, index: int) -> Any:
+        return whole.results.get((of(node) or "", index))
+
     for route, path in zip(found, listed, strict=True):
-        edges = [whole.results.get((of(node) or "", index)) for node, index, _ in walk.roots] if route else []
+        edges = [result(node, index) for node, index, _ in walk.roots] if route else []
         for (node, slot), step in zip(route, path.steps, strict=True):
-            to, index = walk.next[node][slot]
             flow = whole.flows.get((of(node) or "", slot))
-            last = (node, slot) == route[-1]
-            edges += [flow, None if last else whole.results.get((of(to) or "", index))]
+            edges += [flow, result(*walk.next[node][slot])]
             if flow is not None and step.factor is not None and step.is_local:
                 factors[flow.id] = f"×{number_text(step.factor, SUMMARY)}"
-        lit.append([edge.id for edge in edges if edge is not None])
+        lit.append([edge.id for edge in edges[:-1] if edge is not None])  # without the tensor's own
     return _PathPicture(model, lit, factors)
 
 
@@ -300,30 +307,28 @@ def no_path(tensor: Any, root: Any, names: Mapping[str, Any], other: str = "w") 
     if not tensor.requires_grad:
         return [say("why_no_request", name=name), *_told(cause_of(tensor, names))]
     if root is None:
-        return [say("why_nothing", name=name), *stopped(name, None, names)]
+        return [say("why_nothing", name=name), *stopped(name, None)]
     title = name_of(root, names, "out")
     if root.grad_fn is None:
         return [say("why_root_bare", root=title), *_told(cause_of(root, names))]
-    return [say("why_no_path", name=name, root=title), *stopped(name, GraphWalk(root), names)]
+    return [say("why_no_path", name=name, root=title), *stopped(name, GraphWalk(root))]
 
 
-def stopped(name: str, walk: GraphWalk | None, names: Mapping[str, Any]) -> list[str]:
+def stopped(name: str, walk: GraphWalk | None) -> list[str]:
     """The lines that keep the gradient away."""
-    ran = {place for node in (walk.order if walk is not None else ()) if (place := line_of(node)) is not None}
-    lines = []
-    for stop in stops(name, _reach(name, walk), ran)[:MAX_STOP_LINES]:
-        lines.append(
-            say(f"why_stop_{stop.kind}", what=stop.what, line=place_text((stop.filename, stop.line)), name=name)
-        )
+    ran = [place for place in walk.lines() if place is not None] if walk is not None else []
+    end = line_of(walk.roots[0][0]) if walk is not None else None
+    if end is None and (frame := user_frame()) is not None:
+        end = frame.f_code.co_filename, frame.f_lineno
+    lines = [
+        say(f"why_stop_{stop.kind}", what=stop.what, line=place_text((stop.filename, stop.line)), name=name)
+        for stop in stops(name, _reach(name, end, ran), set(ran))[:MAX_STOP_LINES]
+    ]
     return lines or [say("why_unused", name=name)]
 
 
-def _reach(name: str, walk: GraphWalk | None) -> dict[str, tuple[int, int]]:
+def _reach(name: str, end: tuple[str, int] | None, ran: Sequence[tuple[str, int]]) -> dict[str, tuple[int, int]]:
     """The code between the last assignment of a variable and the result: by file name, the first and the last line."""
-    frame = user_frame()
-    here = None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-    end = line_of(walk.roots[0][0]) if walk is not None and walk.roots[0][0] is not None else None
-    end = end or here
     if end is None:
         return {}
     made = last_assignment(name.partition(".")[0], end[0], (end[1], 0))
@@ -333,10 +338,8 @@ def _reach(name: str, walk: GraphWalk | None) -> dict[str, tuple[int, int]]:
         reach[cell] = (start[1] if cell == start[0] else 0, 10**9)
         if cell == start[0]:
             break
-    for node in walk.order if walk is not None else ():  # functions in other files
-        place = line_of(node)
-        if place is not None:
-            reach.setdefault(place[0], (0, 10**9))
+    for filename, _ in ran:  # functions in other files
+        reach.setdefault(filename, (0, 10**9))
     return dict(reversed(reach.items()))
 
 

@@ -242,22 +242,23 @@ def turn(answer: str, level: int | None, seed: int | None, show: bool) -> Any:
 def _of_gradient(drawn: Question, given: Any) -> str | None:
     """Return the mistake in an answer about ``.grad``, or None."""
     value = _read(given)
-    if value is None or drawn.answer is None:
-        if value is None and drawn.answer is None:
-            return None
+    if value is None:
+        return None if drawn.answer is None else say("practice_arrived", name=drawn.asked)
+    if drawn.answer is None:
         tensor = run(drawn.lines).names[drawn.asked]
-        key = "practice_arrived" if value is None else "practice_none" if tensor.is_leaf else "practice_no_leaf"
-        return say(key, name=drawn.asked)
+        return say("practice_none" if tensor.is_leaf else "practice_no_leaf", name=drawn.asked)
     if same(value, drawn.answer):
         return None
     if isinstance(value, str):
         return say("practice_unread", given=value)
-    shown = _text(value)
-    if isinstance(drawn.answer, list) and not (isinstance(value, list | tuple) or getattr(value, "ndim", False)):
+    if isinstance(drawn.answer, list) and not _is_list(value):
         return say("practice_length", name=drawn.asked, n=len(drawn.answer))
-    mistakes = (key for key, wrong in drawn.wrong.items() if wrong is not None and same(value, wrong))
-    key = next(mistakes, "other")
-    return say(f"practice_is_{key}", given=shown, name=drawn.asked)
+    key = next((key for key, wrong in drawn.wrong.items() if wrong is not None and same(value, wrong)), "other")
+    return say(f"practice_is_{key}", given=_text(value), name=drawn.asked)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) or bool(getattr(value, "ndim", 0))
 
 
 def _of_line(drawn: Question, given: Any) -> str | None:
@@ -275,13 +276,7 @@ def _of_line(drawn: Question, given: Any) -> str | None:
 
 def _of_leaves(drawn: Question, given: Any) -> str | None:
     """Return what is wrong with an answer about leaves: the first tensor that is missing, or too much."""
-    ran = run(drawn.lines)
-    tensors = ran.tensors()
-    parts = given.replace("，", ",").replace("、", ",").split(",") if isinstance(given, str) else given
-    if isinstance(parts, str) or not isinstance(parts, list | tuple | set | frozenset):
-        parts = [parts]
-    names = [part.strip() if isinstance(part, str) else part for part in parts]
-    names = [name for name in names if name not in ("", *NOTHING)]
+    tensors, names = run(drawn.lines).tensors(), _names(given)
     unknown = [name for name in names if name not in tensors]
     if unknown:
         return say("practice_no_name", given=_text(unknown[0]), names=", ".join(tensors))
@@ -290,6 +285,14 @@ def _of_leaves(drawn: Question, given: Any) -> str | None:
             made = type(tensor.grad_fn).__name__ if tensor.grad_fn is not None else ""
             return say("practice_extra" if made else "practice_missing", name=name, node=made)
     return None
+
+
+def _names(given: Any) -> list[Any]:
+    """Return the names in an answer about leaves, a text or a collection, as they were given."""
+    parts = re.split("[,，、]", given) if isinstance(given, str) else given
+    parts = parts if isinstance(parts, list | tuple | set | frozenset) else [parts]
+    names = [part.strip() if isinstance(part, str) else part for part in parts]
+    return [name for name in names if name not in ("", *NOTHING)]
 
 
 FAULTS = {"gradient": _of_gradient, "passes": _of_gradient, "fails": _of_line, "leaf": _of_leaves}

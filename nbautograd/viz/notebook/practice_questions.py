@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from random import Random
+from traceback import walk_tb
 from typing import Any, TypeVar
 
 from nbautograd.viz.notebook.practice_programs import PROGRAMS
@@ -121,10 +122,9 @@ def run(lines: list[str] | tuple[str, ...], file: str = "<practice>", names: dic
             warnings.simplefilter("ignore")
             exec(code, names)
     except Exception as error:
-        raised, trace = error, error.__traceback__
-        while trace is not None:
-            line = trace.tb_lineno if trace.tb_frame.f_code is code else line
-            trace = trace.tb_next
+        raised = error
+        for frame, number in walk_tb(error.__traceback__):
+            line = number if frame.f_code is code else line
     del names["__builtins__"]
     return Ran(names, line, raised)
 
@@ -141,22 +141,22 @@ def _answered(kind: str, lines: tuple[str, ...], asked: str, place: tuple[int, i
     if kind == "fails":
         return Question(kind, level, seed, number, lines, "", ran.line)
     tensors = ran.tensors()
-    values = {name: _numbers(tensor) for name, tensor in tensors.items()}
-    grads = {name: _numbers(tensor.grad) if tensor.is_leaf else None for name, tensor in tensors.items()}
-    if ran.error is not None or not all(map(_fits, (*values.values(), *grads.values()))):
+    grads = {name: tensor.grad for name, tensor in tensors.items() if tensor.is_leaf}
+    if ran.error is not None or not all(map(_fits, map(_numbers, (*tensors.values(), *grads.values())))):
         return None
     if kind == "leaf":
-        leaves = tuple(name for name, tensor in tensors.items() if tensor.is_leaf)
-        return None if len(leaves) == len(tensors) else Question(kind, level, seed, number, lines, "", leaves)
-    answer = grads[asked]
+        return None if len(grads) == len(tensors) else Question(kind, level, seed, number, lines, "", tuple(grads))
+    answer = _numbers(grads.get(asked))
     if level < 3 and not answer:
         return None
-    wrong = {"value": values[asked]}
-    if kind == "passes":
-        wrong |= _wrong_of_passes(lines, asked, answer)
-    if isinstance(answer, float):
-        wrong["sign"] = -answer
+    wrong = {"value": _numbers(tensors[asked]), **_wrong_of(kind, lines, asked, answer)}
     return Question(kind, level, seed, number, lines, asked, answer, {k: v for k, v in wrong.items() if v != answer})
+
+
+def _wrong_of(kind: str, lines: tuple[str, ...], asked: str, answer: Any) -> dict[str, Any]:
+    """Return the answers of whoever forgets how passes add up, or the sign."""
+    wrong = _wrong_of_passes(lines, asked, answer) if kind == "passes" else {}
+    return {**wrong, "sign": -answer} if isinstance(answer, float) else wrong
 
 
 def _wrong_of_passes(lines: tuple[str, ...], asked: str, answer: Any) -> dict[str, Any]:

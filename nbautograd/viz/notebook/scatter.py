@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import at_once, seen
 from nbautograd.viz.notebook.live_drawing import LiveDrawing
+from nbautograd.viz.notebook.monitor_picture import Still
 from nbautograd.viz.notebook.scatter_picture import GRID_CELLS, INKS, Look, Plane, drawn
 from nbautograd.viz.read import values
 
@@ -35,7 +35,7 @@ class Answers:
     wrong: Array
 
 
-class Scatter:
+class Scatter(Still):
     """The result of :func:`scatter`: a notebook shows it, ``save`` writes a file.
 
     While a loop trains the model, use it in a ``with`` block and call it once a step: the regions move, and at the end
@@ -118,24 +118,9 @@ class Scatter:
         key = "scatter_wrong" if self.step else "scatter_wrong_now"
         return say(key, step=state.step, wrong=int(state.wrong.sum()))
 
-    def save(self, path: Any) -> Any:
-        """Write ``.svg``, ``.html``, ``.txt``, ``.png`` or ``.pdf``.
-
-        :return: the path.
-        """
-        return export.save(path, {".svg": lambda: self.svg, ".html": self.html, ".txt": lambda: repr(self)})
-
-    def html(self) -> str:
-        """A page of its own."""
-        return export.page(self.label, output.image(output.colored(self.svg), self.label))
-
     def __repr__(self) -> str:
         shown = _turning(self.states)
         return "\n".join([self.plane.words(), *map(self._said, shown)])
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        svg = output.colored(self.svg)
-        return {"text/plain": repr(self), "text/html": output.image(svg, self.label), **output.images(svg)}
 
 
 @at_once
@@ -178,11 +163,7 @@ def scatter(
     step 1: 1 wrong
     step 2: 2 wrong
     """
-    places = np.asarray(values.host(points), np.float64)
-    if places.ndim != 2 or places.shape[1] != 2 or not len(places):
-        raise ValueError(f"points must have the shape (n, 2), one row for each point, got {places.shape}")
-    if not np.isfinite(places).all():
-        raise ValueError("points must be finite, got NaN or infinity")
+    places = _places(points)
     kinds = np.zeros(len(places), np.int64) if labels is None else _labels(values.host(labels))
     if kinds.shape != (len(places),):
         raise ValueError(f"labels must have the shape ({len(places)},), one for each point, got {kinds.shape}")
@@ -192,6 +173,15 @@ def scatter(
     names = [str(name) for name in classes or range(count)]
     plane = Plane(places, kinds, names + [str(number) for number in range(len(names), count)], (axes[0], axes[1]))
     return Scatter(plane, model, _like(np.concatenate([plane.grid(), places]), points), live)
+
+
+def _places(points: Any) -> Array:
+    places = np.asarray(values.host(points), np.float64)
+    if places.ndim != 2 or places.shape[1] != 2 or not len(places):
+        raise ValueError(f"points must have the shape (n, 2), one row for each point, got {places.shape}")
+    if not np.isfinite(places).all():
+        raise ValueError("points must be finite, got NaN or infinity")
+    return places
 
 
 def _labels(labels: Array) -> Array:

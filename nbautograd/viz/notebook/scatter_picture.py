@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.draw.lines import number, text_element
-from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP
-from nbautograd.viz.escape import escape, escape_long, one_line
+from nbautograd.viz.draw.theme import LIGHT
+from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
+from nbautograd.viz.notebook.monitor_picture import framed
 
 __all__ = ["GRID_CELLS", "INKS", "Look", "Plane", "drawn"]
 
@@ -83,12 +84,7 @@ def drawn(plane: Plane, looks: Sequence[Look], label: str, words: str) -> str:
     for place in range(count):
         left = LEFT_PX + place * (side + GAP_PX)
         body += _panel(plane, looks[place] if looks else None, left, side)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
-        f'role="img" font-family="{SANS_MARKUP}"><title>{escape(label)}</title><desc>{escape_long(words, 2000)}</desc>'
-        f'<rect x="0.5" y="0.5" width="{wide - 1}" height="{high - 1}" rx="8" fill="{LIGHT["bg"]}" '
-        f'stroke="{LIGHT["line"]}"/>{"".join(body)}</svg>\n'
-    )
+    return framed(label, words, (wide, high), "".join(body))
 
 
 def _legend(plane: Plane) -> list[str]:

@@ -19,7 +19,7 @@ from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.grads_html import GradientRow, gradients_html
-from nbautograd.viz.notebook.in_place import at_once
+from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.read import values
 from nbautograd.viz.read.contents import of_variables
 from nbautograd.viz.read.introspect import is_tensor, parameters_of
@@ -288,8 +288,6 @@ def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
     leaf  type      grad before  added  now  passes  norm
     w     f32 (1,)  None         5.     5.   –       5
     """
-    from nbautograd.viz.notebook.in_place import callers_names
-
     return table_of(leaves_of(tensors, namespace if namespace is not None else callers_names()))
 
 
@@ -310,8 +308,6 @@ def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, 
     >>> print(w.grad)
     None
     """
-    from nbautograd.viz.notebook.in_place import callers_names
-
     return zero(leaves_of(tensors, namespace if namespace is not None else callers_names()), set_to_none)
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from nbautograd.viz.draw.lines import text_element
-from nbautograd.viz.draw.theme import LIGHT, SANS_MARKUP
-from nbautograd.viz.escape import escape, escape_long, one_line
+from nbautograd.viz.draw.theme import LIGHT
+from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import export, output
+from nbautograd.viz.notebook.answers import name_in
 from nbautograd.viz.notebook.in_place import at_once, callers_names
+from nbautograd.viz.notebook.monitor_picture import WIDTH_PX, Still, card
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 
 __all__ = ["Tangent", "tangent"]
 
-WIDTH_PX, HEIGHT_PX = 640, 260
+HEIGHT_PX = 260
 LEFT_PX, RIGHT_PX, TOP_PX, BOTTOM_PX = 72, 14, 40, 30  # room for axes and title
 CURVE_POINTS = 160
 MAX_SHOWN_POINTS = 60
@@ -25,7 +26,7 @@ STAY_FRAMES, GLIDE_FRAMES = 4, 6  # at a point, and between two
 GLIDE_SECONDS = 0.6  # from point to point
 
 
-class Tangent:
+class Tangent(Still):
     """The result of :func:`tangent`: a notebook shows it, ``save`` writes a file.
 
     :param f: the function; it is called with numbers.
@@ -83,7 +84,10 @@ class Tangent:
         def at(x: float, y: float) -> str:
             return f"{across(x):.1f} {down(min(max(y, least - 9 * margin), most + 9 * margin)):.1f}"
 
-        body = [text_element(14, 22, self.label, LIGHT["fg"], 13.5, bold=True)]
+        def along(xs: Iterable[float], ys: Sequence[float]) -> list[str]:
+            return [at(x, y) for x, y in zip(xs, ys, strict=True) if math.isfinite(y)]
+
+        body = []
         for y in {least + margin, most - margin}:
             body.append(f'<path d="M{LEFT_PX} {down(y):.1f}H{WIDTH_PX - RIGHT_PX}" stroke="{LIGHT["line"]}"/>')
             end = number_text(0.0 if abs(y) < margin / 60 else y, SUMMARY)
@@ -93,8 +97,8 @@ class Tangent:
             body.append(text_element(across(x), HEIGHT_PX - 10, end, LIGHT["muted"], anchor=anchor, mono=True))
         middle = (LEFT_PX + WIDTH_PX - RIGHT_PX) / 2
         body.append(text_element(middle, HEIGHT_PX - 10, self.name, LIGHT["muted"], anchor="middle"))
-        curve = [at(x, y) for x, y in zip(self._xs, self._ys, strict=True) if math.isfinite(y)]
-        body.append(f'<path d="M{"L".join(curve)}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="2"/>')
+        curve = "L".join(along(self._xs, self._ys))
+        body.append(f'<path d="M{curve}" fill="none" stroke="{LIGHT["leaf"]}" stroke-width="2"/>')
 
         def line(x: float, slope: float, y: float) -> str:
             """Return the visible part of the tangent, so that a steep one keeps its slope."""
@@ -106,18 +110,14 @@ class Tangent:
             return f"M{ends[0]}L{ends[1]}"
 
         frames = [(at(x, y), line(x, slope, y)) for x, slope, y in self._way if math.isfinite(y + slope)]
-        walked = [at(x, y) for (x, _), y in zip(self.points, self._heights, strict=True) if math.isfinite(y)]
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH_PX} {HEIGHT_PX}" width="{WIDTH_PX}" '
-            f'height="{HEIGHT_PX}" role="img" font-family="{SANS_MARKUP}"><title>{escape(self.label)}</title>'
-            f"<desc>{escape_long(repr(self), 2000)}</desc>"
+        walked = along((x for x, _ in self.points), self._heights)
+        body.append(f'<g clip-path="url(#nb-plot)">{self._marks(walked, frames)}</g>')
+        below = (
             "<style>@media (prefers-reduced-motion:reduce){.nb-walk{display:none}.nb-end{display:inline}}</style>"
             f'<clipPath id="nb-plot"><rect x="{LEFT_PX}" y="{TOP_PX - 8}" width="{WIDTH_PX - LEFT_PX - RIGHT_PX}" '
             f'height="{HEIGHT_PX - TOP_PX - BOTTOM_PX + 16}"/></clipPath>'
-            f'<rect x="0.5" y="0.5" width="{WIDTH_PX - 1}" height="{HEIGHT_PX - 1}" rx="8" fill="{LIGHT["bg"]}" '
-            f'stroke="{LIGHT["line"]}"/>{"".join(body)}<g clip-path="url(#nb-plot)">{self._marks(walked, frames)}'
-            "</g></svg>\n"
         )
+        return card(self.label, repr(self), body, HEIGHT_PX, below)
 
     @staticmethod
     def _marks(walked: list[str], frames: list[tuple[str, str]]) -> str:
@@ -146,28 +146,12 @@ class Tangent:
             f'<g class="nb-walk">{line}>{d}</path>{dot}>{x}{y}</circle></g>'
         )
 
-    def save(self, path: Any) -> Any:
-        """Write ``.svg``, ``.html``, ``.txt``, ``.png`` or ``.pdf``.
-
-        :return: the path.
-        """
-        kinds = {".svg": lambda: self.svg, ".html": self.html, ".txt": lambda: repr(self)}
-        return export.save(path, kinds)
-
-    def html(self) -> str:
-        """A page of its own."""
-        return export.page(self.label, output.image(output.colored(self.svg), self.label))
-
     def __repr__(self) -> str:
         rows = (
             f"{self.name} = {number_text(x)}: {say('tangent_row', y=number_text(y), slope=number_text(slope))}"
             for (x, slope), y in zip(self.points, self._heights, strict=True)
         )
         return "\n".join((self.label, *rows)) if len(self.points) > 1 else self.label
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        svg = output.colored(self.svg)
-        return {"text/plain": repr(self), "text/html": output.image(svg, self.label), **output.images(svg)}
 
 
 @at_once
@@ -204,9 +188,7 @@ def tangent(
     low, high = min(places) - room if low is None else low, max(places) + room if high is None else high
     if not low < high:
         raise ValueError(f"low must be less than high, got low={low} and high={high}")
-    known = callers_names().items() if not name else ()
-    name = name or next((key for key, value in known if value is points[-1] and not key.startswith("_")), "x")
-    return Tangent(f, pairs, low, high, name)
+    return Tangent(f, pairs, low, high, name or name_in(callers_names(), points[-1]) or "x")
 
 
 def _place_and_slope(point: Any) -> tuple[float, float]:

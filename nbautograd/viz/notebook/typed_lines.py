@@ -23,11 +23,11 @@ def as_typed(ran: Sequence[str], typed: Sequence[str]) -> list[str]:
     >>> as_typed(["y = x * 2\n", "get_ipython().run_line_magic('backward', 'y')\n"], ["y = x * 2", "%backward y"])
     ['y = x * 2\n', '%backward y\n']
     """
-    body = ran[:1] == ["\n"] and typed[:1] and typed[0].startswith("%%")  # of a cell that a magic ran itself
-    if not body and GENERATED not in "".join(ran):
-        return list(ran)
-    if not body:  # IPython drops leading empty lines
-        typed = list(dropwhile(lambda line: not line.strip(), typed))
+    body = ran[:1] == ["\n"] and "".join(typed[:1]).startswith("%%")  # of a cell that a magic ran itself
+    if not body:
+        if GENERATED not in "".join(ran):
+            return list(ran)
+        typed = list(dropwhile(lambda line: not line.strip(), typed))  # IPython drops leading empty lines
     whole = ["\n".join(typed).rstrip()] if len(ran) == 1 else list(_joined(typed))
     known = [*whole, *[""] * len(ran)]
     return [

@@ -11,7 +11,7 @@ from nbautograd._engine.base.bad_numbers import plain
 from nbautograd.viz.capture.flow import Flow, flow_of, size_of
 from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.language import headings, say
-from nbautograd.viz.notebook.answers import Answer, picture_of, place_text
+from nbautograd.viz.notebook.answers import Answer, name_in, picture_of, place_text
 from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.paths import described, name_of, no_path, stopped, told_of
 from nbautograd.viz.notebook.tables import Table
@@ -35,7 +35,12 @@ MAX_SHOWN_PATHS = 4
 TINY_GRADIENT, HUGE_GRADIENT = 1e-6, 1e4
 MAX_ROWS = 12  # of a module
 SATURATED = {"sigmoid": (0.02, 0.98), "tanh": (-0.98, 0.98), "softmax": (0.001, 0.999)}
-FLAT = ("sign", "round", "floor", "ceil", "trunc")
+REASONS = {  # for a small factor, of operations for which no value matters
+    "why_relu": ("relu", "threshold"),
+    "why_flat": ("sign", "round", "floor", "ceil", "trunc"),
+    "why_clamp": ("clamp", "clamp_min", "clamp_max", "hardtanh"),
+    "why_selected": ("select", "slice", "index", "gather", "max", "min", "amax", "maximum", "where", "masked_fill"),
+}
 
 
 class Explanation(Answer):
@@ -87,12 +92,13 @@ def why(tensor: Any, of: Any = None, *, namespace: Mapping[str, Any] | None = No
     if of is not None and not is_tensor(of):
         raise TypeError(f"why: of must be a tensor, but is {type(of).__name__}")
     name = name_of(tensor, names)
-    root = of if of is not None else _root(tensor, names) if tensor.requires_grad else None
-    routes = Routes(GraphWalk(root), tensor) if tensor.requires_grad and attribute(root, "grad_fn") else None
+    if not tensor.requires_grad:
+        return Explanation(say("why_none", name=name), no_path(tensor, of, names))
+    root = of if of is not None else _root(tensor, names)
+    routes = Routes(GraphWalk(root), tensor) if attribute(root, "grad_fn") else None
     if routes is None or not routes.count:
-        grad = _grad(tensor) if tensor.requires_grad else None
         picture = picture_of(root, names) if routes is not None else None
-        return Explanation(_label(tensor, name, grad), no_path(tensor, root, names), picture)
+        return Explanation(_label(tensor, name, _grad(tensor)), no_path(tensor, root, names), picture)
     return _explain_paths(tensor, name, root, name_of(root, names, "out"), routes, names)
 
 
@@ -106,30 +112,29 @@ def _explain_paths(
     flow = flow_of(root, [tensor], walk)
     (gradient,) = flow.gradients
     grad = _grad(tensor)
-    both = grad is not None and gradient is not None
-    other = _passes(grad, gradient, name, title) if both else []
-    lines = list(other)
+    label, lines = _label(tensor, name, grad), list[str]()
     if grad is None:
         waits = gradient is not None or flow.told
         lines = _why_none(tensor, name, root, title, walk, gradient) if waits else _returned_none(flow, routes, name)
+    elif gradient is not None:
+        lines = _passes(grad, gradient, name, title)
+        if not lines and _kind(grad) == "number":
+            label = say("why_number", name=name, value=values.in_words(grad), n=routes.count, root=title)
     paths = routes.largest(MAX_SHOWN_PATHS, flow.factor)
-    shown = grad if grad is not None else gradient
-    kind = "" if shown is None else _kind(shown)
-    blame: Any = None
-    told: list[str] = []
-    if kind == "nan":
-        blame, told = _first_bad(flow, walk, routes)
-    elif kind in ("zero", "tiny", "huge") and paths:
-        blame, told = _strongest(paths, flow, kind)
+    blame, told = _cause(grad if grad is not None else gradient, flow, routes, paths)
     lines += [*told, *(path.text for _, path in described(paths, root, tensor, name, walk, flow))]
     if routes.count > len(paths):
         lines.append(say("why_more_paths", n=routes.count - len(paths)))
     lines += told_of(flow, title)
     lines += remarks(walk.ops)
-    label = _label(tensor, name, grad)
-    if both and kind == "number" and not other:
-        label = say("why_number", name=name, value=values.in_words(grad), n=routes.count, root=title)
     return Explanation(label, lines, picture_of(root, names, blame, told[0] if told else ""))
+
+
+def _cause(gradient: Any, flow: Flow, routes: Routes, paths: Sequence[Route]) -> tuple[Any, list[str]]:
+    kind = "" if gradient is None else _kind(gradient)
+    if kind == "nan":
+        return _first_bad(flow, routes)
+    return _strongest(paths, flow, kind) if kind in ("zero", "tiny", "huge") and paths else (None, [])
 
 
 def _grad(tensor: Any) -> Any:
@@ -208,32 +213,32 @@ def _strongest(paths: Sequence[Route], flow: Flow, kind: str) -> tuple[Any, list
 
 def _reason(node: Any) -> str:
     """Return the reason for a small factor, if the values of the operation show it."""
-    name, trace = plain(node_name(node)), trace_of(node)
-    known = operands_of(node)
-    result = known.get("result") if known.get("result") is not None else attribute(trace, "value")
-    if name in ("relu", "threshold"):
-        return say("why_relu")
-    if name in SATURATED and result is not None and hasattr(result, "shape"):
-        low, high = SATURATED[name]
-        array = values.host(result)
-        if ((array < low) | (array > high)).mean() > 0.5:
-            return say("why_saturated", value=values.in_words(result))
-        return say("why_quarter") if name == "sigmoid" else ""
-    if name in FLAT:
-        return say("why_flat")
+    name, known = _called(node), operands_of(node)
+    if name in SATURATED:
+        result = known.get("result")
+        return _reason_of_ends(name, attribute(trace_of(node), "value") if result is None else result)
     if name in ("mul", "mm", "mv", "addmm", "bmm", "dot"):
         small = [values.in_words(v) for k, v in known.items() if k != "result" and hasattr(v, "shape")]
         return say("why_times", value=" · ".join(small[:2])) if small else ""
-    if name in ("clamp", "clamp_min", "clamp_max", "hardtanh"):
-        return say("why_clamp")
-    if name in ("select", "slice", "index", "gather", "max", "min", "amax", "maximum", "where", "masked_fill"):
-        return say("why_selected")
-    return ""
+    return next((say(reason) for reason, operations in REASONS.items() if name in operations), "")
 
 
-def _first_bad(flow: Flow, walk: GraphWalk, routes: Routes) -> tuple[Any, list[str]]:
+def _reason_of_ends(name: str, result: Any) -> str:
+    if not hasattr(result, "shape"):
+        return ""
+    if _share_at_ends(name, values.host(result)) > 0.5:
+        return say("why_saturated", value=values.in_words(result))
+    return say("why_quarter") if name == "sigmoid" else ""
+
+
+def _share_at_ends(name: str, array: Any) -> float:
+    low, high = SATURATED[name]
+    return float(((array < low) | (array > high)).mean())
+
+
+def _first_bad(flow: Flow, routes: Routes) -> tuple[Any, list[str]]:
     """The first operation of the pass that sends a NaN or an infinity, though it received none."""
-    for node in reversed(walk.order):
+    for node in reversed(routes.walk.order):
         if node in routes.counts and math.isfinite(flow.received.get(node, 0.0)):
             for edge in routes.edges(node):
                 if not math.isfinite(flow.sent.get((node, edge), 0.0)):
@@ -245,18 +250,18 @@ def _first_bad(flow: Flow, walk: GraphWalk, routes: Routes) -> tuple[Any, list[s
 
 
 def _explain_module(module: Any, of: Any, names: Mapping[str, Any]) -> Explanation:
-    own = next((key for key, value in names.items() if value is module and key[:1] != "_"), type(module).__name__)
+    own = name_in(names, module) or type(module).__name__
     parameters = dict(module.named_parameters())
     root = of if of is not None else _first_root(parameters.values(), names)
     walk = GraphWalk(root) if root is not None and root.grad_fn is not None else None
     grads = _gradients(parameters, root, walk)
     sizes = {key: abs(size_of(g)) if g is not None else None for key, g in grads.items()}
-    squares = sum(s * s for s in sizes.values() if s is not None and math.isfinite(s)) or 1.0
+    squares = _sum_of_squares(sizes)
     lines = _falls(parameters, sizes, own)
     if walk is None:
         lines.append(say("why_nothing", name=own))
     else:
-        lines += _units(walk) + _modules_without([key for key, g in grads.items() if g is None], own, walk, names)
+        lines += _units(walk) + _modules_without([key for key, g in grads.items() if g is None], own, walk)
     label = say("why_module", name=own, n=len(parameters), norm=number_text(math.sqrt(squares), SUMMARY))
     states = {key: _state(parameters[key], g, walk) for key, g in grads.items()}
     return Explanation(label, lines, None, _table(own, sizes, squares, states))
@@ -289,6 +294,10 @@ def _gradients(parameters: Mapping[str, Any], root: Any, walk: GraphWalk | None)
     return grads
 
 
+def _sum_of_squares(sizes: Mapping[str, float | None]) -> float:
+    return sum(s * s for s in sizes.values() if s is not None and math.isfinite(s)) or 1.0
+
+
 def _norm_and_share(size: float | None, squares: float) -> tuple[str, str]:
     """Return the size of a gradient, and its share in the sum of squares."""
     if size is None:
@@ -296,11 +305,11 @@ def _norm_and_share(size: float | None, squares: float) -> tuple[str, str]:
     return number_text(size, SUMMARY), f"{size * size / squares:.1%}" if math.isfinite(size) else "–"
 
 
-def _modules_without(keys: list[str], own: str, walk: GraphWalk, names: Mapping[str, Any]) -> list[str]:
+def _modules_without(keys: list[str], own: str, walk: GraphWalk) -> list[str]:
     """Return why no gradient comes to the modules of these parameters."""
     lines = []
     for module_name, key in list({key.rpartition(".")[0]: key for key in keys}.items())[:MAX_SHOWN_PATHS]:
-        told = stopped(f"{own}.{key}", walk, names)
+        told = stopped(f"{own}.{key}", walk)
         lines += [f"{own}.{module_name}: {line}" for line in told if line != say("why_unused", name=f"{own}.{key}")]
     return lines
 
@@ -324,14 +333,8 @@ def _falls(parameters: Mapping[str, Any], sizes: Mapping[str, float | None], own
         if steps:
             ratio, first, second = pick(steps)
             if (ratio < -1) if pick is min else (ratio > 1):
-                lines.append(
-                    say(
-                        key,
-                        after=f"{own}.{second}",
-                        before=f"{own}.{first}",
-                        ratio=number_text(10 ** abs(ratio), SUMMARY),
-                    )
-                )
+                times = number_text(10 ** abs(ratio), SUMMARY)
+                lines.append(say(key, after=f"{own}.{second}", before=f"{own}.{first}", ratio=times))
     return lines
 
 
@@ -355,8 +358,7 @@ def _units(walk: GraphWalk) -> list[str]:
             if dead > flat.shape[1] / 2:
                 lines.append(say("why_dead", n=dead, of=flat.shape[1], line=_place(node)))
         else:
-            low, high = SATURATED[name]
-            share = float(((array < low) | (array > high)).mean())
+            share = _share_at_ends(name, array)
             if share > 0.5:
                 lines.append(say("why_ends", name=name, share=f"{share:.0%}", line=_place(node)))
     return lines[:MAX_SHOWN_PATHS]

@@ -63,6 +63,8 @@ class GraphMemory:
     segments: tuple[str, int, int] | None = None
     """With checkpoints: the kind of segment, their number, and the kept bytes."""
     runs: Runs | None = None
+    first: dict[Any, int] = field(default_factory=dict)
+    """By operation the bytes that it saved first; those that stay are left out."""
 
     @property
     def total(self) -> int:
@@ -83,7 +85,6 @@ def read_kept(walk: GraphWalk, namespace: Mapping[str, Any]) -> GraphMemory:
     modules = modules_of(walk, namespace, scopes)
     seen: set[Any] = set()
     held: list[Any] = []  # so that no id is reused
-    first: dict[Any, int] = {}  # by operation: bytes that it saved first
     for node, module in zip(walk.order, modules, strict=True):
         saved, gone = _saved(node)
         kept.freed += gone
@@ -96,9 +97,9 @@ def read_kept(walk: GraphWalk, namespace: Mapping[str, Any]) -> GraphMemory:
                 one = Storage(nbytes, node, node_name(node), line_of(node), module, key in alive)
                 kept.storages.append(one)
                 if not one.alive:
-                    first[node] = first.get(node, 0) + nbytes
-    _follow(kept, walk, first)
-    kept.segments = _segments(walk, scopes, first)
+                    kept.first[node] = kept.first.get(node, 0) + nbytes
+    _follow(kept, walk, kept.first)
+    kept.segments = _segments(walk, scopes, kept.first)
     kept.runs = _runs(walk)
     return kept
 
