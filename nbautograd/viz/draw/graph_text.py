@@ -30,19 +30,21 @@ def graph_text(model: GraphModel) -> str:
 
 
 def _tree_text(model: GraphModel) -> str:
-    inputs, makers, boxes = _links(model)
+    inputs, makers, results = _links(model)
     rows: list[tuple[str, list[str]]] = []
     seen: set[str] = set()
-    stack = [(makers.get(root, root), "", "") for root in reversed(model.roots)]
+    stack = [(root, "", "") for root in reversed(model.roots)]
     while stack and len(rows) < MAX_LINES:
-        key, lead, indent = stack.pop()
-        node = model.by_id[key]
+        shown, lead, indent = stack.pop()
+        key = makers.get(shown, shown)
+        node, made = model.by_id[key], results.get(key, [])
         if key in seen:
-            rows.append((f"{lead}{ordered(_short(node))}", [say("see_above")]))
+            rows.append((f"{lead}{ordered(_short(model.by_id[shown]))}", [say("see_above")]))
             continue
         if node.kind != "constant":
             seen.add(key)
-        rows.append((f"{lead}{ordered(_head(node))}", _columns(node, boxes.get(key))))
+        box = model.by_id[shown] if shown != key else made[0] if made else None
+        rows.append((f"{lead}{ordered(_head(node, made))}", _columns(node, box)))
         below = inputs.get(key, [])
         deeper = len(below) == 1 and len(indent) > 60  # a long chain goes down instead of further to the right
         for i, child in reversed(list(enumerate(below))):
@@ -54,24 +56,29 @@ def _tree_text(model: GraphModel) -> str:
     return "\n".join(lines)
 
 
-def _links(model: GraphModel) -> tuple[dict[str, list[str]], dict[str, str], dict[str, Node]]:
+def _links(model: GraphModel) -> tuple[dict[str, list[str]], dict[str, str], dict[str, list[Node]]]:
     """Return the inputs of nodes, the makers of results, and the results of makers."""
     inputs: dict[str, list[str]] = {}
     makers = {edge.dst: edge.src for edge in model.edges if edge.kind == "result"}
-    boxes = {maker: model.by_id[result] for result, maker in reversed(makers.items())}
+    results: dict[str, list[Node]] = {}
+    for result, maker in makers.items():
+        results.setdefault(maker, []).append(model.by_id[result])
     for edge in sorted(model.edges, key=attrgetter("slot")):
         if edge.kind != "result":
-            inputs.setdefault(edge.dst, []).append(makers.get(edge.src, edge.src))
-    return inputs, makers, boxes
+            inputs.setdefault(edge.dst, []).append(edge.src)
+    return inputs, makers, results
 
 
 def _short(node: Node) -> str:
     return f"{node.symbol} {node.name}" if node.kind in ("group", "pile") else node.label or node.name
 
 
-def _head(node: Node) -> str:
+def _head(node: Node, made: Sequence[Node]) -> str:
     if node.kind in ("group", "pile"):
         return _short(node)
+    if len(made) > 1:
+        names = ", ".join([each.name for each in made])
+        return one_line(f"{names} = {node.expression.removeprefix(f'{made[0].name} = ')}", 100)
     return one_line(node.expression or node.name, 100) if node.kind == "op" else node.names or node.name
 
 

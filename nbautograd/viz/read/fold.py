@@ -155,7 +155,8 @@ def _in_runs(tree: Segment, budget: int, kept: Kept) -> Segment:
                 units.append(atom)
             else:
                 run.append(atom)
-    divided = [_in_runs(one, budget * 2 // 3, kept) if one.size() > budget else one for one in [*units, *end]]
+    large = [one for one in [*units, *end] if one.size() > budget and one.children != atoms]  # else nothing changes
+    divided = [_in_runs(one, budget * 2 // 3, kept) if one in large else one for one in [*units, *end]]
     return Segment(tree.start, tree.stop, tree.kind, tree.label, tree.times, tree.code, divided)
 
 

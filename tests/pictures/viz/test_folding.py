@@ -287,3 +287,12 @@ def test_the_first_picture_of_a_long_loop_is_small(steps: int) -> None:
     model = build(loss, names)
     svg = draw(model, layout(model, measure(model)))
     assert len(model.nodes) < 100 and len(svg) < 100_000
+
+
+@pytest.mark.parametrize("budget", [2, 10, 20])
+def test_open_layers_that_are_larger_than_the_budget_are_drawn(budget: int) -> None:
+    net = nb.nn.Sequential(*[nb.nn.Sequential(nb.nn.Linear(2, 2), nb.nn.ReLU(), nb.nn.Linear(2, 2)) for _ in range(9)])
+    with tracing.traced():
+        y = net(nb.ones(1, 2)).sum()
+    model = build([y], {"net": net, "y": y}, opened=("Sequential",), budget=budget)
+    assert is_sound(model) and len(model.nodes) > budget

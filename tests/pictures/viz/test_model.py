@@ -178,3 +178,12 @@ def test_untraced_graphs_have_names_only_where_variables_have() -> None:
     y = (x * 3 + 1).exp()
     model = build(y, {"x": x})
     assert [n.name for n in model.nodes if n.kind in ("leaf", "output", "tensor")] == ["out", "x"]
+
+
+def test_each_of_several_outputs_has_its_name_in_the_text() -> None:
+    with tracing.traced():
+        x = nb.arange(4.0, requires_grad=True)
+        a, b = x.split(2)
+        y = a * b
+    lines = graph_text(build(y, {"x": x, "a": a, "b": b, "y": y})).splitlines()
+    assert lines[2].startswith("├─ a, b = split(x, [2, 2])  SplitBackward0  [0., 1.]") and lines[4] == "└─ b  see above"
