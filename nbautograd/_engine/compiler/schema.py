@@ -97,6 +97,7 @@ class OpSchema:
         self.floating: bool = options["floating"]
         self.accepts: str = options["accepts"]
         self.accepts_each: str = options["accepts_each"]
+        self.takes_floats = "f" in self.accepts and "f" in self.accepts_each
         self.many: bool = options["many"]
         self.has_out: bool = options["out"]
         self.into: str | None = options["into"]
@@ -134,13 +135,17 @@ class OpSchema:
         self.keywords = code.co_varnames[count : count + code.co_kwonlyargcount]
         self.rest = code.co_varnames[count + len(self.keywords)] if code.co_flags & inspect.CO_VARARGS else None
         hints = {name: str(self.body.__annotations__.get(name, "")) for name in (*self.positional, *self.keywords)}
-        self.lists = [name for name in self.positional if "Sequence[Tensor]" in hints[name]]
-        self.tensors = [name for name in hints if "Tensor" in hints[name] or "Mask" in hints[name]]
-        self.keys = {name for name in hints if hints[name] == "Key"}  # options that hold arrays of indices
+
+        def named(*words: str) -> list[str]:
+            return [name for name, hint in hints.items() if any(word in hint for word in words)]
+
+        self.lists = named("Sequence[Tensor]")
+        self.tensors = named("Tensor", "Mask")
+        self.keys = {*named("Key")}  # options that hold arrays of indices
         self.masks, self.optional, self.numbers = (  # masks are broadcast, but not promoted
-            {name for name in self.tensors if word in hints[name]} for word in ("Mask", "None", "Number")
+            {*self.tensors}.intersection(named(word)) for word in ("Mask", "None", "Number")
         )
-        options = {*self.positional, *self.keywords} - set(self.tensors)
+        options = hints.keys() - {*self.tensors}
         if clash := sorted(options & RESERVED):
             raise ValueError(f"@op {self.name}: generated code uses the names {clash} itself; choose others")
         self._read_dims(count - len(defaults), options)
@@ -174,6 +179,11 @@ class OpSchema:
         }
         plain = all(value is None or value.__class__ in (int, float, bool, str) for value in options.values())
         return options if plain else None
+
+    @property
+    def certain(self) -> set[str]:
+        """The operands that are arrays of the common dtype: no numbers, no masks, not None."""
+        return {*self.tensors} - self.numbers - self.optional - self.masks
 
     @property
     def takes_operands_only(self) -> bool:

@@ -155,15 +155,21 @@ def _launcher(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, 
     with _LOCK:
         launcher = kernel.launchers.get(key, _UNKNOWN)
         if launcher is _UNKNOWN:
-            try:
-                launcher = make(kernel, list(key[2:]), library) if len(kernel.launchers) < MAX_VARIANTS else None
-            except NeedsValue:
-                launcher = _BY_VALUE if NUMBER in key else None
-            except NotFusable:
-                launcher = None
+            launcher = _made(kernel, key)
             if launcher is not None or len(kernel.launchers) < 4 * MAX_VARIANTS:
                 kernel.launchers[key] = launcher
     return _launcher(kernel, values, library, make) if launcher is _BY_VALUE else launcher
+
+
+def _made(kernel: ElementwiseKernel, key: Any) -> Any:
+    """Return a new launcher, ``_BY_VALUE``, or None."""
+    make, library, *kinds = key
+    try:
+        return make(kernel, kinds, library) if len(kernel.launchers) < MAX_VARIANTS else None
+    except NeedsValue:
+        return _BY_VALUE if NUMBER in kinds else None
+    except NotFusable:
+        return None
 
 
 def _kind(value: Any, number: Any) -> Any:
