@@ -58,8 +58,7 @@ def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 
 def _mismatch(function: str, name: str, position: int, expected: str, value: Any) -> TypeError:
-    """Return the error for an argument; its position counts from 1, and 0 is for one by name."""
-    place = f" (position {position})" if position else ""
+    place = f" (position {position})" if position else ""  # from 1; none for an argument by name
     return TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}")
 
 

@@ -220,7 +220,6 @@ class VjpWriter:
         return lines
 
     def unneeded(self, name: str) -> str:
-        """Return the condition that an input's gradient is not requested."""
         edge = self.edges[name]
         return f"{edge} is None or needed is not None and {edge} not in needed"
 
@@ -239,10 +238,7 @@ class VjpWriter:
 
     def small(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
         """Write the formulas as texts, with preceding lines: a fast variant where NumPy's overhead counts."""
-        op = self.op
-        arrays = set()
-        if op.kind == POINTWISE:
-            arrays = {"g", "result", *op.certain}
+        arrays = self.op.formula_arrays
         numbers: dict[str, float] = {}
         texts = []
         for tree in trees:
@@ -315,11 +311,9 @@ class VjpWriter:
     def result(self) -> str:
         """Write the line that returns the gradients for the engine: two, or a list."""
         op = self.op
-        if op.lists:
+        if op.many_edges:
             grads = [f"*{grad}" if name in op.lists else grad for name, grad in self.grads.items()]
             return f"return MULTIPLE, [{', '.join(grads)}]"
-        if op.many_edges:
-            return f"return MULTIPLE, [{', '.join(self.grads.values())}]"
         return f"return {', '.join([*self.grads.values(), 'None'][:2])}"
 
 

@@ -159,7 +159,7 @@ _QUIET_FUNCTIONS = ("times",)
 
 
 def indented(lines: Iterable[str]) -> list[str]:
-    """Return lines of code one level deeper."""
+    """Indent lines."""
     return [f"    {line}" for line in lines]
 
 

@@ -71,7 +71,7 @@ class ForwardWriter:
         return [f"def {self.op.name}({self.signature()}):", *indented(body)]
 
     def check_arguments(self) -> list[str]:
-        """Write lines for other names and orders of arguments, for unusual values of options, and for ``out``."""
+        """Write lines that check the arguments."""
         op = self.op
         body = [
             f"if {NUMPY_NAMES[dim]} is not None: {dim} = one_of({dim}, {NUMPY_NAMES[dim]}, OP, {dim!r})"
@@ -153,7 +153,7 @@ class ForwardWriter:
         ]
 
     def load_any(self, name: str) -> list[str]:
-        """Write these lines for a parameter of any kind: a list of tensors, a tensor or number, or None."""
+        """Write these lines for any parameter."""
         op, array, edge = self.op, self.arrays[name], self.edges.get(name)
         if name in op.lists:
             return [f"{array} = [t._a for t in {name}]" + (f"; {edge} = [edge_of(t) for t in {name}]" if edge else "")]
@@ -296,7 +296,7 @@ class ForwardWriter:
         return self.load_promoted(f"{', '.join(self.arrays.values())}, input_meta, node_class = promote_on_device")
 
     def load_promoted(self, promote: str) -> list[str]:
-        """Write lines that load the operands, and promote them by this function."""
+        """Write lines that load and promote the operands."""
         op = self.op
         lines = [line for name in op.tensors for line in self.load_or(name, name)]
         promote += f"(OP, ({', '.join(op.tensors)},))"
@@ -343,7 +343,7 @@ class ForwardWriter:
             tree = parsed(f"body({', '.join([*values, *self.rest, *keywords])})")
         numbers: dict[str, float] = {}
         if op.kind == POINTWISE and not self.half:
-            sure = {self.first_array, *map(array_name, op.certain)}
+            sure = {self.first_array, *map(array_name, op.formula_arrays)}
             tree = constants_as_arrays(tree, sure, numbers)
         expression = ast.unparse(tree)
         loads = [constant(name, value, self.first_array) for name, value in numbers.items()]

@@ -110,11 +110,32 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
         f"record_unrecorded_write({first}); return {first}",
     ]
     for other in reversed(others):
-        body = [*_check_operand(op, other, otherwise), "if alike:", *indented(body)]
+        array = array_name(other)
+        number = f"{array} = number_like({other}, {first}_class, {target}); alike = {array}.__class__ is {first}_class"
+        body = [
+            f"if isinstance({other}, Tensor):",
+            f"    try: {array} = {other}._a",
+            f"    except AttributeError: {otherwise}",
+            f"    {other}_class = {array}.__class__",
+            f"    alike = {other}_class is {first}_class",
+            f"    if not alike and {first}_class is ndarray:",
+            f"        alike = {other}_class is float32 or {other}_class is float64",
+            f"    alike = alike and {array}.dtype is dtype_of_all",
+            f"    alike = alike and ({other}._fn is None or not is_grad_enabled())",
+            f"    if alike and ({array}.base is not None or {target}.base is not None):",
+            f"        check_operand({first}, {other}, NAME)",
+            f"    if alike and {array}.shape != {target}.shape:",
+            f"        alike = broadcasts_to({array}.shape, {target}.shape)",
+            f"else: {number if other in op.numbers else 'alike = False'}",
+            "if alike:",
+            *indented(body),
+        ]
     options = [option for option in (*op.positional, *op.keywords) if option not in op.tensors]
     no_tensors = "".join(f" and {_is_no_tensor(op, option)}" for option in options)
     is_array = f"{first}_class is not float32 and {first}_class is not float64"
+    in_former_order = f"return call_former(OP, ({', '.join((*op.positional, *former))}), None, METHOD)"
     lines = [
+        *[f"if {FORMER[0]} is not ...: {in_former_order}"] * bool(former),
         f"try: {target} = {first}._a; unrecorded = {first}._fn is None or not is_grad_enabled()",
         "except AttributeError: unrecorded = False  # no tensor, as apply_inplace will say",
         "if unrecorded and not followers:",
@@ -123,32 +144,7 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
         *indented(indented(body)),
         otherwise,
     ]
-    if former:
-        call = f"call_former(OP, ({', '.join((*op.positional, *former))}), None, METHOD)"
-        lines.insert(0, f"if {former[0]} is not ...: return {call}")
     return [f"def {name}({', '.join(parts)}):", *indented(lines)]
-
-
-def _check_operand(op: OpSchema, other: str, otherwise: str) -> list[str]:
-    """Return lines that load an operand and tell whether it is like the tensor's array."""
-    first, array, target = op.tensors[0], array_name(other), array_name(op.tensors[0])
-    number = f"{array} = number_like({other}, {first}_class, {target}); alike = {array}.__class__ is {first}_class"
-    return [
-        f"if isinstance({other}, Tensor):",
-        f"    try: {array} = {other}._a",
-        f"    except AttributeError: {otherwise}",
-        f"    {other}_class = {array}.__class__",
-        f"    alike = {other}_class is {first}_class",
-        f"    if not alike and {first}_class is ndarray:",
-        f"        alike = {other}_class is float32 or {other}_class is float64",
-        f"    alike = alike and {array}.dtype is dtype_of_all",
-        f"    alike = alike and ({other}._fn is None or not is_grad_enabled())",
-        f"    if alike and ({array}.base is not None or {target}.base is not None):",
-        f"        check_operand({first}, {other}, NAME)",
-        f"    if alike and {array}.shape != {target}.shape:",
-        f"        alike = broadcasts_to({array}.shape, {target}.shape)",
-        f"else: {number if other in op.numbers else 'alike = False'}",
-    ]
 
 
 def _is_no_tensor(op: OpSchema, option: str) -> str:

@@ -59,7 +59,7 @@ def number_like(value: Any, cls: type, array: Any) -> Any:
 
 
 def _new_constant(value: Any, cls: type, dtype: np.dtype[Any], key: Any) -> Any:
-    """Return a number as an array or scalar, and cache it; None if it is infinite in this dtype alone."""
+    """Return such a constant, and cache it."""
     if value.__class__ is int and not -(2**63) <= value < 2**64:
         raise OverflowError(f"int too big to convert: {value}")
     with backend.quiet():
@@ -242,7 +242,6 @@ def _alike(op: OpSchema, values: tuple[Any, ...]) -> list[Any] | None:
 
 
 def _with_numbers(arrays: list[Any], values: tuple[Any, ...], like: Any) -> list[Any] | None:
-    """Return the arrays with those of numbers, of the same dtype; None if a number needs promotion."""
     for place, a in enumerate(arrays):
         if a.__class__ is not np.ndarray:
             arrays[place] = number_like(values[place], np.ndarray, like)
@@ -315,20 +314,9 @@ def _widened(value: Any) -> Any:
 
 
 ONE_DTYPE = (
-    "addbmm",
-    "addmm",
-    "addmv",
-    "baddbmm",
-    "bmm",
-    "dot",
-    "index_add",
-    "masked_scatter",
-    "mm",
-    "mv",
-    "put",
-    "scatter_add",
-    "vdot",
-)
+    "addbmm", "addmm", "addmv", "baddbmm", "bmm", "dot", "index_add", "masked_scatter", "mm", "mv", "put",
+    "scatter_add", "vdot",
+)  # fmt: skip
 """Operations that need operands of one dtype; their bodies see half precision as float32."""
 
 

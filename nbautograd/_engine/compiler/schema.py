@@ -44,33 +44,16 @@ NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 NUMPY_OPERANDS = {"x": "input", "a": "input", "x1": "input", "x2": "other"}
 """NumPy's names of these parameters; PyTorch accepts both everywhere."""
 
-RESERVED = frozenset(
-    {
-        *(
-            "alike",
-            "g",
-            "needed",
-            "unrecorded",
-            "node",
-            "node_class",
-            "output",
-            "outputs",
-            "part",
-            "position",
-            "result",
-        ),
-        *("result_array", "retain_graph", "input_meta", "dtype_of_all", "rounded_dtype", "old_errstate", "temporary"),
-    }
-)
+_RESERVED = """
+    alike g needed unrecorded node node_class output outputs part position result result_array retain_graph input_meta
+    dtype_of_all rounded_dtype old_errstate temporary
+"""
+RESERVED = frozenset(_RESERVED.split())
 """Names used by generated code, which no option of an operation may have."""
 METADATA = ("shape", "dtype", "ndim", "strides")
 """Attributes of a tensor that a formula may need without its values."""
-PARAMETERS = frozenset(
-    {
-        *("positional", "keywords", "rest", "tensors", "lists", "masks", "optional", "numbers", "keys"),
-        *("numpy_names", "required_dim", "half_policy"),
-    }
-)
+_PARAMETERS = "positional keywords rest tensors lists masks optional numbers keys numpy_names required_dim half_policy"
+PARAMETERS = frozenset(_PARAMETERS.split())
 """Attributes that are derived from the body's signature on first access."""
 
 
@@ -135,15 +118,11 @@ class OpSchema:
         self.keywords = code.co_varnames[count : count + code.co_kwonlyargcount]
         self.rest = code.co_varnames[count + len(self.keywords)] if code.co_flags & inspect.CO_VARARGS else None
         hints = {name: str(self.body.__annotations__.get(name, "")) for name in (*self.positional, *self.keywords)}
-
-        def named(*words: str) -> list[str]:
-            return [name for name, hint in hints.items() if any(word in hint for word in words)]
-
-        self.lists = named("Sequence[Tensor]")
-        self.tensors = named("Tensor", "Mask")
-        self.keys = {*named("Key")}  # options that hold arrays of indices
+        self.lists = [name for name in self.positional if "Sequence[Tensor]" in hints[name]]
+        self.tensors = [name for name in hints if "Tensor" in hints[name] or "Mask" in hints[name]]
+        self.keys = {name for name in hints if hints[name] == "Key"}  # options that hold arrays of indices
         self.masks, self.optional, self.numbers = (  # masks are broadcast, but not promoted
-            {*self.tensors}.intersection(named(word)) for word in ("Mask", "None", "Number")
+            {name for name in self.tensors if word in hints[name]} for word in ("Mask", "None", "Number")
         )
         options = hints.keys() - {*self.tensors}
         if clash := sorted(options & RESERVED):
@@ -181,9 +160,10 @@ class OpSchema:
         return options if plain else None
 
     @property
-    def certain(self) -> set[str]:
-        """The operands that are arrays of the common dtype: no numbers, no masks, not None."""
-        return {*self.tensors} - self.numbers - self.optional - self.masks
+    def formula_arrays(self) -> set[str]:
+        """The names in formulas that are certainly arrays of one dtype."""
+        names = {"g", "result", *self.tensors} - self.numbers - self.optional - self.masks
+        return names if self.kind == POINTWISE else set()
 
     @property
     def takes_operands_only(self) -> bool:

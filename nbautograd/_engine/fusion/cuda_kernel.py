@@ -42,8 +42,9 @@ class Launcher:
 
     __slots__ = ("is_row_major", "kernel", "takes")
 
-    def __init__(self, kernel: Any, takes: list[bool], is_row_major: bool = False) -> None:
-        self.kernel, self.takes, self.is_row_major = kernel, takes, is_row_major
+    def __init__(self, kernel: Any, kinds: list[Any], is_row_major: bool = False) -> None:
+        self.kernel, self.is_row_major = kernel, is_row_major
+        self.takes = [not isinstance(kind, tuple) for kind in kinds]
 
     def operands(self, values: tuple[Any, ...]) -> list[Any]:
         """Return the arguments of the kernel."""
@@ -197,8 +198,7 @@ def _elementwise_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: 
     program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds))
     if program.steps < 2:
         return None  # use the library's own function
-    takes = [not isinstance(kind, tuple) for kind in kinds]
-    return Launcher(elementwise_kernel(program, library), takes, program.is_row_major)
+    return Launcher(elementwise_kernel(program, library), kinds, program.is_row_major)
 
 
 def _sum_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
@@ -206,14 +206,14 @@ def _sum_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> 
     dtype = next(kind for kind in kinds if isinstance(kind, np.dtype))
     if program.is_many or dtype.kind not in "fV" or not program.steps:
         return None
-    return Launcher(sum_kernel(program, dtype, library), [not isinstance(kind, tuple) for kind in kinds])
+    return Launcher(sum_kernel(program, dtype, library), kinds)
 
 
 def _partial_sums_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
     program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds), rounds=False)
     if program.is_many or program.out_params[0][0].kind != "f" or not program.steps:
         return None
-    return Launcher(partial_sums_kernel(program, library), [not isinstance(kind, tuple) for kind in kinds])
+    return Launcher(partial_sums_kernel(program, library), kinds)
 
 
 def params(parameters: list[tuple[np.dtype[Any], str]]) -> str:

@@ -248,7 +248,7 @@ _OF_BOOLS = {name: _OF_INTEGERS[name] for name in ("maximum", "minimum", "fmax",
 _FUNCTIONS = {"f": _OF_FLOATS, "i": _OF_INTEGERS, "u": _OF_INTEGERS, "c": _OF_COMPLEX, "b": _OF_BOOLS}
 _WHOLE = ("floor", "ceil", "trunc", "rint", "conjugate", "positive")
 _UNCHANGED = {"f": _WHOLE[4:], "i": _WHOLE, "u": (*_WHOLE, "absolute"), "c": (), "b": (*_WHOLE, "absolute")}
-"""By the kind of a number, the functions that return it unchanged."""
+# By the kind of a number, the functions that return it unchanged.
 
 
 def _operand(program: KernelProgram, name: str, kind: Any) -> Any:
@@ -275,10 +275,7 @@ def with_symbols(function: Callable[..., Any], values: Sequence[Any], failure: t
 
 
 def _results(results: list[Any], operands: Sequence[Any]) -> list[Symbol]:
-    """Return the results, in half precision if an operand is.
-
-    :raises NotFusable: they are no arrays.
-    """
+    """Return the results, which must be arrays, in half precision if an operand is."""
     if not results or not all(isinstance(each, Symbol) and not each.is_number for each in results):
         raise NotFusable("a result that is no array")
     halves = [kind for kind in operands if isinstance(kind, np.dtype) and is_half(kind)]

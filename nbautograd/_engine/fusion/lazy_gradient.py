@@ -143,7 +143,7 @@ def is_on_device(g: Any) -> bool:
 
 
 def _may_wait(to: Any, fit: Any, values: tuple[Any, ...]) -> bool:
-    """Return whether the next node takes a lazy gradient, which has the required shape, dtype and device already."""
+    """Return whether the next node takes a lazy gradient, and none of it is broadcast."""
     first = values[0]
     if to._seq and not (to.__class__.takes_lazy_gradient and to.extras is None):
         return False
@@ -171,12 +171,12 @@ def _like_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
 
 
 def _suits(value: Any, first: Any) -> bool:
-    """Return whether an operand on a device leaves the dtype and the shape of the first one."""
+    """Return whether an operand leaves the first one's dtype and shape."""
     if not hasattr(value, "dtype"):
         return value.__class__ in (int, float, bool, str, None.__class__)
     if value.dtype != first.dtype and value.dtype.kind != "b":
         return False
-    return value.shape == first.shape or np.broadcast_shapes(value.shape, first.shape) == first.shape
+    return bool(value.shape == first.shape or np.broadcast_shapes(value.shape, first.shape) == first.shape)
 
 
 def _is_tileable(a: Any, first: Any) -> bool:

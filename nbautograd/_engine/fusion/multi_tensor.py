@@ -70,8 +70,10 @@ class Updates:
         p = written_to[0]
         library = backend.of(p).kernels()
         arrays = [*written_to, grad]
-        if library is None or p.dtype.kind not in "fV" or not _are_alike(arrays):
+        if library is None or p.dtype.kind not in "fV" or not (p.flags.c_contiguous or p.flags.f_contiguous):
             return False
+        if any((a.dtype, a.shape, a.strides) != (p.dtype, p.shape, p.strides) for a in arrays):
+            return False  # corresponding elements would not have the same index
         cells = _cells(rule)
         try:
             key = (library, rule.__code__, p.dtype, len(arrays), p.device.id, *cells)
@@ -106,13 +108,6 @@ class Updates:
             arguments = (table, np.int64(len(rows)), np.int64(chunks), *map(np.float64, numbers))
             kernel((min(chunks, MAX_BLOCKS),), (BLOCK_THREADS,), arguments)
         self.tables = tables
-
-
-def _are_alike(arrays: list[Any]) -> bool:
-    """Return whether corresponding elements of contiguous arrays have the same index."""
-    p = arrays[0]
-    is_contiguous = p.flags.c_contiguous or p.flags.f_contiguous
-    return is_contiguous and all((a.dtype, a.shape, a.strides) == (p.dtype, p.shape, p.strides) for a in arrays)
 
 
 # -- compiling ---------------------------------------------------------------------------------------------------------

@@ -107,7 +107,6 @@ def _at_once(kernel: ElementwiseKernel, step: int) -> int:
 
 
 def _result(spare: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """Return the array to write into: the spare one, if it is like the result."""
     reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
     return spare if reuse else caching_allocator.empty(shape, dtype)
 
@@ -149,7 +148,7 @@ def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None
     """Return the result at once, or by a kernel of the arrays' device."""
     library = kernels_for(values)
     if library is not None:
-        return _compute_on_device(kernel, values, library, fit)
+        return _cuda_kernel().compute(kernel, values, library, fit)
     with backend.quiet():
         return kernel.eager(*values)
 
@@ -182,7 +181,7 @@ def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
     operands = [compact(value) for value in values]
     if any(operand is None for operand in operands):
         return None
-    shapes = [getattr(operand, "shape", ()) for operand in operands]
+    shapes: list[tuple[int, ...]] = [getattr(operand, "shape", ()) for operand in operands]
     if {*shapes} <= {shape, ()}:
         is_full = [each == shape for each in shapes]
         flat = [o.reshape(-1) if full else o for o, full in zip(operands, is_full, strict=True)]
@@ -267,25 +266,18 @@ def kernels_for(values: tuple[Any, ...]) -> Any:
     return None
 
 
-def _compute_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fit: Any = None) -> Any:
-    """Call ``cuda_kernel.compute``."""
+def _cuda_kernel() -> Any:
     from nbautograd._engine.fusion import cuda_kernel
 
-    return cuda_kernel.compute(kernel, values, library, fit)
+    return cuda_kernel
 
 
 def is_fusable(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any) -> bool:
     """Call ``cuda_kernel.is_fusable``."""
-    from nbautograd._engine.fusion import cuda_kernel
-
-    return cuda_kernel.is_fusable(kernel, values, library)
+    return _cuda_kernel().is_fusable(kernel, values, library)  # type: ignore[no-any-return]
 
 
 def sum_on_device(function: Callable[..., Any], operands: tuple[Any, ...], axes: Any, keepdims: bool) -> Any:
     """Sum the values of ``function`` for each element over ``axes``, by a kernel; None if that is not faster."""
     library = kernels_for(operands)
-    if library is None:
-        return None
-    from nbautograd._engine.fusion import cuda_kernel
-
-    return cuda_kernel.sum_of(function, operands, library, axes, keepdims)
+    return None if library is None else _cuda_kernel().sum_of(function, operands, library, axes, keepdims)
