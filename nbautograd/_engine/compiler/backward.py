@@ -66,7 +66,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
 
 
 def _members(op: OpSchema, saved: list[str], needs: dict[str, set[str]]) -> dict[str, Any]:
-    """Return the attributes of a node class, but for its functions."""
+    """Return a node class's attributes."""
     inputs = tuple(name for name in op.tensors if name in op.formulas)
     slots = {what: slot(what) for what in saved}
     members: dict[str, Any] = {

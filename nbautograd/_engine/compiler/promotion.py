@@ -59,7 +59,7 @@ def number_like(value: Any, cls: type, array: Any) -> Any:
 
 
 def _new_constant(value: Any, cls: type, dtype: np.dtype[Any], key: Any) -> Any:
-    """Return such a constant, and cache it."""
+    """Return a constant, and cache it."""
     if value.__class__ is int and not -(2**63) <= value < 2**64:
         raise OverflowError(f"int too big to convert: {value}")
     with backend.quiet():

@@ -118,7 +118,7 @@ class _Inliner(ast.NodeTransformer):
 
 
 def _as_mask(call: ast.Call) -> ast.Call:
-    """Return a choice between something and zeros, or its multiple, as the call of a bit mask; else the call."""
+    """Return a call, of a bit mask for a choice with zeros or a multiple."""
     match call:
         case ast.Call(ast.Name("where"), [condition, value, ast.Call(ast.Name("zeros_of"))]):
             return ast.Call(ast.Name("zero_where_not"), [value, condition], [])

@@ -143,10 +143,11 @@ def is_on_device(g: Any) -> bool:
 
 
 def _may_wait(to: Any, fit: Any, values: tuple[Any, ...]) -> bool:
-    """Return whether the next node takes a lazy gradient, and none of it is broadcast."""
+    """Return whether the next node takes a lazy gradient."""
     first = values[0]
     if to._seq and not (to.__class__.takes_lazy_gradient and to.extras is None):
         return False
+    # A gradient that must be brought to another shape, dtype or device is computed at once.
     return fit is None or first.__class__ is not np.ndarray and (*fit[:3],) == (first.shape, first.dtype, None)
 
 

@@ -132,7 +132,7 @@ def _are_contiguous(values: tuple[Any, ...], alike: Any) -> bool:
 
 
 def _in_one_tile(kernel: ElementwiseKernel, values: tuple[Any, ...], result: Any) -> Any:
-    """Write the result if one thread would compute all of it: the usual case of medium sizes."""
+    """Write the result in one thread: the usual case of medium sizes."""
     steps = kernel.steps
     assert steps is not None
     before = backend.get_quiet()
