@@ -15,7 +15,7 @@ from nbautograd._engine.compiler.elementwise import constants_as_arrays, operato
 from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.promotion import unbroadcast
 from nbautograd._engine.compiler.rewrite import inlined
-from nbautograd._engine.compiler.schema import POINTWISE, slot
+from nbautograd._engine.compiler.schema import slot
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 
 __all__ = ["Backward"]
@@ -141,13 +141,10 @@ class Backward:
         scope = dict(array_vocabulary(op))
         tree = inlined(prepared(formula, needs, False), scope)
         shape = step.results[0].shape
-        arrays: set[str] = set()
-        if op.kind == POINTWISE:
-            arrays = {"g", "result", *op.tensors} - {*op.numbers, *op.optional, *op.masks}
         numbers: dict[str, float] = {}
-        tree = constants_as_arrays(tree, arrays, numbers)
+        tree = constants_as_arrays(tree, op.formula_arrays, numbers)
         if shape:
-            tree = operators_as_ufuncs(tree, arrays, {"g", "result"})
+            tree = operators_as_ufuncs(tree, op.formula_arrays, {"g", "result"})
         variables = {"g": g, "result": forward.names[step.results[0]]}
         for name, value in numbers.items():
             kind = step.results[0].dtype

@@ -187,14 +187,7 @@ class Forward:
 
     def write_called(self, step: OpStep | Opaque, number: int, flows: bool) -> None:
         """Call the function over tensors."""
-        if isinstance(step, OpStep):
-            op = step.op
-            rest = step.arguments.get(op.rest, ()) if op.rest else ()
-            function: Any = op.function
-            arguments: tuple[Any, ...] = (*(step.arguments[n] for n in op.positional if n in step.arguments), *rest)
-            keywords = {name: step.arguments[name] for name in op.keywords if name in step.arguments}
-        else:
-            function, arguments, keywords = step.function, step.arguments, step.keywords
+        function, arguments, keywords = _call_of(step)
         values = [*values_in(arguments), *values_in(keywords)]
         wanted = tuple(flows and self.flow(value) for value in values)
         names = ", ".join(self.names[value] for value in values)
@@ -216,29 +209,31 @@ class Forward:
         """
         op = step.op
         operands = self.operands(step)
+        options = {name: value for name, value in step.arguments.items() if name not in op.tensors}
         if op.kind == POINTWISE:
-            loads, names, meta, variant = self.promoted(step, operands)
+            loads, names, meta, variant = self.promoted(op, operands, options)
             self.emit(*loads)
         else:
             names, meta, variant = {n: self.text(value) for n, value in step.arguments.items()}, None, "real"
-        options = {name: value for name, value in step.arguments.items() if name not in op.tensors}
-        name = self.names[step.results[0]]
         expression, is_tiled = self.expression(op, names, options)
-        if op.many:
-            targets = "".join(f"{self.names[value]}, " for value in step.results)
-            self.emit(f"{targets.rstrip()} = {expression}" if len(step.results) > 1 else f"({targets}) = {expression}")
-        else:
-            name = self.specializer.assign(name, self.specializer.written(expression))
-            self.names[step.results[0]] = name
+        self.write_results(step, expression)
         self.check_shapes(step)
         if not flows:
             return
-        variant = _variant_of(op, self.space.values[name], variant, is_tiled)
+        variant = _variant_of(op, self.array(step.results[0]), variant, is_tiled)
         plan = self.plans[step] = Plan(NODE if op.lists or op.many or variant != "real" or op.keys else INLINE)
         plan.variant, plan.meta, plan.names, plan.options = variant, meta, names, options
         if plan.mode == NODE:
             plan.node = f"node{number}"
             self.emit(*self.node(step, plan))
+
+    def write_results(self, step: OpStep, expression: str) -> None:
+        """Write the line that names an operation's results."""
+        names = [self.names[value] for value in step.results]
+        if not step.op.many:
+            self.names[step.results[0]] = self.specializer.assign(names[0], self.specializer.written(expression))
+        else:
+            self.emit(f"{', '.join(names)}, = {expression}" if len(names) > 1 else f"({names[0]}, ) = {expression}")
 
     def check_shapes(self, step: OpStep) -> None:
         """Write the checks of results whose shapes may depend on values."""
@@ -276,19 +271,18 @@ class Forward:
             return wrap(self.array(argument))
         return self.array(argument.value) if isinstance(argument, Array) else argument
 
-    def promoted(self, step: OpStep, operands: dict[str, Any]) -> tuple[list[str], dict[str, str], Any, str]:
-        """Return lines that cast operands, the operands' names, the casts of gradients, and the node's variant."""
-        op = step.op
-        *arrays, meta, node_class = promote(op, tuple(map(self.operand, operands.values())))
+    def promoted(
+        self, op: OpSchema, operands: dict[str, Any], options: dict[str, Any]
+    ) -> tuple[list[str], dict[str, str], Any, str]:
+        """Return lines that cast operands, the arguments' names, the casts of gradients, and the node's variant."""
+        *arrays, meta, _ = promote(op, tuple(map(self.operand, operands.values())))
         if any(a.__class__ is not np.ndarray and not isinstance(a, (np.generic, int, float)) for a in arrays):
             raise _Unusual
         lines, names = self.casts(operands, arrays)
-        options = {name: self.text(value) for name, value in step.arguments.items() if name not in op.tensors}
-        if meta is not None and any(spec is not None and spec[2] is not None for spec in meta):
+        names |= {name: self.text(value) for name, value in options.items()}
+        if any(spec is not None and spec[2] is not None for spec in meta or ()):
             raise _Unusual
-        of_complex = any(isinstance(a, np.ndarray | np.generic) and a.dtype.kind == "c" for a in arrays)
-        is_complex = node_class is not None and (of_complex or node_class is not op.node("real"))
-        return lines, {**names, **options}, meta, "complex" if is_complex else "real"
+        return lines, names, meta, "complex" if any(map(np.iscomplexobj, arrays)) else "real"
 
     def casts(self, operands: dict[str, Any], arrays: list[Any]) -> tuple[list[str], dict[str, str]]:
         """Return lines that cast operands, and the operands' names."""
@@ -319,10 +313,10 @@ class Forward:
         tree = specialized(tree, {}, options)
         if op.kind == POINTWISE:
             tree, numbers = self.constants(op, tree, names)
-            variables |= {name: space.literal(value) for name, value in numbers.items()}
+            variables |= numbers
         return ast.unparse(space.resolved(tree, scope, variables)), False
 
-    def constants(self, op: OpSchema, tree: ast.expr, names: dict[str, str]) -> tuple[ast.expr, dict[str, Any]]:
+    def constants(self, op: OpSchema, tree: ast.expr, names: dict[str, str]) -> tuple[ast.expr, dict[str, str]]:
         """Return a pointwise expression with variables for the numbers beside arrays, and the numbers."""
         evaluated = {n: self.space.evaluated(names[n]) for n in op.tensors}
         arrays = {n for n, value in evaluated.items() if getattr(value, "ndim", 0)}
@@ -331,7 +325,7 @@ class Forward:
         if arrays and len({value.dtype for n, value in evaluated.items() if n not in op.masks}) == 1:
             kind = evaluated[next(iter(arrays))].dtype
             numbers = {name: number_as(value, kind) for name, value in numbers.items()}
-        return tree, numbers
+        return tree, {name: self.space.literal(value) for name, value in numbers.items()}
 
     def called(self, op: OpSchema, names: dict[str, str]) -> str:
         """Return the call of the operation's body."""
@@ -398,6 +392,15 @@ def number_as(value: float, dtype: Any) -> Any:
 
 class _Unusual(Exception):  # noqa: N818 - a way out
     """An operation that is called over tensors."""
+
+
+def _call_of(step: OpStep | Opaque) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return a step's function and arguments."""
+    if isinstance(step, Opaque):
+        return step.function, step.arguments, step.keywords
+    op, given = step.op, step.arguments
+    positional = (*(given[name] for name in op.positional if name in given), *given.get(op.rest or "", ()))
+    return op.function, positional, {name: given[name] for name in op.keywords if name in given}
 
 
 def _variant_of(op: OpSchema, result: Any, variant: str, is_tiled: bool) -> str:

@@ -32,9 +32,7 @@ def listing(graph: Graph, names: list[str], values: bool = False) -> str:
     inputs = ", ".join(f"%{called[v]} : {_kind(v)}" for v in [*graph.inputs, *(v for _, v in graph.captured)])
     lines = [f"graph({inputs}):"]
     for value in graph.constants():
-        is_shown = value.name != "empty" and (values or value.array.size < 9)
-        shown = str(value.array.tolist()) if is_shown else "..."
-        lines.append(f"  %{called[value]} : {_kind(value)} = prim::Constant[value={shown}]()")
+        lines.append(f"  %{called[value]} : {_kind(value)} = prim::Constant[value={_content(value, values)}]()")
     for step in graph.steps:
         results = ", ".join(f"%{called[v]} : {_kind(v)}" for v in step.results)
         lines.append(f"  {results}{' = ' if results else ''}{_text(step, called, '%', 'aten::')}")
@@ -42,6 +40,11 @@ def listing(graph: Graph, names: list[str], values: bool = False) -> str:
         lines.append(f"  aten::copy_(%{called[begin]}, %{called[end]})")
     outputs = ", ".join(f"%{called[o.value]}{'' if not o.steps else '[view]'}" for o in graph.outputs)
     return "\n".join([*lines, f"  return ({outputs})", ""])
+
+
+def _content(constant: Value, values: bool) -> str:
+    is_shown = constant.name != "empty" and (values or constant.array.size < 9)
+    return str(constant.array.tolist()) if is_shown else "..."
 
 
 def _kind(value: Value) -> str:

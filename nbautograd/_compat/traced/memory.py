@@ -7,6 +7,8 @@ The arrays of the compiling call show which variables share memory.
 from __future__ import annotations
 
 import ast
+import itertools
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -27,18 +29,13 @@ def reusing(lines: list[str], space: Any, kept: set[str], foreign: set[str]) -> 
     :param kept: variables with later uses.
     :param foreign: variables with memory from outside.
     """
-    statements = [ast.parse(line).body for line in lines]
-    statements = _without_unused(statements, kept)
-    reads = [_names(statement) for statement in statements]
-    written = [name for statement in statements for name in _assigned_names(statement)]
-    once = {name for name in written if written.count(name) == 1}
-    last_read = {name: index for index, names in enumerate(reads) for name in names}
-    owners = _Owners(space, set(last_read) | set(written) | kept)
+    statements = _without_unused([ast.parse(line).body for line in lines], kept)
+    reads = list(map(_names, statements))
+    written = Counter(itertools.chain(*map(_assigned_names, statements)))
+    once = {name for name, times in written.items() if times == 1}
+    owners = _Owners(space, kept.union(written, *reads))
     bound = {owners.of(name) for name in (*kept, *foreign)} | _bound(owners, statements, space)
-    alive: dict[int, int] = {}
-    for name, index in last_read.items():
-        key = owners.of(name)
-        alive[key] = max(index, alive.get(key, -1))
+    alive = {owners.of(name): index for index, names in enumerate(reads) for name in names}  # to the last read
     result = []
     for index, statement in enumerate(statements):
         free = {n for n in reads[index] & once if owners.of(n) not in bound and alive[owners.of(n)] == index}
@@ -73,15 +70,7 @@ def _into(value: ast.expr, target: str, free: set[str], space: Any) -> ast.expr:
     array = space.values.get(target)
     if not isinstance(array, np.ndarray) or not array.ndim or array.nbytes < MIN_REUSED_BYTES:
         return value
-    match value:
-        case ast.BinOp(left, operator, right) if type(operator) in UFUNCS:
-            name, operands = UFUNCS[type(operator)], [left, right]
-        case ast.Call(ast.Attribute(ast.Name("np"), name), operands, []):
-            ufunc = getattr(np, name)
-            if not isinstance(ufunc, np.ufunc) or ufunc.nin != len(operands):
-                return value
-        case _:
-            return value
+    name, operands = _ufunc(value)
     for operand in operands:
         if isinstance(operand, ast.Name) and operand.id in free:
             held = space.values[operand.id]
@@ -91,6 +80,17 @@ def _into(value: ast.expr, target: str, free: set[str], space: Any) -> ast.expr:
                     return ast.Call(function, operands, [ast.keyword("out", operand)])
                 return ast.Call(function, [*operands, operand], [])
     return value
+
+
+def _ufunc(value: ast.expr) -> tuple[str, list[ast.expr]]:
+    """Return a ufunc call's name and operands; none for another expression."""
+    match value:
+        case ast.BinOp(left, operator, right) if type(operator) in UFUNCS:
+            return UFUNCS[type(operator)], [left, right]
+        case ast.Call(ast.Attribute(ast.Name("np"), name), operands, []):
+            if isinstance(ufunc := getattr(np, name), np.ufunc) and ufunc.nin == len(operands):
+                return name, operands
+    return "", []
 
 
 def _without_unused(statements: list[list[ast.stmt]], kept: set[str]) -> list[list[ast.stmt]]:

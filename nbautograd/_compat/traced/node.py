@@ -76,7 +76,10 @@ class TracedBackward(Node):
         """Compute the gradients of the arguments from all outputs' gradients, some of which may be None."""
         parts = [materialize(part) for part in parts]
         function = self.compilation.backward(parts, self.kept)
-        gradients = function(self.kept, *[part for part in parts if part is not None])
+        return self.finished(function(self.kept, *[part for part in parts if part is not None]), retain_graph)
+
+    def finished(self, gradients: list[Any], retain_graph: bool) -> tuple[Any, Any]:
+        """Free the saved values, and return the gradients."""
         if not retain_graph:
             self.kept = self.arguments = FREED
         if self.arity > 2:
@@ -98,19 +101,11 @@ class TracedBackward(Node):
                 step: [names[compilation.code.names[v]] for v in step.results] for step in graph.random if step.results
             }
             outputs = replay(graph.needed, aliases, drawn)
-            roots = []
-            for value, part in zip(compilation.differentiable, parts, strict=True):
-                if part is not None:
-                    roots.append((outputs[value]._fn, part))
+            pairs = zip(compilation.differentiable, parts, strict=True)
+            roots = [(outputs[value]._fn, part) for value, part in pairs if part is not None]
             keys: list[Any] = [_key(aliases[value]) for value in compilation.edges]
             by_key = engine.capture(roots, True, True, keys)
-        if not retain_graph:
-            self.kept = self.arguments = FREED
-        gradients = [by_key.get(key) for key in keys]
-        if self.arity > 2:
-            return MULTIPLE, gradients
-        first, second = [*gradients, None][:2]
-        return first, second
+        return self.finished(list(map(by_key.get, keys)), retain_graph)
 
     def tensors(self) -> dict[Any, Tensor]:
         """Return the arguments as tensors, which depend on the next nodes."""

@@ -130,18 +130,16 @@ class TraceRecorder(Follower):
         known = self.arrays.get(id(array))
         if known is not None:  # such as a saved tensor, in a recorded backward pass
             return self.know(tensor, known[1])
-        if id(tensor) in self.born:
-            if not self.born[id(tensor)][1]:
-                self.refuse("a tensor is made of values without an operation; make it outside of the traced function")
-            if tensor._view is not None and id(tensor._view.base) in self.entries:
-                base = self.value_of(tensor._view.base)
-                return self.know(tensor, self.step(Part(base, tensor._view.steps()), array)[0])
-            value = Value(CONSTANT, np.array(array))
-            value.name = "empty" if id(tensor) in self.blank else ""
-            return self.know(tensor, value)
+        is_born = id(tensor) in self.born
+        if is_born and not self.born[id(tensor)][1]:
+            self.refuse("a tensor is made of values without an operation; make it outside of the traced function")
         if tensor._view is not None and id(tensor._view.base) in self.entries:
             base = self.value_of(tensor._view.base)
             return self.know(tensor, self.step(Part(base, tensor._view.steps()), array)[0])
+        if is_born:
+            value = Value(CONSTANT, np.array(array))
+            value.name = "empty" if id(tensor) in self.blank else ""
+            return self.know(tensor, value)
         if tensor.grad_fn is not None:
             self.refuse("a tensor with a history is used that is neither an argument nor a parameter")
         value = Value(CAPTURED, array, position=len(self.graph.captured))
@@ -184,10 +182,8 @@ class TraceRecorder(Follower):
         if len(self.graph.steps) > before and all(id(t) in self.entries for t in results):
             return result  # the operation has called itself, and the inner call is recorded
         arguments = {name: arguments[name] for name in (*op.positional, op.rest, *op.keywords) if name in arguments}
-        scope = getattr(call, "__globals__", {})
-        relays = bool(op.formulas) and op._temporary_view is not None and scope is op._temporary_view.__globals__
-        step = OpStep(op, arguments, is_grad_enabled(), relays)
-        self.is_random = self.is_random or "generator" in arguments
+        step = OpStep(op, arguments, is_grad_enabled(), _relays(op, call))
+        self.is_random |= "generator" in arguments
         for tensor, value in zip(results, self.step(step, *(t._a for t in results)), strict=True):
             self.know(tensor, value)
         return result
@@ -347,6 +343,11 @@ class TraceRecorder(Follower):
     def detach(self, tensor: Tensor, detached: Tensor) -> None:
         """Record a tensor of the same memory without history."""
         self.know(detached, self.step(Detached(self.value_of(tensor)), detached._a)[0])
+
+
+def _relays(op: Any, call: Callable[..., Any]) -> bool:
+    view = op._temporary_view if op.formulas else None
+    return view is not None and view.__globals__ is getattr(call, "__globals__", None)
 
 
 def _is_fresh(value: Value) -> bool:

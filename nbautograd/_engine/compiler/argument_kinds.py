@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -52,23 +53,27 @@ def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
             expected = _unlike(str(parameter.annotation), value)
             if expected is not None:
                 by_name = several or name in kwargs or parameter.kind is parameter.KEYWORD_ONLY
-                place = "" if by_name else f" (position {position})"
                 public = function.__name__.lstrip("_")
-                raise TypeError(
-                    f"{public}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}"
-                ) from None
+                raise _mismatch(public, name, 0 if by_name else position, expected, value) from None
+
+
+def _mismatch(function: str, name: str, position: int, expected: str, value: Any) -> TypeError:
+    place = f" (position {position})" if position else ""  # from 1; none for an argument by name
+    return TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}")
 
 
 def _unlike(annotation: str, value: Any) -> str | None:
     """Return the types required by an annotation, if the value does not match; None if it does, or if unknown."""
     outer = re.sub(r"\[.*?\]+", "", annotation)  # Sequence[Tensor] is a sequence
     kinds = [_TYPES_OF_WORD.get(word.rpartition(".")[2]) for word in outer.split(" | ")]
-    accepted = tuple(t for kind in kinds if kind for t in kind[1])
-    if None in kinds or isinstance(value, accepted) and _fits(value, outer):
-        if "Sequence[Tensor]" in annotation and "Sequence[int]" not in annotation and isinstance(value, (tuple, list)):
-            return None if all(isinstance(item, Tensor) for item in value) else "tuple of Tensors"
-        return None
-    return " or ".join(kind[0] for kind in kinds if kind and kind[0] != "None")
+    if None not in kinds:
+        names, types = zip(*kinds, strict=True)
+        if not isinstance(value, tuple(itertools.chain(*types))) or not _fits(value, outer):
+            return " or ".join(name for name in names if name != "None")
+    takes_tensors = "Sequence[Tensor]" in annotation and "Sequence[int]" not in annotation
+    if takes_tensors and isinstance(value, (tuple, list)) and not all(isinstance(item, Tensor) for item in value):
+        return "tuple of Tensors"
+    return None
 
 
 def _fits(value: Any, annotation: str) -> bool:
@@ -119,26 +124,26 @@ def checked_option(
     :param operands: those that a factor multiplies: a bool multiplies only bools.
     :returns: the value; the number of a tensor in place of one; Python's number for NumPy's.
     """
-    if value.__class__ is bool:
-        _check_factor(function, name, operands)
     if value is None and (hint.endswith("None") or name == "requires_grad"):
         return value
     kind = hint.removesuffix(" | None").removesuffix(" | bool")
-    if value.__class__ is bool and kind == "Dims" != hint and position is not None:
-        return value  # var(input, unbiased): by position alone
+    if value.__class__ is bool:
+        _check_factor(function, name, operands)
+        if kind == "Dims" != hint and position is not None:
+            return value  # var(input, unbiased): by position alone
     if hint[0] in "iI" and (value.__class__ is int or name + "?" * (kind != hint) in SYMBOLIC):
         return as_int(value, f"{function}(): argument '{name}'")
     expected, matches = _TEST_OF_ANNOTATION[kind]
-    number = None
     if matches(value):
         if not isinstance(value, Tensor) or "Tensor" in kind:
             return value.item() if isinstance(value, np.number) else value  # which would promote arrays to its dtype
         number = _number_of(kind, value)
-        if number is not None and (kind != "float" or not isinstance(number, complex)):
+        if kind == "float":
+            check_real(function, value, number)
+        if number is not None:
             return number
-    check_real(function, value, value if number is None else number)
-    place = "" if position is None else f" (position {position + 1})"
-    raise TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}") from None
+    check_real(function, value, value)
+    raise _mismatch(function, name, 0 if position is None else position + 1, expected, value) from None
 
 
 SYMBOLIC = ("groups", "ignore_index", "index", "n?", "num_samples", "padding_idx", "padding_idx?", "step", "step?")
@@ -177,12 +182,7 @@ def raise_bad_argument(op: OpSchema, values: tuple[Any, ...], public: str) -> No
         for item in items:
             if not isinstance(item, accepted):
                 expected = "tuple of Tensors" if name in op.lists else "Tensor"
-                raise TypeError(
-                    f"{public}(): argument '{name}' (position {op.tensors.index(name) + 1}) must be "
-                    f"{expected}, not {kind_of(item)}"
-                ) from None
+                raise _mismatch(public, name, op.tensors.index(name) + 1, expected, item) from None
     if not any(isinstance(value, Tensor) for value in values) and op.kind == POINTWISE:
-        raise TypeError(
-            f"{public}(): argument '{op.tensors[0]}' (position 1) must be Tensor, not {kind_of(values[0])}"
-        ) from None
+        raise _mismatch(public, op.tensors[0], 1, "Tensor", values[0]) from None
     raise

@@ -17,7 +17,13 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.masking import scale_where_not, zero_where, zero_where_not
-from nbautograd._engine.compiler.elementwise import CONSTANTS, constant, constants_as_arrays, operators_as_ufuncs
+from nbautograd._engine.compiler.elementwise import (
+    CONSTANTS,
+    constant,
+    constants_as_arrays,
+    indented,
+    operators_as_ufuncs,
+)
 from nbautograd._engine.compiler.expressions import without_conj
 from nbautograd._engine.compiler.forward import TEMPORARY_VIEW
 from nbautograd._engine.compiler.lowering import compile_kernel
@@ -49,34 +55,41 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
         return op.node("real")  # type: ignore[no-any-return]
     needs = op.saves()
     saved = sorted(set().union(*needs.values())) if needs else []
-    slots = [slot(what) for what in saved] + ["all_edges"] * op.many_edges + ["count"] * op.many
-    members: dict[str, Any] = {
-        "__slots__": tuple(slots),
-        "__module__": "builtins",  # printed as in PyTorch: <AddBackward0 object at 0x...>
-        "__doc__": op.body.__doc__,
-        "arity": len(op.formulas),
-        "inputs": tuple(name for name in op.tensors if name in op.formulas),
-        "formulas": {name: in_full(op.formulas[name]) for name in op.tensors if name in op.formulas},
-        "symbol": op.symbol or op.name,
-        "operation": staticmethod(lambda: op.function),
-        "formula_value": staticmethod(lambda part, names: evaluated(part, array_vocabulary(op), names)),
-        "formula_slots": {what: slot(what) for what in saved},
-        "saved": tuple(slot(what) for what in sorted(_tensors_in(saved, op), key=_pytorchs_order)),
-        "takes_lazy_gradient": variant == TILED,
-    }
-    if not op.lists:
-        members["needed_by"] = _needed_by(op, members["inputs"], needs)
-    if op.many_edges:
-        members["next_nodes"] = lambda self: self.all_edges
-    if op.many:
-        members["outputs"] = lambda self: self.count
+    members = _members(op, saved, needs)
     bases: tuple[type[Node], ...] = (Node,)
     if variant == TILED:  # variants share the saved values and the public name
-        bases, members["__slots__"] = (op.node("real"),), ()
+        bases, members["__slots__"], members["takes_lazy_gradient"] = (op.node("real"),), (), True
     node_class: type[Node] = type(cast(str, op.node_name), bases, members)
     for recorded in (False, True):
         _compile_when_called(node_class, op, saved, recorded, variant)
     return node_class
+
+
+def _members(op: OpSchema, saved: list[str], needs: dict[str, set[str]]) -> dict[str, Any]:
+    """Return a node class's attributes."""
+    inputs = tuple(name for name in op.tensors if name in op.formulas)
+    slots = {what: slot(what) for what in saved}
+    members: dict[str, Any] = {
+        "__slots__": (*slots.values(), *["all_edges"] * op.many_edges, *["count"] * op.many),
+        "__module__": "builtins",  # printed as in PyTorch: <AddBackward0 object at 0x...>
+        "__doc__": op.body.__doc__,
+        "arity": len(op.formulas),
+        "inputs": inputs,
+        "formulas": {name: in_full(op.formulas[name]) for name in inputs},
+        "symbol": op.symbol or op.name,
+        "operation": staticmethod(lambda: op.function),
+        "formula_value": staticmethod(lambda part, names: evaluated(part, array_vocabulary(op), names)),
+        "formula_slots": slots,
+        "saved": tuple(map(slot, sorted(_tensors_in(saved, op), key=_pytorchs_order))),
+        "takes_lazy_gradient": False,
+    }
+    if not op.lists:
+        members["needed_by"] = _needed_by(op, inputs, needs)
+    if op.many_edges:
+        members["next_nodes"] = lambda self: self.all_edges
+    if op.many:
+        members["outputs"] = lambda self: self.count
+    return members
 
 
 def _needed_by(op: OpSchema, inputs: tuple[str, ...], needs: dict[str, set[str]]) -> dict[str, int]:
@@ -140,21 +153,16 @@ class VjpWriter:
         """
         name = "vjp_graph" if self.recorded else "vjp"
         body = [*self.load(), *self.compute(), *self.unbroadcast(), *self.release(), self.result()]
-        return [f"def {name}(node, g, retain_graph, needed):", *(f"    {line}" for line in body)]
+        return [f"def {name}(node, g, retain_graph, needed):", *indented(body)]
 
     def load(self) -> list[str]:
         """Write lines that load the edges and the saved values; over tensors, saved arrays become tensors again."""
-        op, inputs = self.op, self.inputs
-        lines = []
-        if op.many_edges and not op.lists:
-            lines.append(f"{', '.join(self.edges.values())}, = node.all_edges")
-        elif not op.lists and (len(inputs) > 1 or self.recorded):
-            fields = ("node.next0", "node.next1")
-            lines.append("; ".join(f"{e} = {field}" for e, field in zip(self.edges.values(), fields, strict=False)))
+        op = self.op
+        lines = [] if op.lists else self.load_edges()
         lines += [f"{self.local[what]} = node.{slot(what)}" for what in self.saved]
         if self.saved_tensors:
             names = [self.local[what] for what in self.saved_tensors]
-            lines.append(f"if {' or '.join(f'{name} is FREED' for name in names)}: node.raise_freed()")
+            lines.append(f"if {' is FREED or '.join(names)} is FREED: node.raise_freed()")
         if op.many:
             lines.append("g = g.take(node.count)")
         numbers = [what for what in self.saved_tensors if what not in op.keys]
@@ -162,8 +170,17 @@ class VjpWriter:
         lines += [_upcast("g", op.many)] * half
         lines += [self.wrap(what) for what in numbers] if self.recorded else []
         if half:
-            lines += [_upcast(self.local[w], w in op.lists or (w == "result" and op.many)) for w in numbers]
+            several = {*op.lists, *["result"] * op.many}
+            lines += [_upcast(self.local[what], what in several) for what in numbers]
         return lines
+
+    def load_edges(self) -> list[str]:
+        edges = list(self.edges.values())
+        if self.op.many_edges:
+            return [f"{', '.join(edges)}, = node.all_edges"]
+        if len(edges) > 1 or self.recorded:
+            return ["; ".join(f"{edge} = node.next{i}" for i, edge in enumerate(edges))]
+        return []
 
     def wrap(self, what: str) -> str:
         """Return the line that turns a saved array into its original tensor."""
@@ -198,12 +215,13 @@ class VjpWriter:
             texts = [ast.unparse(tree) for tree in trees]
         lines = [*shared, *before]
         for name, text in zip(self.inputs, texts, strict=True):
-            guard = ""
-            if len(self.inputs) > 1 and not op.lists:
-                edge = self.edges[name]
-                guard = f"None if {edge} is None or needed is not None and {edge} not in needed else "
+            guard = f"None if {self.unneeded(name)} else " if len(self.inputs) > 1 and not op.lists else ""
             lines.append(f"{self.grads[name]} = {guard}{text}")
         return lines
+
+    def unneeded(self, name: str) -> str:
+        edge = self.edges[name]
+        return f"{edge} is None or needed is not None and {edge} not in needed"
 
     def share(self, trees: list[ast.expr]) -> list[str]:
         """Write the line that computes all gradients at once, if the formulas are items of one call."""
@@ -220,10 +238,7 @@ class VjpWriter:
 
     def small(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
         """Write the formulas as texts, with preceding lines: a fast variant where NumPy's overhead counts."""
-        op = self.op
-        arrays = set()
-        if op.kind == POINTWISE:
-            arrays = {"g", "result", *op.tensors} - {*op.numbers, *op.optional, *op.masks}
+        arrays = self.op.formula_arrays
         numbers: dict[str, float] = {}
         texts = []
         for tree in trees:
@@ -240,19 +255,17 @@ class VjpWriter:
         reuses = len(trees) < 3 and tileable
         texts = []
         for i, (name, tree) in enumerate(zip(self.inputs, trees, strict=True)):
-            spare = "None"
-            if reuses:
-                spare = "reusable_g"
-                if i < len(trees) - 1:
-                    after = self.edges[self.inputs[i + 1]]
-                    spare += f" if {after} is None or needed is not None and {after} not in needed else None"
+            spare = self.spare(i) if reuses else "None"
             meta = f"node.input_meta and node.input_meta[{self.op.tensors.index(name)}]"
             target = "None" if self.op.many_edges else f"None if node.extras else node.next{i}"
             texts.append(self.tiled_call(tree, kernels, f"{spare}, {meta}, {target}"))
-        before = [] if tileable else ["g = materialize(g)"]
-        if not tileable and all(kernels.values()):
-            before = ["if g.__class__ is not ndarray and not is_on_device(g): g = materialize(g)"]
-        return texts, [*before, "reusable_g = reusable(g, node.extras)"] if reuses else before
+        if tileable:
+            return texts, ["reusable_g = reusable(g, node.extras)"] * reuses
+        everywhere = "if g.__class__ is not ndarray and not is_on_device(g): " if all(kernels.values()) else ""
+        return texts, [f"{everywhere}g = materialize(g)"]
+
+    def spare(self, i: int) -> str:
+        return "reusable_g" + "".join(f" if {self.unneeded(after)} else None" for after in self.inputs[i + 1 :])
 
     def tiled_call(self, part: ast.expr, kernels: dict[ast.expr, ElementwiseKernel | None], rest: str) -> str:
         """Return the call that computes a formula, or a branch of it."""
@@ -298,11 +311,9 @@ class VjpWriter:
     def result(self) -> str:
         """Write the line that returns the gradients for the engine: two, or a list."""
         op = self.op
-        if op.lists:
+        if op.many_edges:
             grads = [f"*{grad}" if name in op.lists else grad for name, grad in self.grads.items()]
             return f"return MULTIPLE, [{', '.join(grads)}]"
-        if op.many_edges:
-            return f"return MULTIPLE, [{', '.join(self.grads.values())}]"
         return f"return {', '.join([*self.grads.values(), 'None'][:2])}"
 
 

@@ -60,22 +60,12 @@ def _part(op: OpSchema, what: str, name: str, kernel: ElementwiseKernel, dtype: 
 def _program(op: OpSchema, kernel: ElementwiseKernel, dtype: np.dtype[Any]) -> tuple[CudaProgram, str]:
     """Return the program, and the values that its code depends on."""
     defaults = op.option_defaults() or {}
-    options = {name for name in (*op.positional, *op.keywords) if name not in op.tensors}
-    kinds: list[Any] = []
-    for name in kernel.names:
-        value = defaults.get(name, ...)
-        if name in options:
-            kinds.append(NUMBER if value is ... or value.__class__ is float else value)
-        else:
-            kinds.append(dtype if name not in op.masks else np.dtype(np.bool_))
+    options = {*op.positional, *op.keywords} - {*op.tensors}
+    kinds: dict[str, Any] = {name: np.dtype(np.bool_) if name in op.masks else dtype for name in kernel.names}
+    kinds |= {name: defaults.get(name, EXAMPLE_OPTION) for name in kernel.names if name in options}
+    numbers = {name: value for name, value in kinds.items() if value.__class__ is float}
     try:
-        return lower_to_cuda(kernel.eager, kernel.names, kinds), ""
+        return lower_to_cuda(kernel.eager, kernel.names, [*(kinds | dict.fromkeys(numbers, NUMBER)).values()]), ""
     except NeedsValue:
-        values = {
-            name: EXAMPLE_OPTION if defaults.get(name, ...) is ... else defaults[name]
-            for name, kind in zip(kernel.names, kinds, strict=True)
-            if kind is NUMBER
-        }
-        fixed = [values.get(name, kind) for name, kind in zip(kernel.names, kinds, strict=True)]
-        note = ", ".join(f"{name} = {value}" for name, value in values.items())
-        return lower_to_cuda(kernel.eager, kernel.names, fixed), f", for {note}"
+        note = ", ".join(f"{name} = {value}" for name, value in numbers.items())
+        return lower_to_cuda(kernel.eager, kernel.names, [*kinds.values()]), f", for {note}"

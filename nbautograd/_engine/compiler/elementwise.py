@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "constant",
     "constants_as_arrays",
     "elementwise",
+    "indented",
     "is_one_step",
     "operators_as_ufuncs",
     "single_call",
@@ -157,14 +158,18 @@ _QUIET_FUNCTIONS = ("times",)
 """Functions that silence NumPy's warnings themselves."""
 
 
+def indented(lines: Iterable[str]) -> list[str]:
+    """Indent lines."""
+    return [f"    {line}" for line in lines]
+
+
 def write_into(tree: ast.expr, array: str) -> list[str] | None:
     """Return lines that compute an expression whose last step is a ufunc into ``array``; None for any other."""
     if isinstance(tree, ast.IfExp):
         body, orelse = write_into(tree.body, array), write_into(tree.orelse, array)
         if body is None or orelse is None:
             return None
-        indented = [[f"    {line}" for line in lines] for lines in (body, orelse)]
-        return [f"if {ast.unparse(tree.test)}:", *indented[0], "else:", *indented[1]]
+        return [f"if {ast.unparse(tree.test)}:", *indented(body), "else:", *indented(orelse)]
     call = ufunc_call(tree)
     if call is None or isinstance(tree, ast.Compare):
         return None

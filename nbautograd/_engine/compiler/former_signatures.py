@@ -18,20 +18,22 @@ def call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: An
     :param method: the function to call instead of the operation's own: its in-place method.
     :raises TypeError: the arguments are not in such an order.
     """
-    while args and args[-1] is ...:
+    while args[-1] is ...:
         args = args[:-1]
     order = "".join("NT"[isinstance(value, Tensor)] for value in args)
     if len(op.former) == 1:  # the last operand may be a number
         order = order[:2] + "T" * len(args[2:])
     tensors, numbers = ([value for kind, value in zip(order, args, strict=True) if kind == own] for own in "TN")
-    name = op.name if method is None else f"{op.name}_"
+    function = op.function if method is None else method
     if order not in _orders(op) or not all(isinstance(value, (int, float, complex)) for value in numbers):
         expected, given = len(op.positional), len(args)
-        raise TypeError(f"{name}() takes {expected} positional arguments but {given} were given: options have names")
-    _warn(name, order, op)
+        raise TypeError(
+            f"{function.__name__}() takes {expected} positional arguments but {given} were given: options have names"
+        )
+    _warn(function.__name__, order, op)
     factors = dict(zip(op.former, numbers, strict=False))
     keywords = {} if out is None else {"out": out}
-    return (op.function if method is None else method)(*tensors, **factors, **keywords)
+    return function(*tensors, **factors, **keywords)
 
 
 def _warn(name: str, order: str, op: OpSchema) -> None:

@@ -7,17 +7,19 @@ that it calls are in ``compiler/runtime.py``. ``nbautograd.library.source(torch.
 from __future__ import annotations
 
 import ast
+import itertools
 import math
+from typing import Any
 
 from nbautograd._engine.arrays.size import MAX_INT64, MIN_INT64
 from nbautograd._engine.compiler.argument_errors import USUAL, options_of, public_name
-from nbautograd._engine.compiler.elementwise import constant, constants_as_arrays, single_call
+from nbautograd._engine.compiler.elementwise import constant, constants_as_arrays, indented, single_call
 from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.lowering import lower_to_ufuncs
 from nbautograd._engine.compiler.schema import NUMPY_NAMES, POINTWISE, TILED, UPCAST, VIEW, OpSchema, array_name, slot
-from nbautograd._engine.compiler.source import copied, expression_of
+from nbautograd._engine.compiler.source import copied, expression_of, parsed
 
-__all__ = ["OPERATOR", "TEMPORARY_VIEW", "ForwardWriter"]
+__all__ = ["FORMER", "OPERATOR", "TEMPORARY_VIEW", "ForwardWriter"]
 
 
 OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
@@ -40,36 +42,47 @@ class ForwardWriter:
     def __init__(
         self, op: OpSchema, traced: bool, half: bool = False, function_variant: str = "", device: bool = False
     ) -> None:
-        self.op = op
-        self.device = device
-        self.traced = traced
+        self.op, self.traced, self.device = op, traced, device
         self.rest = [f"*{op.rest}"] if op.rest else []
         # Formulas give no sizes to tensors of no dimension; Tensor.view() checks itself.
         self.needed = "" if op.name == "view" else f", input.dim() and {op.name!r}"
         self.half = half
         self.function_variant = function_variant
-        is_operator = function_variant == OPERATOR  # it takes only operands, so that its options are known
-        self.fixed = op.option_defaults() if is_operator and op.takes_operands_only else None
-        self.bad_argument = "not_implemented_or_raise" if is_operator else "refuse_or_offer"
+        # An operator takes only operands, so that its options are known.
+        self.fixed = op.option_defaults() if function_variant == OPERATOR and op.takes_operands_only else None
         self.arrays = {name: array_name(name) for name in op.tensors}
         self.first_array = next(iter(self.arrays.values()), "")
         self.saved = {name: f"{name}_saved" for name in op.tensors} if half else self.arrays  # not the widened ones
         self.edges = {name: f"{name}_edge" for name in op.tensors if name in op.formulas}
+        self.is_fast = op.kind == POINTWISE and len(op.tensors) < 3 and op.takes_floats
         self.sets_tiled_node = False  # True if the branch for large arrays has chosen the node
 
     def lines(self) -> list[str]:
         """Return the whole function."""
+        body = self.check_arguments() if self.fixed is None else [f"{n} = {v!r}" for n, v in self.fixed.items()]
+        if self.device:
+            body += [*self.load_on_device(), *self.compute_on_device()]
+        elif self.half:
+            body += [*self.load_half(), *self.compute()]
+        else:
+            body += self.load_pointwise() if self.op.kind == POINTWISE else self.load_plain()
+            body += self.compute()
+        body += self.record()
+        return [f"def {self.op.name}({self.signature()}):", *indented(body)]
+
+    def check_arguments(self) -> list[str]:
+        """Write lines that check the arguments."""
         op = self.op
-        names = [(name, NUMPY_NAMES[name]) for name in op.numpy_names]
-        body = [f"if {axis} is not None: {dim} = one_of({dim}, {axis}, OP, {dim!r})" for dim, axis in names]
+        body = [
+            f"if {NUMPY_NAMES[dim]} is not None: {dim} = one_of({dim}, {NUMPY_NAMES[dim]}, OP, {dim!r})"
+            for dim in op.numpy_names
+        ]
         if "dim" in op.numpy_names and op.required_dim:
             body.append(f"if dim is None: raise TypeError(\"{public_name(op)}() missing 1 required argument: 'dim'\")")
-        if self.fixed is not None:
-            body = [f"{name} = {value!r}" for name, value in self.fixed.items()]
-        elif op.former:
+        if op.former:
             arguments = ", ".join((*op.positional, *FORMER[: len(op.former)]))
             body.append(f"if {FORMER[0]} is not ...: return call_former(OP, ({arguments}){', out' * op.has_out})")
-        for name, _, hint, at_sight in options_of(op.body) if self.fixed is None else ():
+        for name, _, hint, at_sight in options_of(op.body):
             if (usual := USUAL.get(hint.removesuffix(" | None"))) is not None:
                 usual += f" or not {MIN_INT64} <= ? <= {MAX_INT64}" * (hint[:3] == "int") * (int not in at_sight)
                 unlike = f"({usual})".replace("?", name) + (f" and {name} is not None" if "None" in hint else "")
@@ -80,17 +93,9 @@ class ForwardWriter:
         if op.rest:
             given = f"_rest if {op.rest} is None else by_name({op.rest}, {op.rest!r}, _rest)"
             body.append(f"{op.rest} = sizes({given}, {op.rest!r}{self.needed})")
-        if op.has_out and self.fixed is None:
+        if op.has_out:
             body.append(f"if out is not None: return write_into_out(OP, out, {self.call()})")
-        if self.device:
-            body += [*self.load_on_device(), *self.compute_on_device()]
-        elif self.half:
-            body += [*self.load_half(), *self.compute()]
-        else:
-            body += self.load_pointwise() if op.kind == POINTWISE else self.load_plain()
-            body += self.compute()
-        body += self.record()
-        return [f"def {op.name}({self.signature()}):", *_indented(body)]
+        return body
 
     def signature(self) -> str:
         """Return the parameters, with None for any default."""
@@ -126,7 +131,8 @@ class ForwardWriter:
         op = self.op
         args = ", ".join([*op.positional, *self.rest])
         keywords = ", ".join(f"{name!r}: {name}" for name in op.keywords)
-        return f"return {self.bad_argument}(OP, ({', '.join(op.tensors)},), ({args},), {{{keywords}}})"
+        refuse = "not_implemented_or_raise" if self.function_variant == OPERATOR else "refuse_or_offer"
+        return f"return {refuse}(OP, ({', '.join(op.tensors)},), ({args},), {{{keywords}}})"
 
     # -- loading the inputs: the array and the edge of each ------------------------------------------------------------
 
@@ -142,35 +148,35 @@ class ForwardWriter:
         none = f"{self.edges[name]} = None; " if name in self.edges else ""
         return [
             f"if isinstance({name}, Tensor):",
-            *_indented(self.load(name)),
+            *indented(self.load(name)),
             f"else: {none}{self.arrays[name]} = {otherwise}",
         ]
+
+    def load_any(self, name: str) -> list[str]:
+        """Write these lines for any parameter."""
+        op, array, edge = self.op, self.arrays[name], self.edges.get(name)
+        if name in op.lists:
+            return [f"{array} = [t._a for t in {name}]" + (f"; {edge} = [edge_of(t) for t in {name}]" if edge else "")]
+        if name in op.numbers:
+            return self.load_or(name, name)
+        if name in op.optional:
+            unset = f"if {name} is None: {f'{edge} = ' if edge else ''}{array} = None"
+            return [unset, "else:", *indented(self.load(name))]
+        return self.load(name)
 
     def load_plain(self) -> list[str]:
         """Write lines that load the arrays unchanged."""
         op = self.op
-        lines = ["try:"]
-        for name in op.tensors:
-            if name in op.lists:
-                edge = f"; {self.edges[name]} = [edge_of(t) for t in {name}]" if name in self.edges else ""
-                lines.append(f"    {self.arrays[name]} = [t._a for t in {name}]{edge}")
-            elif name in op.numbers:
-                lines += _indented(self.load_or(name, name))
-            elif name in op.optional:
-                edge = f"{self.edges[name]} = " if name in self.edges else ""
-                lines.append(f"    if {name} is None: {edge}{self.arrays[name]} = None")
-                lines += ["    else:", *_indented(_indented(self.load(name)))]
-            else:
-                lines += _indented(self.load(name))
+        lines = ["try:", *indented(itertools.chain(*map(self.load_any, op.tensors)))]
         lines.append(f"except (AttributeError, TypeError): {self.refuse()}")
         single = [self.arrays[name] for name in op.tensors if name not in op.lists]
         if len(single) > 1:
-            classes = " is not ".join(f"{array}.__class__" for array in single[:2])
+            classes = f"{single[0]}.__class__ is not {single[1]}.__class__"
             lines.append(f"if {classes}: check_devices(OP, ({', '.join(single)},))")
         first = op.tensors[0] if op.tensors else ""
         array = self.first_array
         if op.accepts != "bifc":
-            kinds = "".join({"i": "iu", "f": "fV"}.get(kind, kind) for kind in op.accepts)
+            kinds = op.accepts.replace("i", "iu").replace("f", "fV")
             lines.append(f"if {array}.dtype.kind not in {kinds!r}: refuse_dtype(OP, {first})")
         if op.half_policy == UPCAST and not self.half and first and first not in (*op.numbers, *op.optional):
             is_half = f"{array}.itemsize == 2 and {array}.dtype.kind in 'fV'"
@@ -184,16 +190,16 @@ class ForwardWriter:
         op = self.op
         names = ", ".join(op.tensors)
         slow = f"{', '.join(self.arrays.values())}, input_meta, node_class = promote(OP, ({names},), True)"
-        if len(op.tensors) > 2 or "f" not in op.accepts:
+        if not self.is_fast:
             return self.load_slowly(slow)
         first = op.tensors[0]
         lines = ["input_meta = None; node_class = Backward" if op.formulas else "input_meta = None", "try:"]
-        lines += _indented(self.load(first))
+        lines += indented(self.load(first))
         lines.append(f"    {first}_class = {self.first_array}.__class__")
-        lines += _indented(self.load_second(slow) if len(op.tensors) == 2 else self.check_dtype(slow))
+        lines += indented(self.load_second(slow) if len(op.tensors) == 2 else self.check_dtype(slow))
         lines.append("except (AttributeError, TypeError):")
         if len(op.tensors) == 2 and first in op.numbers:
-            lines += _indented(self.load_number_first(slow))
+            lines += indented(self.load_number_first(slow))
         else:
             lines.append(f"    {self.refuse()}")
         return [*lines, *self.exits()]
@@ -238,7 +244,7 @@ class ForwardWriter:
         array_or_scalar = f"{second}_class is ndarray or {second}_class is float32 or {second}_class is float64"
         return [
             f"if isinstance({second}, Tensor):",
-            *_indented(self.load(second)),
+            *indented(self.load(second)),
             f"    {second}_class = {b}.__class__",
             f"    if {first}_class is ndarray:",
             f"        dtype_of_all = {a}.dtype",
@@ -278,25 +284,22 @@ class ForwardWriter:
 
     def load_half(self) -> list[str]:
         """Write lines that load ``input_array`` in float32, the original ``input_saved``, and the dtype to round to."""
-        op = self.op
         computed = ", ".join(self.arrays.values())
         saved = ", ".join(self.saved.values())
-        if op.kind == POINTWISE:
-            lines = [line for name in op.tensors for line in self.load_or(name, name)]
-            promoted = f"promote_half(OP, ({', '.join(op.tensors)},))"
-            promote = f"{computed}, {saved}, input_meta, rounded_dtype = {promoted}"
-            if len(op.tensors) == 1:
-                return [*lines, promote]
-            return [*lines, f"try: {promote}", NAME_OPERATION]
+        if self.op.kind == POINTWISE:
+            return self.load_promoted(f"{computed}, {saved}, input_meta, rounded_dtype = promote_half")
         widened = f"{computed}, input_meta, rounded_dtype = widen_all(OP, ({computed},))"
         return [*self.load_plain(), f"{saved}, = {computed},", widened]
 
     def load_on_device(self) -> list[str]:
         """Write lines that load the arrays for a kernel, which widens half precision itself."""
+        return self.load_promoted(f"{', '.join(self.arrays.values())}, input_meta, node_class = promote_on_device")
+
+    def load_promoted(self, promote: str) -> list[str]:
+        """Write lines that load and promote the operands."""
         op = self.op
         lines = [line for name in op.tensors for line in self.load_or(name, name)]
-        promoted = f"promote_on_device(OP, ({', '.join(op.tensors)},))"
-        promote = f"{', '.join(self.arrays.values())}, input_meta, node_class = {promoted}"
+        promote += f"(OP, ({', '.join(op.tensors)},))"
         return [*lines, promote] if len(op.tensors) == 1 else [*lines, f"try: {promote}", NAME_OPERATION]
 
     # -- computing the result ------------------------------------------------------------------------------------------
@@ -323,7 +326,7 @@ class ForwardWriter:
             f"    result_array = compute_tiled(OP, {tiled!r}, {', '.join(self.arrays.values())})",
             *([f"    if node_class is Backward: node_class = OP.node({TILED!r})"] if op.formulas else []),
             "else:",
-            *_indented(lines),
+            *indented(lines),
         ]
 
     def compute_on_device(self) -> list[str]:
@@ -337,19 +340,16 @@ class ForwardWriter:
         if tree is None:
             values = [self.arrays.get(name, name) for name in op.positional]
             keywords = [f"{name}={self.arrays.get(name, name)}" for name in op.keywords]
-            expression = f"body({', '.join([*values, *self.rest, *keywords])})"
-            loads = []
-        else:
-            numbers: dict[str, float] = {}
-            if op.kind == POINTWISE and not self.half:
-                unsure = {*op.numbers, *op.optional, *op.masks}
-                sure = {self.arrays[name] for name in op.tensors if name not in unsure or name == op.tensors[0]}
-                tree = constants_as_arrays(tree, sure, numbers)
-            expression = ast.unparse(tree)
-            loads = [constant(name, value, self.first_array) for name, value in numbers.items()]
+            tree = parsed(f"body({', '.join([*values, *self.rest, *keywords])})")
+        numbers: dict[str, float] = {}
+        if op.kind == POINTWISE and not self.half:
+            sure = {self.first_array, *map(array_name, op.formula_arrays)}
+            tree = constants_as_arrays(tree, sure, numbers)
+        expression = ast.unparse(tree)
+        loads = [constant(name, value, self.first_array) for name, value in numbers.items()]
         if op.kind == VIEW:
             return [f"try: result_array = {expression}", NAME_OPERATION]
-        if tree is not None and not self.half and (call := single_call(tree, self.first_array)) is not None:
+        if not self.half and (call := single_call(tree, self.first_array)) is not None:
             return [
                 *loads,
                 f"try: result_array = quietly({call})",
@@ -369,25 +369,19 @@ class ForwardWriter:
     def tiled_expression(self, tree: ast.expr | None) -> tuple[str | None, str]:
         """Return the expression for large arrays, if the body can be lowered, and its condition on the options."""
         op = self.op
-        if tree is None or op.kind != POINTWISE or self.half or len(op.tensors) > 2 or "f" not in op.accepts:
+        if tree is None or self.half or not self.is_fast:
             return None, ""
         names = [*self.arrays.values()]
         scope = {name: value for name, value in op.body.__globals__.items() if name not in op.positional}
         if lower_to_ufuncs(tree, names, scope) is not None:
             return ast.unparse(tree), ""
         options = op.option_defaults() if self.fixed is None else None
-        if not options or any(value.__class__ is float and not math.isfinite(value) for value in options.values()):
+        if not options or not all(map(_has_literal, options.values())):
             return None, ""
         usual = specialized(copied(tree), {}, options)  # such as alpha=1: the expression of the operator
         if lower_to_ufuncs(usual, names, scope) is None:
             return None, ""
-        checks = [
-            f" and {name} is {value!r}"
-            if value is None or value.__class__ is bool
-            else f" and {name}.__class__ is {type(value).__name__} and {name} == {value!r}"
-            for name, value in options.items()
-        ]
-        return ast.unparse(usual), "".join(checks)
+        return ast.unparse(usual), "".join(f" and {_is(name, value)}" for name, value in options.items())
 
     # -- recording it --------------------------------------------------------------------------------------------------
 
@@ -428,7 +422,7 @@ class ForwardWriter:
             lines += [
                 f"if not ({self.unrecorded()}):",
                 f"    node = {self.node_class()}()",
-                *_indented(self.save()),
+                *indented(self.save()),
                 "    node.count = len(outputs)",
                 "    for position, output in enumerate(outputs):",
                 "        if output._a.dtype.kind in INEXACT: output._fn = OutputEdge(node, position)",
@@ -471,8 +465,8 @@ class ForwardWriter:
             value = self.value_of(what)
             # Kept only if a requested gradient needs it.
             wanted = [self.edges[name] for name, uses in needs.items() if what in uses]
-            if not op.lists and len(self.edges) > 1 and len(wanted) < len(self.edges) and "." not in what:
-                value += f" if {' or '.join(f'{edge} is not None' for edge in wanted)} else None"
+            if not op.lists and len(wanted) < len(self.edges) and "." not in what:
+                value += f" if {' is not None or '.join(wanted)} is not None else None"
             lines.append(f"node.{slot(what)} = {value}")
         meta = "input_meta" if op.kind == POINTWISE or self.half else "None"
         return [*lines, f"node.input_meta = {meta}; node.extras = None", "node._seq = next_sequence_nr()"]
@@ -496,5 +490,11 @@ class ForwardWriter:
         return f"trace_call(node, {output}, ({pairs},))"
 
 
-def _indented(lines: list[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
+def _has_literal(value: Any) -> bool:
+    return value.__class__ is not float or math.isfinite(value)
+
+
+def _is(name: str, value: Any) -> str:
+    if value is None or value.__class__ is bool:
+        return f"{name} is {value!r}"
+    return f"{name}.__class__ is {type(value).__name__} and {name} == {value!r}"

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.compiler.elementwise import write_into
+from nbautograd._engine.compiler.elementwise import indented, write_into
 from nbautograd._engine.compiler.expressions import specialized
+from nbautograd._engine.compiler.forward import FORMER
 from nbautograd._engine.compiler.runtime import INPLACE
 from nbautograd._engine.compiler.schema import OpSchema, array_name
 from nbautograd._engine.compiler.source import compiled, expression_of
@@ -96,13 +97,12 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
     target = array_name(first)
     optional = len(op.body.__defaults__ or ())
     required = len(op.positional) - optional
-    parts = [*op.positional[:required], *(f"{option}=None" for option in op.positional[required:])]
-    former = [f"former_{number + 1}" for number in range(len(op.former))]
-    parts += [f"{each}=None" for each in former]
+    former = FORMER[: len(op.former)]
+    parts = [*op.positional[:required], *(f"{option}=None" for option in (*op.positional[required:], *former))]
     parts += ["*", *(f"{option}=None" for option in op.keywords)] if op.keywords else []
-    options = [option for option in (*op.positional, *op.keywords) if option not in op.tensors]
     arguments = "".join(f"{name}, " for name in op.positional[1:])
     keywords = ", ".join(f"{option!r}: {option}" for option in op.keywords)
+    otherwise = f"return apply_inplace({first}, NAME, FUNCTION, ({arguments}), {{{keywords}}})"
     body = [
         f"if inferred or 0 in {target}.strides or {first}._view is not None: check_writable({first}, NAME)",
         *computing,
@@ -115,7 +115,7 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
         body = [
             f"if isinstance({other}, Tensor):",
             f"    try: {array} = {other}._a",
-            f"    except AttributeError: return apply_inplace({first}, NAME, FUNCTION, ({arguments}), {{{keywords}}})",
+            f"    except AttributeError: {otherwise}",
             f"    {other}_class = {array}.__class__",
             f"    alike = {other}_class is {first}_class",
             f"    if not alike and {first}_class is ndarray:",
@@ -128,27 +128,26 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
             f"        alike = broadcasts_to({array}.shape, {target}.shape)",
             f"else: {number if other in op.numbers else 'alike = False'}",
             "if alike:",
-            *(f"    {line}" for line in body),
+            *indented(body),
         ]
-    hints = op.body.__annotations__
-    no_tensors = "".join(
-        f" and ({option}.__class__ is int or {option}.__class__ is float)"
-        if hints.get(option) in ("Number", "float")
-        else f" and not isinstance({option}, Tensor)"
-        for option in options
-    )
+    options = [option for option in (*op.positional, *op.keywords) if option not in op.tensors]
+    no_tensors = "".join(f" and {_is_no_tensor(op, option)}" for option in options)
     is_array = f"{first}_class is not float32 and {first}_class is not float64"
-    return [
-        f"def {name}({', '.join(parts)}):",
-        *(
-            f"    if {each} is not ...: return call_former(OP, ({', '.join((*op.positional, *former))}), None, METHOD)"
-            for each in former[:1]
-        ),
-        f"    try: {target} = {first}._a; unrecorded = {first}._fn is None or not is_grad_enabled()",
-        "    except AttributeError: unrecorded = False  # no tensor, as apply_inplace will say",
-        "    if unrecorded and not followers:",
-        f"        {first}_class = {target}.__class__; dtype_of_all = {target}.dtype",
-        f"        if (dtype_of_all is F32 or dtype_of_all is F64) and {is_array}{no_tensors}:",
-        *(f"            {line}" for line in body),
-        f"    return apply_inplace({first}, NAME, FUNCTION, ({arguments}), {{{keywords}}})",
+    in_former_order = f"return call_former(OP, ({', '.join((*op.positional, *former))}), None, METHOD)"
+    lines = [
+        *[f"if {FORMER[0]} is not ...: {in_former_order}"] * bool(former),
+        f"try: {target} = {first}._a; unrecorded = {first}._fn is None or not is_grad_enabled()",
+        "except AttributeError: unrecorded = False  # no tensor, as apply_inplace will say",
+        "if unrecorded and not followers:",
+        f"    {first}_class = {target}.__class__; dtype_of_all = {target}.dtype",
+        f"    if (dtype_of_all is F32 or dtype_of_all is F64) and {is_array}{no_tensors}:",
+        *indented(indented(body)),
+        otherwise,
     ]
+    return [f"def {name}({', '.join(parts)}):", *indented(lines)]
+
+
+def _is_no_tensor(op: OpSchema, option: str) -> str:
+    if op.body.__annotations__.get(option) in ("Number", "float"):
+        return f"({option}.__class__ is int or {option}.__class__ is float)"
+    return f"not isinstance({option}, Tensor)"

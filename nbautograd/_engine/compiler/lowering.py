@@ -84,17 +84,18 @@ class _Lowering:
 
     def operand(self, node: ast.expr) -> str:
         """Return the name of an operand, after writing the lines that compute it."""
-        if isinstance(node, (ast.Name, ast.Constant)):
-            if isinstance(node, ast.Name) and node.id in self.assigned:
-                return self.assigned[node.id]
-            self.check(node)
-            return ast.unparse(node)
-        if isinstance(node, ast.NamedExpr):
-            if not isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Call)):
+        match node:
+            case ast.Name(name) if name in self.assigned:
+                return self.assigned[name]
+            case ast.Name() | ast.Constant():
+                self.check(node)
+                return ast.unparse(node)
+            case ast.NamedExpr(ast.Name(name), ast.BinOp() | ast.UnaryOp() | ast.Call() as value):
+                register = self.assigned[name] = self.operand(value)
+                self.uses[register] += self.loads[name]
+                return register
+            case ast.NamedExpr():
                 raise NotElementwise
-            register = self.assigned[node.target.id] = self.operand(node.value)
-            self.uses[register] += self.loads[node.target.id]
-            return register
         if not any(isinstance(part, ast.Name) and part.id in self.arrays for part in ast.walk(node)):
             return self.number(node)
         call = self.step(node)
@@ -168,17 +169,19 @@ def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
         if op.kind == POINTWISE and not op.keywords and len(op.positional) == len(op.tensors)
     } | {id(masking.scale_where_not), id(masking.zero_where_not), id(masking.zero_where)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            is_known = elementwise(node.func) is not None or id(scope.get(ast.unparse(node.func))) in bodies
-            if node.keywords or not is_known:
-                return False
-        elif isinstance(node, ast.Attribute):
-            if not (isinstance(node.value, ast.Name) and node.value.id in ("np", "precise")):
-                return False
-        elif not isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Name, ast.Constant, *_SYNTAX)):
+        match node:
+            case ast.Call(function, _, []):
+                is_step = elementwise(function) is not None or id(scope.get(ast.unparse(function))) in bodies
+            case ast.Attribute(owner):
+                is_step = ast.unparse(owner) in ("np", "precise")
+            case _:
+                is_step = isinstance(node, _PARTS)
+        if not is_step:
             return False
     return True
 
 
 _CHEAP = ("np.maximum(", "np.minimum(", "bounded(", *(f"np.{name}(" for name in UFUNCS.values()))
-_SYNTAX = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop)
+_PARTS = (
+    ast.BinOp, ast.UnaryOp, ast.Compare, ast.Name, ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop
+)  # fmt: skip

@@ -53,20 +53,25 @@ def number_like(value: Any, cls: type, array: Any) -> Any:
     constant = _constants.get(key)
     if constant is None:
         dtype = array.dtype
-        if (dtype is not F32 and dtype is not F64) or (cls is not np.ndarray and not isinstance(array, np.generic)):
-            return None
-        if value.__class__ is int and not -(2**63) <= value < 2**64:
-            raise OverflowError(f"int too big to convert: {value}")
-        with backend.quiet():
-            constant = np.asarray(value, dtype) if cls is np.ndarray else dtype.type(value)
-        if abs(constant) == math.inf != abs(value):
-            return None  # some functions reject it
-        if value == value:  # not nan, which equals nothing
-            if len(_constants) > 1000:
-                _constants.clear()
-            if cls is np.ndarray:
-                constant.flags.writeable = False  # it is cached, and users can reach it through a node's saved tensors
-            _constants[key] = constant
+        if (dtype is F32 or dtype is F64) and (cls is np.ndarray or isinstance(array, np.generic)):
+            return _new_constant(value, cls, dtype, key)
+    return constant
+
+
+def _new_constant(value: Any, cls: type, dtype: np.dtype[Any], key: Any) -> Any:
+    """Return a constant, and cache it."""
+    if value.__class__ is int and not -(2**63) <= value < 2**64:
+        raise OverflowError(f"int too big to convert: {value}")
+    with backend.quiet():
+        constant = np.asarray(value, dtype) if cls is np.ndarray else dtype.type(value)
+    if abs(constant) == math.inf != abs(value):
+        return None  # some functions reject it
+    if value == value:  # not nan, which equals nothing
+        if len(_constants) > 1000:
+            _constants.clear()
+        if cls is np.ndarray:
+            constant.flags.writeable = False  # it is cached, and users can reach it through a node's saved tensors
+        _constants[key] = constant
     return constant
 
 
@@ -125,7 +130,7 @@ def promote(op: OpSchema, values: tuple[Any, ...], diverts: bool = False) -> tup
     :raises HalfPrecision: the operation is computed in float32 instead.
     :raises OnDevice: the operation is computed by a kernel of the device.
     """
-    alike = _alike(op, values)
+    alike = _alike(op, values) if op.takes_floats else None
     if alike is not None:
         return (*alike, unbroadcast_specs(*alike), op.node("real") if op.formulas else None)
     arrays, kinds, device = _operands(op, values)
@@ -205,8 +210,8 @@ def _result_dtype(op: OpSchema, kinds: list[tuple[dtypes.dtype, int]]) -> dtypes
     result = dtypes.result_dtype(kinds)
     if "bifc"[result.rank] not in op.accepts:
         raise _unsupported(op, result, op.accepts, kinds)
-    if op.floating and result.rank < 2:
-        result = dtypes.get_default_dtype()
+    if op.floating:
+        result = _floating(result)
     if result in dtypes.HALVES and op.half_policy != NATIVE:
         if op.half_policy == UNSUPPORTED:
             raise UnsupportedDtypeError(public_name(op), result, op.accepts)
@@ -214,27 +219,32 @@ def _result_dtype(op: OpSchema, kinds: list[tuple[dtypes.dtype, int]]) -> dtypes
     return result
 
 
+def _floating(result: dtypes.dtype) -> dtypes.dtype:
+    return dtypes.get_default_dtype() if result.rank < 2 else result
+
+
 def _alike(op: OpSchema, values: tuple[Any, ...]) -> list[Any] | None:
     """Return the arrays of ``values`` if NumPy can use them unchanged, of one usual floating dtype; None for others."""
-    arrays, like, numbers = [], None, 0
+    arrays: list[Any] = []
+    like, has_numbers = None, False
     for name, value in zip(op.tensors, values, strict=True):
-        a = value._a if isinstance(value, Tensor) else value
-        if a.__class__ is np.ndarray:
-            if a is value:
-                raise TypeError  # an array is no operand
-            if a.dtype is not F32 and a.dtype is not F64 and name not in op.masks:
+        a = value._a if isinstance(value, Tensor) else None
+        if a.__class__ is not np.ndarray:
+            has_numbers = True
+        elif name not in op.masks:
+            if a.dtype is not F32 and a.dtype is not F64 or like is not None and a.dtype is not like.dtype:
                 return None
-            if name not in op.masks:
-                if like is not None and a.dtype is not like.dtype:
-                    return None
-                like = a
-        else:
-            numbers += 1
+            like = a
         arrays.append(a)
-    if like is None or "f" not in op.accepts or "f" not in op.accepts_each:
+    if like is None:
         return None
-    if numbers:
-        arrays = [a if a.__class__ is np.ndarray else number_like(a, np.ndarray, like) for a in arrays]
+    return _with_numbers(arrays, values, like) if has_numbers else arrays
+
+
+def _with_numbers(arrays: list[Any], values: tuple[Any, ...], like: Any) -> list[Any] | None:
+    for place, a in enumerate(arrays):
+        if a.__class__ is not np.ndarray:
+            arrays[place] = number_like(values[place], np.ndarray, like)
     return None if any(a is None for a in arrays) else arrays
 
 
@@ -277,12 +287,10 @@ def _half_on_device(op: OpSchema, values: tuple[Any, ...], arrays: list[Any], de
 
 def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arrays in float32, then as saved; how to undo that for gradients; and the result's dtype."""
-    operands = [value for name, value in zip(op.tensors, values, strict=True) if name not in op.masks]
-    result = dtypes.result_dtype(
-        [(v.dtype, 2 if v._a.ndim else 1) if isinstance(v, Tensor) else (dtypes.of_number(v), 0) for v in operands]
-    )
-    if op.floating and result.rank < 2:
-        result = dtypes.get_default_dtype()
+    _, kinds, _ = _operands(op, values)
+    result = dtypes.result_dtype(kinds)
+    if op.floating:
+        result = _floating(result)
     with backend.quiet():
         values = tuple(  # integers, beside a tensor or a default dtype of half precision
             wrap_known(value._a.astype(result.numpy), value._fn)
@@ -290,8 +298,7 @@ def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
             else value
             for name, value in zip(op.tensors, values, strict=True)
         )
-    wide = tuple(wrap_known(upcast_half(value._a)) if isinstance(value, Tensor) else value for value in values)
-    *cast, _, _ = promote(op, wide)
+    *cast, _, _ = promote(op, tuple(map(_widened, values)))
     saved = [
         value._a if isinstance(value, Tensor) and value._a.dtype == result.numpy else a
         for value, a in zip(values, cast, strict=True)
@@ -302,21 +309,14 @@ def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*cast, *saved, input_meta, result.numpy)
 
 
+def _widened(value: Any) -> Any:
+    return wrap_known(upcast_half(value._a)) if isinstance(value, Tensor) else value
+
+
 ONE_DTYPE = (
-    "addbmm",
-    "addmm",
-    "addmv",
-    "baddbmm",
-    "bmm",
-    "dot",
-    "index_add",
-    "masked_scatter",
-    "mm",
-    "mv",
-    "put",
-    "scatter_add",
-    "vdot",
-)
+    "addbmm", "addmm", "addmv", "baddbmm", "bmm", "dot", "index_add", "masked_scatter", "mm", "mv", "put",
+    "scatter_add", "vdot",
+)  # fmt: skip
 """Operations that need operands of one dtype; their bodies see half precision as float32."""
 
 
@@ -326,15 +326,21 @@ def widen_all(op: OpSchema, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     :raises DtypeError: the operation needs operands of one dtype.
     """
     inexact = [a for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT]
-    if op.name in ONE_DTYPE and any(a.dtype != inexact[0].dtype for a in inexact):
-        first, other = inexact[0].dtype, next(a.dtype for a in inexact if a.dtype != inexact[0].dtype)
-        raise DtypeError(
-            f"{op.name}(): expected operands to have the same dtype, expected scalar type "
-            f"{dtypes.scalar_type(first)} but found {dtypes.scalar_type(other)}: cast one of them with to()"
-        )
-    kinds = {a.dtype for a in inexact if a.ndim} or {a.dtype for a in inexact}
+    given = [a.dtype for a in inexact]
+    if op.name in ONE_DTYPE:
+        _check_one_dtype(op, given)
+    kinds = {a.dtype for a in inexact if a.ndim} or set(given)
     input_meta = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
     return (*map(upcast_half, arrays), input_meta, kinds.pop() if len(kinds) == 1 else F32)
+
+
+def _check_one_dtype(op: OpSchema, given: list[np.dtype[Any]]) -> None:
+    for dtype in given:
+        if dtype != given[0]:
+            raise DtypeError(
+                f"{op.name}(): expected operands to have the same dtype, expected scalar type "
+                f"{dtypes.scalar_type(given[0])} but found {dtypes.scalar_type(dtype)}: cast one of them with to()"
+            )
 
 
 def upcast_half_recorded(t: Any) -> Any:

@@ -60,22 +60,14 @@ class _Inliner(ast.NodeTransformer):
         self.helpers_taken: list[Callable[..., Any]] = []  # each once, as each assigns its names
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        match node:
-            case ast.Call(ast.Name("where"), [condition, value, ast.Call(ast.Name("zeros_of"))]):
-                node = ast.Call(ast.Name("zero_where_not"), [value, condition], [])
-            case ast.Call(ast.Name("where"), [condition, ast.Call(ast.Name("zeros_of")), value]):
-                node = ast.Call(ast.Name("zero_where"), [value, condition], [])
-            case ast.Call(
-                ast.Name("where"), [condition, ast.Name(this) as value, ast.BinOp(ast.Name(again), ast.Mult(), factor)]
-            ) if this == again and isinstance(factor, (ast.Name, ast.Constant)):
-                node = ast.Call(ast.Name("scale_where_not"), [value, condition, factor], [])
+        node = _as_mask(node)
         self.generic_visit(node)
-        name = node.func.id if isinstance(node.func, ast.Name) else None
-        meaning = None if name is None else self.scope.get(name)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        meaning = self.scope.get(name)
         if self.helpers and meaning.__class__ is types.FunctionType and meaning in HELPERS:
             return self._steps(HELPERS[meaning], node) or node
-        op = None if name is None else OPS.get(name)
-        if op is None or self.scope.get(op.name) is not op.body:
+        op = OPS.get(name)
+        if op is None or meaning is not op.body:
             return node
         return self._body(op, node) or node
 
@@ -123,6 +115,20 @@ class _Inliner(ast.NodeTransformer):
                 self.scope[alias] = meaning
                 values[name] = ast.Name(alias)
         return specialized(tree, values)  # type: ignore[no-any-return]
+
+
+def _as_mask(call: ast.Call) -> ast.Call:
+    """Return a call, of a bit mask for a choice with zeros or a multiple."""
+    match call:
+        case ast.Call(ast.Name("where"), [condition, value, ast.Call(ast.Name("zeros_of"))]):
+            return ast.Call(ast.Name("zero_where_not"), [value, condition], [])
+        case ast.Call(ast.Name("where"), [condition, ast.Call(ast.Name("zeros_of")), value]):
+            return ast.Call(ast.Name("zero_where"), [value, condition], [])
+        case ast.Call(
+            ast.Name("where"), [condition, ast.Name(this) as value, ast.BinOp(ast.Name(again), ast.Mult(), factor)]
+        ) if this == again and isinstance(factor, (ast.Name, ast.Constant)):
+            return ast.Call(ast.Name("scale_where_not"), [value, condition, factor], [])
+    return call
 
 
 def _assigned_at_first_use(tree: ast.expr, name: str, value: ast.expr) -> ast.expr:

@@ -44,33 +44,16 @@ NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 NUMPY_OPERANDS = {"x": "input", "a": "input", "x1": "input", "x2": "other"}
 """NumPy's names of these parameters; PyTorch accepts both everywhere."""
 
-RESERVED = frozenset(
-    {
-        *(
-            "alike",
-            "g",
-            "needed",
-            "unrecorded",
-            "node",
-            "node_class",
-            "output",
-            "outputs",
-            "part",
-            "position",
-            "result",
-        ),
-        *("result_array", "retain_graph", "input_meta", "dtype_of_all", "rounded_dtype", "old_errstate", "temporary"),
-    }
-)
+_RESERVED = """
+    alike g needed unrecorded node node_class output outputs part position result result_array retain_graph input_meta
+    dtype_of_all rounded_dtype old_errstate temporary
+"""
+RESERVED = frozenset(_RESERVED.split())
 """Names used by generated code, which no option of an operation may have."""
 METADATA = ("shape", "dtype", "ndim", "strides")
 """Attributes of a tensor that a formula may need without its values."""
-PARAMETERS = frozenset(
-    {
-        *("positional", "keywords", "rest", "tensors", "lists", "masks", "optional", "numbers", "keys"),
-        *("numpy_names", "required_dim", "half_policy"),
-    }
-)
+_PARAMETERS = "positional keywords rest tensors lists masks optional numbers keys numpy_names required_dim half_policy"
+PARAMETERS = frozenset(_PARAMETERS.split())
 """Attributes that are derived from the body's signature on first access."""
 
 
@@ -97,6 +80,7 @@ class OpSchema:
         self.floating: bool = options["floating"]
         self.accepts: str = options["accepts"]
         self.accepts_each: str = options["accepts_each"]
+        self.takes_floats = "f" in self.accepts and "f" in self.accepts_each
         self.many: bool = options["many"]
         self.has_out: bool = options["out"]
         self.into: str | None = options["into"]
@@ -140,7 +124,7 @@ class OpSchema:
         self.masks, self.optional, self.numbers = (  # masks are broadcast, but not promoted
             {name for name in self.tensors if word in hints[name]} for word in ("Mask", "None", "Number")
         )
-        options = {*self.positional, *self.keywords} - set(self.tensors)
+        options = hints.keys() - {*self.tensors}
         if clash := sorted(options & RESERVED):
             raise ValueError(f"@op {self.name}: generated code uses the names {clash} itself; choose others")
         self._read_dims(count - len(defaults), options)
@@ -174,6 +158,12 @@ class OpSchema:
         }
         plain = all(value is None or value.__class__ in (int, float, bool, str) for value in options.values())
         return options if plain else None
+
+    @property
+    def formula_arrays(self) -> set[str]:
+        """The names in formulas that are certainly arrays of one dtype."""
+        names = {"g", "result", *self.tensors} - self.numbers - self.optional - self.masks
+        return names if self.kind == POINTWISE else set()
 
     @property
     def takes_operands_only(self) -> bool:

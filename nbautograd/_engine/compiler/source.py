@@ -48,14 +48,11 @@ def copied(tree: Tree) -> Tree:
     values, kind = vars(tree), type(tree)
     made = kind.__new__(kind)
     parts = vars(made)
-    for name in tree._fields:
+    for name in (*tree._fields, *tree._attributes):
         if name in values:
             part = values[name]
             is_tree = part.__class__ is list or isinstance(part, ast.AST) and part._fields
             parts[name] = copied(part) if is_tree else part
-    for name in tree._attributes:
-        if name in values:
-            parts[name] = values[name]
     return made
 
 

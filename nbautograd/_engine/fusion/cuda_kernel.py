@@ -42,8 +42,9 @@ class Launcher:
 
     __slots__ = ("is_row_major", "kernel", "takes")
 
-    def __init__(self, kernel: Any, takes: list[bool], is_row_major: bool = False) -> None:
-        self.kernel, self.takes, self.is_row_major = kernel, takes, is_row_major
+    def __init__(self, kernel: Any, kinds: list[Any], is_row_major: bool = False) -> None:
+        self.kernel, self.is_row_major = kernel, is_row_major
+        self.takes = [not isinstance(kind, tuple) for kind in kinds]
 
     def operands(self, values: tuple[Any, ...]) -> list[Any]:
         """Return the arguments of the kernel."""
@@ -155,15 +156,21 @@ def _launcher(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, 
     with _LOCK:
         launcher = kernel.launchers.get(key, _UNKNOWN)
         if launcher is _UNKNOWN:
-            try:
-                launcher = make(kernel, list(key[2:]), library) if len(kernel.launchers) < MAX_VARIANTS else None
-            except NeedsValue:
-                launcher = _BY_VALUE if NUMBER in key else None
-            except NotFusable:
-                launcher = None
+            launcher = _made(kernel, key)
             if launcher is not None or len(kernel.launchers) < 4 * MAX_VARIANTS:
                 kernel.launchers[key] = launcher
     return _launcher(kernel, values, library, make) if launcher is _BY_VALUE else launcher
+
+
+def _made(kernel: ElementwiseKernel, key: Any) -> Any:
+    """Return a new launcher, ``_BY_VALUE``, or None."""
+    make, library, *kinds = key
+    try:
+        return make(kernel, kinds, library) if len(kernel.launchers) < MAX_VARIANTS else None
+    except NeedsValue:
+        return _BY_VALUE if NUMBER in kinds else None
+    except NotFusable:
+        return None
 
 
 def _kind(value: Any, number: Any) -> Any:
@@ -191,8 +198,7 @@ def _elementwise_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: 
     program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds))
     if program.steps < 2:
         return None  # use the library's own function
-    takes = [not isinstance(kind, tuple) for kind in kinds]
-    return Launcher(elementwise_kernel(program, library), takes, program.is_row_major)
+    return Launcher(elementwise_kernel(program, library), kinds, program.is_row_major)
 
 
 def _sum_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
@@ -200,14 +206,14 @@ def _sum_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> 
     dtype = next(kind for kind in kinds if isinstance(kind, np.dtype))
     if program.is_many or dtype.kind not in "fV" or not program.steps:
         return None
-    return Launcher(sum_kernel(program, dtype, library), [not isinstance(kind, tuple) for kind in kinds])
+    return Launcher(sum_kernel(program, dtype, library), kinds)
 
 
 def _partial_sums_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
     program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds), rounds=False)
     if program.is_many or program.out_params[0][0].kind != "f" or not program.steps:
         return None
-    return Launcher(partial_sums_kernel(program, library), [not isinstance(kind, tuple) for kind in kinds])
+    return Launcher(partial_sums_kernel(program, library), kinds)
 
 
 def params(parameters: list[tuple[np.dtype[Any], str]]) -> str:

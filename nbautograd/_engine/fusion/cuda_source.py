@@ -100,11 +100,7 @@ def lower_to_cuda(
     values = [_operand(program, f"{name}_in", kind) for name, kind in zip(names, operands, strict=True)]
     result = with_symbols(function, values, NeedsValue if NUMBER in operands else NotFusable)
     is_many = isinstance(result, (tuple, list))
-    results = list(result) if is_many else [result]
-    if not results or not all(isinstance(each, Symbol) and not each.is_number for each in results):
-        raise NotFusable("a result that is no array")
-    if rounds:
-        results = _rounded(results, operands)
+    results = _results(list(result) if is_many else [result], operands if rounds else ())
     named = [f"result{i}_out" if is_many else "result_out" for i in range(len(results))]
     return CudaProgram(
         [(symbol.dtype, symbol.name) for symbol in program.inputs],
@@ -171,7 +167,7 @@ def _cast(operand: Any, have: Any, to: np.dtype[Any]) -> str:
         return f"{kind}(({part}){operand})"
     text = f"{operand}.real()" if have.kind == "c" else operand
     if is_half(to):
-        wide = text if have.char == "f" else f"({'double' if have.char == 'd' and to.char == 'e' else 'float'}){text}"
+        wide = text if have.char == "f" else f"({'double' if have.char + to.char == 'de' else 'float'}){text}"
         return f"{kind}({wide})"
     if is_half(have) and to.char != "f":
         text = f"(float){text}"
@@ -248,7 +244,11 @@ _OF_COMPLEX = {
     **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "conjugate": "conj", "absolute": "abs", "power": "pow",
 }  # fmt: skip
-_UNCHANGED = ("floor", "ceil", "trunc", "rint", "conjugate", "positive")
+_OF_BOOLS = {name: _OF_INTEGERS[name] for name in ("maximum", "minimum", "fmax", "fmin")}
+_FUNCTIONS = {"f": _OF_FLOATS, "i": _OF_INTEGERS, "u": _OF_INTEGERS, "c": _OF_COMPLEX, "b": _OF_BOOLS}
+_WHOLE = ("floor", "ceil", "trunc", "rint", "conjugate", "positive")
+_UNCHANGED = {"f": _WHOLE[4:], "i": _WHOLE, "u": (*_WHOLE, "absolute"), "c": (), "b": (*_WHOLE, "absolute")}
+# By the kind of a number, the functions that return it unchanged.
 
 
 def _operand(program: KernelProgram, name: str, kind: Any) -> Any:
@@ -274,8 +274,10 @@ def with_symbols(function: Callable[..., Any], values: Sequence[Any], failure: t
         raise failure(str(error)) from error
 
 
-def _rounded(results: list[Any], operands: Sequence[Any]) -> list[Any]:
-    """Return the results, in half precision if an operand is."""
+def _results(results: list[Any], operands: Sequence[Any]) -> list[Symbol]:
+    """Return the results, which must be arrays, in half precision if an operand is."""
+    if not results or not all(isinstance(each, Symbol) and not each.is_number for each in results):
+        raise NotFusable("a result that is no array")
     halves = [kind for kind in operands if isinstance(kind, np.dtype) and is_half(kind)]
     return [each.astype(halves[0]) if halves and each.dtype == np.float32 else each for each in results]
 
@@ -324,16 +326,9 @@ def _expression(step: KernelStep, operands: list[str]) -> str:
     text = _in_operators(step, operands)
     if text is not None:
         return text
-    if kind == "c":
-        called = _OF_COMPLEX.get(name)
-    elif (
-        name in _UNCHANGED and (kind != "f" or name in ("conjugate", "positive")) or name == "absolute" and kind in "bu"
-    ):
+    if name in _UNCHANGED.get(kind, ()):
         return operands[0]
-    else:
-        called = _OF_FLOATS.get(name) if kind == "f" else _OF_INTEGERS.get(name) if kind in "iu" else None
-    if kind == "b" and name in ("maximum", "minimum", "fmax", "fmin"):
-        called = _OF_INTEGERS[name]
+    called = _FUNCTIONS.get(kind, {}).get(name)
     if called is None or (called in ("erf", "erfc", "lgamma") and len(operands) != 1):
         raise NotFusable(f"{name} of {step.loop[0]}")
     return f"{called}({', '.join(operands)})"

@@ -91,14 +91,17 @@ def compute(
     values = tuple(
         [value.array if value.__class__ is LazyGradient and value.array is not None else value for value in values]
     )
-    if lazy is not None and to is not None and (fit is None or _is_as_it_is(fit, values)):
-        accepts = not to._seq or (to.__class__.takes_lazy_gradient and to.extras is None)
-        if accepts and (like := _like(kernel, values)) is not None:
-            gradient = LazyGradient(kernel, values, like)
-            if gradient.cost <= MAX_FUSED_COST:
-                lazy.append(weakref.ref(gradient))
-                return gradient
-            values = tuple(map(materialize, values))
+    if (
+        lazy is not None
+        and to is not None
+        and _may_wait(to, fit, values)
+        and (like := _like(kernel, values)) is not None
+    ):
+        gradient = LazyGradient(kernel, values, like)
+        if gradient.cost <= MAX_FUSED_COST:
+            lazy.append(weakref.ref(gradient))
+            return gradient
+        values = tuple(map(materialize, values))
     if any(value.__class__ is LazyGradient for value in values):
         chain = _Chain(kernel, values)
         result = tiling.compute(chain.kernel, tuple(chain.leaves), spare, fit, chain.shape)
@@ -139,50 +142,48 @@ def is_on_device(g: Any) -> bool:
     return g.__class__ is not LazyGradient or g.library is not None
 
 
-def _is_as_it_is(fit: tuple[Any, ...], values: tuple[Any, ...]) -> bool:
-    """Return whether a gradient already has the required shape, dtype and device, and so may be lazy."""
+def _may_wait(to: Any, fit: Any, values: tuple[Any, ...]) -> bool:
+    """Return whether the next node takes a lazy gradient."""
     first = values[0]
-    if first.__class__ is np.ndarray:
+    if to._seq and not (to.__class__.takes_lazy_gradient and to.extras is None):
         return False
-    return (fit[0], fit[1], fit[2]) == (first.shape, first.dtype, None)
+    # A gradient that must be brought to another shape, dtype or device is computed at once.
+    return fit is None or first.__class__ is not np.ndarray and (*fit[:3],) == (first.shape, first.dtype, None)
 
 
 def _like(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
     """Return the operand with the result's shape and dtype: the first, a gradient; None if it must not become lazy."""
     first = values[0]
-    if first.__class__ is not LazyGradient and (
-        first.__class__ is not np.ndarray or first.size < tiling.MIN_TILED_SIZE
-    ):
+    if first.__class__ is not np.ndarray and is_on_device(first):
         return _like_on_device(kernel, values)
-    if first.__class__ is LazyGradient and first.library is not None:
-        return _like_on_device(kernel, values)
-    if kernel.steps is None:
+    if kernel.steps is None or first.size < tiling.MIN_TILED_SIZE or first.dtype not in FLOATS_32_64:
         return None
-    arrays = [value for value in values if value.__class__ is LazyGradient or value.__class__ is np.ndarray]
-    if first.dtype not in FLOATS_32_64 or any(a.dtype is not first.dtype for a in arrays):
-        return None
-    return first if all(_is_tileable(a, first.shape) for a in arrays if a.__class__ is np.ndarray) else None
+    arrays = [value for value in values if value.__class__ in (LazyGradient, np.ndarray)]
+    return first if all(_is_tileable(a, first) for a in arrays) else None
 
 
 def _like_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
     """Return this operand on a device, whose kernels save launches for arrays of any size and layout."""
     first = values[0]
     library = first.library if first.__class__ is LazyGradient else tiling.kernels_for((first,))
-    if library is None or first.dtype.kind not in "fV":
+    if library is None or first.dtype.kind not in "fV" or not all(_suits(value, first) for value in values):
         return None
-    for value in values:
-        if hasattr(value, "dtype"):
-            if value.dtype != first.dtype and value.dtype.kind != "b":
-                return None
-            if value.shape != first.shape and np.broadcast_shapes(value.shape, first.shape) != first.shape:
-                return None
-        elif value.__class__ not in (int, float, bool, str, None.__class__):
-            return None
     return first if kernel.steps is not None or tiling.is_fusable(kernel, values, library) else None
 
 
-def _is_tileable(a: Any, shape: tuple[int, ...]) -> bool:
-    return tiling.compact(a) is not None and np.broadcast_shapes(a.shape, shape) == shape
+def _suits(value: Any, first: Any) -> bool:
+    """Return whether an operand leaves the first one's dtype and shape."""
+    if not hasattr(value, "dtype"):
+        return value.__class__ in (int, float, bool, str, None.__class__)
+    if value.dtype != first.dtype and value.dtype.kind != "b":
+        return False
+    return bool(value.shape == first.shape or np.broadcast_shapes(value.shape, first.shape) == first.shape)
+
+
+def _is_tileable(a: Any, first: Any) -> bool:
+    if a.dtype is not first.dtype or a.__class__ is LazyGradient:
+        return a.dtype is first.dtype
+    return tiling.compact(a) is not None and np.broadcast_shapes(a.shape, first.shape) == first.shape
 
 
 # -- fusing a chain --------------------------------------------------------------------------------------------------

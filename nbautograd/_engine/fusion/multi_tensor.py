@@ -70,11 +70,9 @@ class Updates:
         p = written_to[0]
         library = backend.of(p).kernels()
         arrays = [*written_to, grad]
-        if library is None or p.dtype.kind not in "fV":
+        if library is None or p.dtype.kind not in "fV" or not (p.flags.c_contiguous or p.flags.f_contiguous):
             return False
-        if not (p.flags.c_contiguous or p.flags.f_contiguous):
-            return False
-        if any(a.dtype != p.dtype or a.shape != p.shape or a.strides != p.strides for a in arrays):
+        if any((a.dtype, a.shape, a.strides) != (p.dtype, p.shape, p.strides) for a in arrays):
             return False  # corresponding elements would not have the same index
         cells = _cells(rule)
         try:

@@ -94,22 +94,26 @@ class KernelProgram:
         """Append the step of a ufunc, in the dtypes that NumPy would choose."""
         if ufunc.nout != 1 or len(operands) != ufunc.nin:
             raise NotFusable(ufunc.__name__)
-        if all(not isinstance(x, Symbol) or x.is_number for x in operands):
+        symbols = [x for x in operands if isinstance(x, Symbol)]
+        if all(x.is_number for x in symbols):
             if ufunc.__name__ not in ("add", "subtract", "multiply", "negative"):
-                raise NeedsValue(ufunc.__name__, [x.name for x in operands if isinstance(x, Symbol)])
+                raise NeedsValue(ufunc.__name__, [x.name for x in symbols])
             double = np.dtype(np.float64)
             return self.step(ufunc.__name__, operands, (double,) * len(operands), double, True)
-        if ufunc.__name__ in ("power", "float_power") and isinstance(operands[1], Symbol) and operands[1].is_number:
-            raise NeedsValue(ufunc.__name__, [operands[1].name])  # the code of a square differs from that of a root
-        kinds = tuple(map(_kind, operands))
+        _check_power(ufunc.__name__, operands[-1])
         chosen: Any = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, np.dtype(dtype))}
         try:
-            *loop, result = ufunc.resolve_dtypes((*kinds, None), **chosen)
+            *loop, result = ufunc.resolve_dtypes((*map(_kind, operands), None), **chosen)
         except TypeError as error:
             raise NotFusable(str(error)) from None
-        if any(is_half(kind) for kind in loop):
+        if any(map(is_half, loop)):
             raise NotFusable("arithmetic in half precision")
         return self.step(ufunc.__name__, operands, tuple(loop), result)
+
+
+def _check_power(function: str, exponent: Any) -> None:
+    if function in ("power", "float_power") and isinstance(exponent, Symbol) and exponent.is_number:
+        raise NeedsValue(function, [exponent.name])  # the code of a square differs from that of a root
 
 
 def _kind(operand: Any) -> Any:

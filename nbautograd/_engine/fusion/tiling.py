@@ -70,34 +70,45 @@ def compute(
     :param shape: the result's, if known.
     """
     steps, alike = kernel.steps, _alike(values)
-    dtype = _common_dtype(values) if alike is None else alike.dtype
+    if alike is not None:
+        dtype, shape = alike.dtype, alike.shape
+    else:
+        dtype = _common_dtype(values)
     if dtype is None or steps is None:
         return _untiled(kernel, values, fit)
     if shape is None:
-        shape = _shape_of(values) if alike is None else alike.shape
+        shape = _shape_of(values)
     size = math.prod(shape)
     if size < MIN_TILED_SIZE:
         return _untiled(kernel, values)
-    is_short = size <= (TILES_PER_TASK * TILE_SIZE if kernel.is_one_pass else TILE_SIZE)
-    if is_short and (fit is None or fit[0] == shape) and (alike is not None or _are_contiguous(values)):
-        return _in_one_tile(kernel, values, spare, shape, dtype)
+    is_summed = fit is not None and fit[0] != shape
+    is_short = size <= _at_once(kernel, TILE_SIZE)
+    if is_short and not is_summed and _are_contiguous(values, alike):
+        return _in_one_tile(kernel, values, _result(spare, shape, dtype))
     tiling = _tile(values, shape)
     if tiling is None:
         return _untiled(kernel, values)
-    if fit is not None and fit[0] != shape:
+    if is_summed:
         return _summed(kernel, tiling, shape, dtype, fit[0])
-    reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
-    result = spare if reuse else caching_allocator.empty(shape, dtype)
+    result = _result(spare, shape, dtype)
     target = result.reshape(tiling.shape)
-    per_task = TILES_PER_TASK * tiling.step
 
     def evaluate(tile: slice, buffers: Any) -> None:
         out = target[tile]
         steps(out, [buffer[: out.size].reshape(out.shape) for buffer in buffers], *tiling.at(tile))
 
-    step = per_task if kernel.is_one_pass else tiling.step  # does not use the cache
+    step, per_task = _at_once(kernel, tiling.step), TILES_PER_TASK * tiling.step
     for_each_tile(tiling.shape[0], step, per_task, lambda: _scratch(kernel, tiling, dtype), evaluate)
     return result
+
+
+def _at_once(kernel: ElementwiseKernel, step: int) -> int:
+    return TILES_PER_TASK * step if kernel.is_one_pass else step  # does not use the cache
+
+
+def _result(spare: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
+    return spare if reuse else caching_allocator.empty(shape, dtype)
 
 
 def _alike(values: tuple[Any, ...]) -> Any:
@@ -116,22 +127,18 @@ def _alike(values: tuple[Any, ...]) -> Any:
     return first if first is not None and first.dtype in FLOATS_32_64 else None
 
 
-def _are_contiguous(values: tuple[Any, ...]) -> bool:
-    return all(value.flags.c_contiguous for value in values if value.__class__ is np.ndarray)
+def _are_contiguous(values: tuple[Any, ...], alike: Any) -> bool:
+    return alike is not None or all(value.flags.c_contiguous for value in values if value.__class__ is np.ndarray)
 
 
-def _in_one_tile(
-    kernel: ElementwiseKernel, values: tuple[Any, ...], spare: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> Any:
-    """Return the result if one thread would compute all of it: the usual case of medium sizes."""
+def _in_one_tile(kernel: ElementwiseKernel, values: tuple[Any, ...], result: Any) -> Any:
+    """Write the result in one thread: the usual case of medium sizes."""
     steps = kernel.steps
     assert steps is not None
-    reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
-    result = spare if reuse else caching_allocator.empty(shape, dtype)
     before = backend.get_quiet()
     try:
         backend.set_quiet(backend.SILENT)
-        steps(result, [np.empty(shape, dtype) for _ in range(kernel.scratch)], *values)
+        steps(result, [np.empty(result.shape, result.dtype) for _ in range(kernel.scratch)], *values)
     finally:
         backend.set_quiet(before)
     return result
@@ -141,7 +148,7 @@ def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None
     """Return the result at once, or by a kernel of the arrays' device."""
     library = kernels_for(values)
     if library is not None:
-        return _compute_on_device(kernel, values, library, fit)
+        return _cuda_kernel().compute(kernel, values, library, fit)
     with backend.quiet():
         return kernel.eager(*values)
 
@@ -174,14 +181,15 @@ def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
     operands = [compact(value) for value in values]
     if any(operand is None for operand in operands):
         return None
-    full = [operand.__class__ is np.ndarray and operand.shape == shape for operand in operands]
-    if all(is_full or getattr(o, "ndim", 0) == 0 for o, is_full in zip(operands, full, strict=True)):
-        row = (math.prod(shape),)
-        return Tiling(row, TILE_SIZE, [o.reshape(-1) if f else o for o, f in zip(operands, full, strict=True)], full)
+    shapes: list[tuple[int, ...]] = [getattr(operand, "shape", ()) for operand in operands]
+    if {*shapes} <= {shape, ()}:
+        is_full = [each == shape for each in shapes]
+        flat = [o.reshape(-1) if full else o for o, full in zip(operands, is_full, strict=True)]
+        return Tiling((math.prod(shape),), TILE_SIZE, flat, is_full)
     width = math.prod(shape[1:])
-    if not width or width > MAX_ROW_ELEMENTS:
+    if width > MAX_ROW_ELEMENTS:
         return None
-    is_cut = [getattr(operand, "ndim", 0) == len(shape) and len(operand) > 1 for operand in operands]
+    is_cut = [len(each) == len(shape) and each[0] > 1 for each in shapes]
     return Tiling(shape, max(1, TILE_SIZE // width), operands, is_cut)
 
 
@@ -258,25 +266,18 @@ def kernels_for(values: tuple[Any, ...]) -> Any:
     return None
 
 
-def _compute_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any, fit: Any = None) -> Any:
-    """Call ``cuda_kernel.compute``."""
+def _cuda_kernel() -> Any:
     from nbautograd._engine.fusion import cuda_kernel
 
-    return cuda_kernel.compute(kernel, values, library, fit)
+    return cuda_kernel
 
 
 def is_fusable(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any) -> bool:
     """Call ``cuda_kernel.is_fusable``."""
-    from nbautograd._engine.fusion import cuda_kernel
-
-    return cuda_kernel.is_fusable(kernel, values, library)
+    return _cuda_kernel().is_fusable(kernel, values, library)  # type: ignore[no-any-return]
 
 
 def sum_on_device(function: Callable[..., Any], operands: tuple[Any, ...], axes: Any, keepdims: bool) -> Any:
     """Sum the values of ``function`` for each element over ``axes``, by a kernel; None if that is not faster."""
     library = kernels_for(operands)
-    if library is None:
-        return None
-    from nbautograd._engine.fusion import cuda_kernel
-
-    return cuda_kernel.sum_of(function, operands, library, axes, keepdims)
+    return None if library is None else _cuda_kernel().sum_of(function, operands, library, axes, keepdims)
