@@ -8,8 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from nbautograd._engine.base.users_code import LIBRARIES
+from nbautograd.viz.read.values import is_tensor
 
-__all__ = ["inside", "is_module", "is_tensor", "of_variables"]
+__all__ = ["inside", "is_module", "of_variables"]
 
 HISTORY = "Out"
 """IPython's variable of all results: what it holds has better names."""
@@ -17,11 +18,6 @@ MAX_DEPTH = 4
 """Steps from a variable to a tensor inside of it: ``net.layers[0].weight`` takes three."""
 MAX_PARTS = 200  # of a list or a dictionary
 MAX_READ = 2000  # lists, objects and tensors inside of a variable
-
-
-def is_tensor(value: Any) -> bool:
-    """Return whether it looks like a tensor of an autograd library; asks the class, so that no ``__getattr__`` runs."""
-    return hasattr(type(value), "grad_fn") and hasattr(type(value), "requires_grad") and not isinstance(value, type)
 
 
 def is_module(value: Any) -> bool:

@@ -12,9 +12,10 @@ from weakref import WeakKeyDictionary
 from nbautograd import protocol
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.read import formulas, values
-from nbautograd.viz.read.contents import inside, is_module, is_tensor
+from nbautograd.viz.read.contents import inside, is_module
 from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.notes import Digest, trace_of
+from nbautograd.viz.read.values import is_tensor
 
 __all__ = [
     "Names",

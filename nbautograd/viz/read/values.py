@@ -26,6 +26,7 @@ __all__ = [
     "in_words",
     "inline",
     "is_finite",
+    "is_tensor",
     "nbytes",
     "near",
     "shape",
@@ -42,6 +43,11 @@ MAX_FAR_ELEMENTS = 1000  # that must be copied from another device
 ZERO_ROUNDINGS = 16  # a mean of this many rounding errors counts as 0
 PLAIN = (np.ndarray, np.generic)  # texts that need no translation
 EPS = {name: float(np.finfo(name).eps) for name in ("float32", "float64", "complex64", "complex128")}
+
+
+def is_tensor(value: Any) -> bool:
+    """Return whether it looks like a tensor of an autograd library; asks the class, so that no ``__getattr__`` runs."""
+    return hasattr(type(value), "grad_fn") and hasattr(type(value), "requires_grad") and not isinstance(value, type)
 
 
 def text(value: Any, many: int = MAX_NUMBERS, room: int = LINE_CHARACTERS, *, brief: bool = False) -> str:
