@@ -36,7 +36,7 @@ _HOOKS = {kind: kind for kind in ("tensor", "pre", "post", "accumulated")}
 
 
 def parameters_of(value: Any) -> Iterable[Any] | None:
-    """Return the parameters of a module or an optimizer, or the leaves in an object; None where there are none."""
+    """Return the parameters of a module or an optimizer, or the leaves in an object; None if it has none."""
     if is_module(value):
         return value.parameters()  # type: ignore[no-any-return]
     groups = attribute(value, "param_groups")
