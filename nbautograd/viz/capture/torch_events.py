@@ -17,6 +17,7 @@ from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture.torch_watch import pytorch, settle, writes
 from nbautograd.viz.read import introspect
 from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["is_foreign", "passes_observed", "watch"]
 
@@ -224,7 +225,7 @@ def _of_method(
 def _of_backward(
     tensors: Any, grad_tensors: Any = None, retain_graph: Any = None, create_graph: bool = False, *_: Any, **__: Any
 ) -> tuple[Any, ...]:
-    several = [tensors] if introspect.is_tensor(tensors) else list(tensors)
+    several = [tensors] if is_tensor(tensors) else list(tensors)
     return several, _as_many(grad_tensors, several), retain_graph, create_graph, None
 
 
@@ -232,15 +233,15 @@ def _arguments_of_grad(
     outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: Any = None, create_graph: bool = False,
     *_: Any, **__: Any,
 ) -> tuple[Any, ...]:  # fmt: skip
-    several = [outputs] if introspect.is_tensor(outputs) else list(outputs)
-    wanted = [inputs] if introspect.is_tensor(inputs) else list(inputs)
+    several = [outputs] if is_tensor(outputs) else list(outputs)
+    wanted = [inputs] if is_tensor(inputs) else list(inputs)
     return several, _as_many(grad_outputs, several), retain_graph, create_graph, wanted
 
 
 def _as_many(gradients: Any, tensors: list[Any]) -> list[Any]:
     if gradients is None:
         return [None] * len(tensors)
-    return [gradients] if introspect.is_tensor(gradients) else list(gradients)
+    return [gradients] if is_tensor(gradients) else list(gradients)
 
 
 def _observed(func: Any, about: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -18,7 +18,7 @@ from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.read import fold as folding
 from nbautograd.viz.read.builder import Resolve, build
-from nbautograd.viz.read.introspect import is_tensor
+from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.settings import settings
 
 __all__ = ["Animation", "Picture", "Recording", "animate", "graph", "record"]

@@ -18,9 +18,10 @@ from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.costs import flops, parameters
-from nbautograd.viz.read.introspect import attribute, hooks_of, is_tensor, node_name, saved_of
+from nbautograd.viz.read.introspect import attribute, hooks_of, node_name, saved_of
 from nbautograd.viz.read.kept import modules_of, read_kept
 from nbautograd.viz.read.notes import line_of, remarks, trace_of
+from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Cost", "OperationCost", "cost"]

@@ -32,12 +32,13 @@ from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.read import values
 from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.contents import of_variables
-from nbautograd.viz.read.introspect import is_tensor, node_name
+from nbautograd.viz.read.introspect import node_name
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.notes import line_of, remarks
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.routes import MAX_PATHS, Route, Routes
 from nbautograd.viz.read.unreached import stops
+from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Path", "PathStep", "Paths", "paths"]

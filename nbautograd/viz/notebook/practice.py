@@ -17,8 +17,8 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook.api import graph, record
 from nbautograd.viz.notebook.in_place import at_once, shows
 from nbautograd.viz.notebook.practice_questions import LEVELS, Question, Ran, library, question, run
-from nbautograd.viz.read.introspect import is_tensor
 from nbautograd.viz.read.numbers import number_text
+from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["Practice", "Reply", "current", "practice", "turn"]
 

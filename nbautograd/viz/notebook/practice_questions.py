@@ -16,7 +16,7 @@ from traceback import walk_tb
 from typing import Any, TypeVar
 
 from nbautograd.viz.notebook.practice_programs import PROGRAMS
-from nbautograd.viz.read.introspect import is_tensor
+from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["KINDS", "LEVELS", "Question", "Ran", "library", "question", "run"]
 

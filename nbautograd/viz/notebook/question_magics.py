@@ -12,7 +12,8 @@ from IPython.core.magic import line_magic
 
 from nbautograd.viz.notebook.in_place import of_magic
 from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensors
-from nbautograd.viz.read.introspect import attribute, is_module
+from nbautograd.viz.read.contents import is_module
+from nbautograd.viz.read.introspect import attribute
 
 __all__ = ["QUESTIONS", "question_magic"]
 

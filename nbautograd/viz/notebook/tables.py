@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbautograd import protocol
 from nbautograd.viz.capture import torch_events
@@ -18,14 +18,17 @@ from nbautograd.viz.draw.graph_text import table
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
-from nbautograd.viz.notebook.grads_html import GradientRow, gradients_html
 from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.read import values
 from nbautograd.viz.read.contents import of_variables
-from nbautograd.viz.read.introspect import is_tensor, parameters_of
+from nbautograd.viz.read.introspect import parameters_of
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.tiles import tile
+from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.settings import settings
+
+if TYPE_CHECKING:
+    from nbautograd.viz.notebook.grads_html import GradientRow
 
 __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_table", "watch", "zero_grads"]
 
@@ -57,6 +60,8 @@ class Table:
             return f"<p>{escape(self.title)}</p>"
         below = f"<p>{escape(self.note)}</p>" if self.note else ""
         if self.gradients:
+            from nbautograd.viz.notebook.grads_html import gradients_html
+
             return gradients_html(self.title, self.gradients) + below
         return output.table(self.head, self.rows, self.title) + below
 
@@ -126,6 +131,8 @@ class Watch:
 
     def row(self, name: str, leaf: Any) -> tuple[tuple[str, ...], GradientRow]:
         """Return one leaf's line and its HTML; this becomes the last look."""
+        from nbautograd.viz.notebook.grads_html import GradientRow
+
         seen, grad = self.of(leaf), getattr(leaf, "grad", None)
         before, old, was = seen.text, seen.array, seen.digest
         seen.look(grad)

@@ -16,17 +16,12 @@ from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.paths import described, name_of, no_path, stopped, told_of
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import (
-    attribute,
-    is_module,
-    is_tensor,
-    node_name,
-    operands_of,
-    saved_of,
-)
+from nbautograd.viz.read.contents import is_module
+from nbautograd.viz.read.introspect import attribute, node_name, operands_of, saved_of
 from nbautograd.viz.read.notes import line_of, remarks, trace_of
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.routes import Route, Routes
+from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Explanation", "why"]

@@ -22,9 +22,10 @@ from nbautograd.viz.language import say, texts
 from nbautograd.viz.read import values
 from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.formulas import symbol_of
-from nbautograd.viz.read.introspect import attribute, is_tensor
+from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import Edge, GraphModel, Node
 from nbautograd.viz.read.naming import Resolve
+from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["FailedCall", "failed_call", "graph_so_far"]
 

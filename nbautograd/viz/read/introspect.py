@@ -24,7 +24,6 @@ __all__ = [
     "changed_saved",
     "declared",
     "hooks_of",
-    "is_tensor",
     "node_name",
     "operation_of",
     "transposes",

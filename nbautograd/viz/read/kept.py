@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbautograd.viz.read import introspect, values
-from nbautograd.viz.read.introspect import attribute, is_tensor, node_name
+from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.module_scopes import module_paths, scopes_of
 from nbautograd.viz.read.notes import line_of, trace_of
+from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["GraphMemory", "Runs", "Storage", "modules_of", "read_kept"]

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from itertools import accumulate, pairwise, takewhile
 from typing import Any
 
+from nbautograd.viz.read.contents import is_module
 from nbautograd.viz.read.formulas import base
-from nbautograd.viz.read.introspect import is_module
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["module_paths", "module_scopes", "scopes_of"]

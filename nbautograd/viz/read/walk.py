@@ -16,6 +16,7 @@ from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.turns import Turns, turns_of
+from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["GraphWalk", "sequence"]
 
@@ -165,7 +166,7 @@ class GraphWalk:
 
 def _root_of(root: Any) -> tuple[Any, int, Any]:
     """(node or None, index of its output, tensor or None)."""
-    if introspect.is_tensor(root):
+    if is_tensor(root):
         return root.grad_fn, attribute(root, "output_nr", 0) or 0, root
     if isinstance(root, tuple) and len(root) == 2:
         return root[0], root[1], None
