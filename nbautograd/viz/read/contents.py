@@ -17,7 +17,8 @@ HISTORY = "Out"
 MAX_DEPTH = 4
 """Steps from a variable to a tensor inside of it: ``net.layers[0].weight`` takes three."""
 MAX_PARTS = 200  # of a list or a dictionary
-MAX_READ = 2000  # lists, objects and tensors inside of a variable
+PLAIN = (int, float, str, bool, type(None))
+MAX_READ = 1000  # lists, objects and tensors inside of a variable
 
 
 def is_module(value: Any) -> bool:
@@ -47,13 +48,16 @@ def of_variables(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _inside(name: str, value: Any, seen: set[int], depth: int) -> Iterator[tuple[str, Any]]:
-    parts = _parts(name, value) if depth and len(seen) < MAX_READ else ()
+    form, parts = _parts(value) if depth and len(seen) < MAX_READ else ("", ())
     if not parts or id(value) in seen:
         return
     seen.add(id(value))
     deeper = []
-    for own, part in parts:
-        if not (hasattr(type(part), "grad_fn") and is_tensor(part)):
+    for key, part in parts:
+        if type(part) in PLAIN:
+            continue
+        own = name + form.format(key)
+        if not is_tensor(part):
             deeper.append((own, part))
         elif id(part) not in seen or is_module(value):
             seen.add(id(part))
@@ -62,19 +66,19 @@ def _inside(name: str, value: Any, seen: set[int], depth: int) -> Iterator[tuple
         yield from _inside(own, part, seen, depth - 1)
 
 
-def _parts(name: str, value: Any) -> Sequence[tuple[str, Any]]:
-    """Return what a short list or dictionary, a module, or an object of the user's has, by name."""
+def _parts(value: Any) -> tuple[str, Sequence[tuple[Any, Any]]]:
+    """Return what a short list or dictionary, a module, or an object of the user's has, and the form of its names."""
     kind = type(value)
     with suppress(Exception):
         if kind in (list, tuple) and len(value) <= MAX_PARTS:
-            return [(f"{name}[{i}]", part) for i, part in enumerate(value)]
+            return "[{}]", list(enumerate(value))
         if kind is dict and len(value) <= MAX_PARTS:
-            return [(f"{name}[{key!r}]", part) for key, part in [*value.items()] if isinstance(key, (str, int))]
-        if hasattr(kind, "named_parameters") and is_module(value):
-            return [(f"{name}.{own}", part) for own, part in _parameters(value)]
+            return "[{!r}]", [item for item in value.items() if isinstance(item[0], (str, int))]
+        if is_module(value):
+            return ".{}", list(_parameters(value))
         if _is_users(kind):
-            return [(f"{name}.{key}", part) for key, part in [*object.__getattribute__(value, "__dict__").items()]]
-    return ()
+            return ".{}", list(object.__getattribute__(value, "__dict__").items())
+    return "", ()
 
 
 def _parameters(module: Any) -> Iterator[tuple[str, Any]]:
