@@ -14,8 +14,8 @@ __all__ = ["inside", "is_module", "of_variables"]
 
 HISTORY = "Out"
 """IPython's variable of all results: what it holds has better names."""
-MAX_DEPTH = 4
-"""Steps from a variable to a tensor inside of it: ``net.layers[0].weight`` takes three."""
+MAX_DEPTH = 8
+"""Steps from a variable to a tensor inside of it: ``net.layers[0].neurons[1].w[2]`` takes six."""
 MAX_PARTS = 200  # of a list or a dictionary
 PLAIN = (int, float, str, bool, type(None))
 MAX_READ = 1000  # lists, objects and tensors inside of a variable

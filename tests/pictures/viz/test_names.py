@@ -190,7 +190,7 @@ def test_objects_of_libraries_are_not_searched() -> None:
     w = nb.ones(2, requires_grad=True)
     optimizer = nb.optim.SGD([w], lr=1.0)
     deep: Any = w
-    for _ in range(6):
+    for _ in range(9):
         deep = [deep]
     for value in (optimizer, deep, [0] * 201, type(optimizer), warnings, object()):
         assert [*inside("value", value)] == []
