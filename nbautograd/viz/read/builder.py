@@ -162,14 +162,17 @@ class _Builder:
         tracked = bool(attribute(tensor, "requires_grad", False))
         grad = attribute(tensor, "grad") if tracked else None
         name = self.names.leaves.get(id(tensor)) or self.names.variables.tensor(tensor) or "leaf"
+        own = int(type(tensor).__name__ == "Parameter")
         if node in self.bare_leaves:
-            return self.add(Node(key, "leaf", name, shape=values.shape_text(tensor), nbytes=values.nbytes(tensor)))
+            shape, nbytes = values.shape_text(tensor), values.nbytes(tensor)
+            return self.add(Node(key, "leaf", name, shape=shape, nbytes=nbytes, parameters=own))
         return self.add(
             Node(
                 key,
                 "leaf" if tracked else "constant",
                 name,
                 names=self.names.variables.all_of(tensor),
+                parameters=own,
                 grad=values.inline(grad) if tracked else "",
                 named=bool(self.names.variables.tensor(tensor)),
                 notes=() if tracked else (say("no_graph"),),

@@ -151,10 +151,7 @@ def _in_runs(tree: Segment, budget: int, kept: Kept) -> Segment:
             units += run if len(run) == 1 else [segment]
             run = []
         if atom is not None:
-            if atom in kept:
-                units.append(atom)
-            else:
-                run.append(atom)
+            (units if atom in kept else run).append(atom)
     large = [one for one in [*units, *end] if one.size() > budget and one.children != atoms]  # else nothing changes
     divided = [_in_runs(one, budget * 2 // 3, kept) if one in large else one for one in [*units, *end]]
     return Segment(tree.start, tree.stop, tree.kind, tree.label, tree.times, tree.code, divided)
@@ -358,7 +355,8 @@ def _parameters(model: GraphModel, stands: Mapping[str, str]) -> dict[str, str]:
     """The parameters of modules that only one group uses, with that group: they are drawn inside of it."""
     groups = set(stands.values())
     owners = {key: next(iter(own)) for key, own in _users(model, stands).items() if len(own) == 1}
-    return {key: own for key, own in owners.items() if own in groups and "." in model.by_id[key].name}
+    inner = {leaf.id for leaf in model.leaves if leaf.parameters and "." in leaf.name}
+    return {key: own for key, own in owners.items() if own in groups and key in inner}
 
 
 def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str]:

@@ -113,7 +113,7 @@ class Node:
     times: int = 0
     """For a group, the number of repeats of its structure; 0 without repeats."""
     parameters: int = 0
-    """For a group, the number of parameters of its modules."""
+    """For a group, the number of parameters of its modules; 1 for a leaf that is a parameter."""
     share: float = 0.0
     """Memory or time relative to the box with the largest one: the area of its mark."""
 

@@ -12,6 +12,7 @@ import nbautograd as nb
 from nbautograd import nn, viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.notebook.api import Recording
+from nbautograd.viz.read.builder import build
 from tests import needs
 
 
@@ -168,6 +169,13 @@ def test_what_objects_hold_is_called_by_the_way_to_it(run: Any, app: Any) -> Non
     }
     results = {node.label for node in model.nodes if node.name == "MmBackward0"}
     assert results == {"net.layers[0].out", "net.layers[1].out"}
+
+
+def test_what_objects_hold_is_drawn_beside_the_groups_that_use_it(run: Any, app: Any) -> None:
+    run(SCRATCH.replace("y = net", "for i in range(6):\n    y = net")).raise_error()
+    model = build([app.user_ns["y"]], app.user_ns, budget=2)
+    assert [node.parameters for node in model.nodes if node.kind == "group"] == [0]
+    assert [node.name for node in model.leaves] == ["net.layers[0].weight", "net.layers[1].weight"]
 
 
 def test_gradients_of_what_objects_hold_are_shown_and_zeroed(run: Any, app: Any) -> None:
