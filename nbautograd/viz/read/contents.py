@@ -48,10 +48,11 @@ def of_variables(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _inside(name: str, value: Any, seen: set[int], depth: int) -> Iterator[tuple[str, Any]]:
-    form, parts = _parts(value) if depth and len(seen) < MAX_READ else ("", ())
-    if not parts or id(value) in seen:
+    if not depth or id(value) in seen or len(seen) >= MAX_READ:
         return
-    seen.add(id(value))
+    form, parts = _parts(value)
+    if parts:
+        seen.add(id(value))
     deeper = []
     for key, part in parts:
         if type(part) in PLAIN:
@@ -76,7 +77,7 @@ def _parts(value: Any) -> tuple[str, Sequence[tuple[Any, Any]]]:
             return "[{!r}]", [item for item in value.items() if isinstance(item[0], (str, int))]
         if is_module(value):
             return ".{}", list(_parameters(value))
-        if _is_users(kind):
+        if _is_users(kind) and not is_tensor(value):
             return ".{}", list(object.__getattribute__(value, "__dict__").items())
     return "", ()
 

@@ -313,7 +313,7 @@ class Names:
     def _public(names: tuple[str, ...]) -> list[str]:
         public = [name for name in names if not name.startswith("_")] or names[:1]
         shown = [name for name in public if name.isidentifier()]
-        # Else those of one module.
+        # A tensor without a variable of its own has all names that one module or object gives it.
         shown = shown or [name for name in public if name.partition(".")[0] == public[0].partition(".")[0]]
         return [one_line(name, 80 if "." in name else 40) for name in shown]
 

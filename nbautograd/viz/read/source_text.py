@@ -40,7 +40,7 @@ _ALIASES = {"torch", "F", "nn", "nb"}
 """Names of modules in a file whose variables are unknown."""
 _ELEMENT_NODES = {"SelectBackward0", "IndexBackward0"}
 FUNCTION_INPUT = "input "
-"""Begins the names of the arguments of a custom Function; their positions follow."""
+"""The beginning of the name of a custom Function's argument; its position follows."""
 _PARAMETERS = {"mat1": "input", "mat2": "other", "tensor": "other"}
 """Operands that are called otherwise than the parameters of the functions."""
 
@@ -299,9 +299,10 @@ class SourceTexts:
 
     def results(self, nodes: Iterable[Any]) -> dict[Any, str]:
         """Return the texts of the expressions that made results, if they are known and differ."""
-        runs = [node for node in nodes if node in self.runs and isinstance(self.calls[node].tree, ast.Subscript)]
-        told = {node: text for node in runs if (text := self.in_turn(node, self.calls[node].tree))}
-        told = {node: text for node, text in told.items() if Counter(told.values())[text] == 1}
+        calls = {node: self.calls[node].tree for node in nodes if node in self.runs}
+        elements = {node: self.in_turn(node, tree) for node, tree in calls.items() if isinstance(tree, ast.Subscript)}
+        alike = Counter(elements.values())
+        told = {node: text for node, text in elements.items() if text and alike[text] == 1}
         for most in (FORMULA_CHARACTERS, TEXT_CHARACTERS):
             texts = {node: self.made[node].text(most=most) for node in nodes if node in self.made and node not in told}
             alike = Counter(texts.values())

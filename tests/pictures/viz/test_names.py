@@ -172,7 +172,7 @@ def test_what_objects_hold_is_called_by_the_way_to_it(run: Any, app: Any) -> Non
 
 
 def test_what_objects_hold_is_drawn_beside_the_groups_that_use_it(run: Any, app: Any) -> None:
-    run(SCRATCH.replace("y = net", "for i in range(6):\n    y = net")).raise_error()
+    run(SCRATCH).raise_error()
     model = build([app.user_ns["y"]], app.user_ns, budget=2)
     assert [node.parameters for node in model.nodes if node.kind == "group"] == [0]
     assert [node.name for node in model.leaves] == ["net.layers[0].weight", "net.layers[1].weight"]
@@ -190,6 +190,13 @@ def test_gradients_of_what_objects_hold_are_shown_and_zeroed(run: Any, app: Any)
     assert run("why = %why net.layers[1].out").success
     assert run("why = %why net.layers[0].weight").success
     assert app.user_ns["why"].label.startswith("net.layers[0].weight.grad is None")
+
+
+def test_a_tensor_of_the_users_own_class_is_itself(run: Any, app: Any) -> None:
+    run("class Mine(torch.Tensor): pass\nw = leaf(1.)").raise_error()
+    run("mine = torch.tensor([2.]).as_subclass(Mine).requires_grad_()\nmine.other = w").raise_error()
+    run("(mine * w).sum().backward()\ntable = %grads mine").raise_error()
+    assert [row[0] for row in app.user_ns["table"].rows] == ["mine"]
 
 
 def test_objects_of_libraries_are_not_searched() -> None:
