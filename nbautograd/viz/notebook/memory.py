@@ -16,8 +16,8 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.answers import marked, name_in, place_text
 from nbautograd.viz.notebook.in_place import at_once, callers_names
-from nbautograd.viz.notebook.monitor_picture import WIDTH_PX, card
 from nbautograd.viz.notebook.picture import Picture
+from nbautograd.viz.notebook.still import WIDTH_PX, card
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.introspect import node_name
 from nbautograd.viz.read.kept import GraphMemory, Runs, read_kept

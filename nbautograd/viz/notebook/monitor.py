@@ -16,9 +16,10 @@ from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import callers_names, seen
 from nbautograd.viz.notebook.lens import MAX_PAGE_BYTES, chosen, lens_data, pass_data
 from nbautograd.viz.notebook.live_drawing import LiveDrawing
-from nbautograd.viz.notebook.monitor_picture import MAX_LINES, Still, drawn, unstarted
+from nbautograd.viz.notebook.monitor_picture import MAX_LINES, drawn, unstarted
 from nbautograd.viz.notebook.pass_ring import PassRing
 from nbautograd.viz.notebook.recording import Recording
+from nbautograd.viz.notebook.still import Still
 from nbautograd.viz.notebook.tables import named_leaves
 from nbautograd.viz.notebook.training import Run
 from nbautograd.viz.notebook.watched import watched

@@ -1,4 +1,4 @@
-"""Still pictures: the frame of each, and the picture of a training run."""
+"""The still picture of a training run."""
 
 from __future__ import annotations
 
@@ -8,39 +8,20 @@ from itertools import chain
 from typing import Any
 
 from nbautograd.viz.draw.lines import text_element
-from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX, SANS_MARKUP
-from nbautograd.viz.escape import escape, escape_long, one_line, width
+from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX
+from nbautograd.viz.escape import one_line, width
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import export, output
+from nbautograd.viz.notebook.still import WIDTH_PX, card
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 
-__all__ = ["MAX_LINES", "WIDTH_PX", "Still", "card", "drawn", "framed", "unstarted"]
+__all__ = ["MAX_LINES", "drawn", "unstarted"]
 
 MAX_LINES = 8  # leaves with a line each
 MAX_LINE_POINTS = 240
-WIDTH_PX, HEIGHT_PX = 640, 150  # of one plot
+HEIGHT_PX = 150  # of one plot
 LEFT_PX, RIGHT_PX = 78, 140  # room for the axis, and for the names of the lines
 INKS = tuple(LIGHT[name] for name in ("leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "indigo"))
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
-
-
-class Still:
-    """A drawing, its ``svg``, and its ``label``: a notebook shows it as an image, ``save`` writes a file."""
-
-    def save(self: Any, path: Any) -> Any:
-        """Write ``.svg``, ``.html``, ``.txt``, ``.png`` or ``.pdf``.
-
-        :return: the path.
-        """
-        return export.save(path, {".svg": lambda: self.svg, ".html": self.html, ".txt": lambda: repr(self)})
-
-    def html(self: Any) -> str:
-        """A page of its own."""
-        return export.page(self.label, output.image(output.colored(self.svg), self.label))
-
-    def _repr_mimebundle_(self: Any, include: Any = None, exclude: Any = None) -> Any:
-        svg = output.colored(self.svg)
-        return {"text/plain": repr(self), "text/html": output.image(svg, self.label), **output.images(svg)}
 
 
 def drawn(
@@ -63,23 +44,6 @@ def unstarted(title: str, lines: Sequence[str]) -> str:
         for i, line in enumerate(code)
     ]
     return card(title, "\n".join(lines), body, 62 + 18 * len(code))
-
-
-def card(title: str, words: str, body: Sequence[str], high: int, below: str = "") -> str:
-    """Put a frame and a title around the elements of a picture."""
-    head = text_element(14, 22, title, LIGHT["fg"], 13.5, bold=True)
-    return framed(title, words, (WIDTH_PX, high), head + "".join(body), below)
-
-
-def framed(title: str, words: str, size: tuple[int, int], inside: str, below: str = "") -> str:
-    """Put a frame around elements, and ``below`` it others; a title and words are for who does not see them."""
-    wide, high = size
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
-        f'role="img" font-family="{SANS_MARKUP}"><title>{escape(title)}</title><desc>{escape_long(words, 2000)}</desc>'
-        f'{below}<rect x="0.5" y="0.5" width="{wide - 1}" height="{high - 1}" rx="8" fill="{LIGHT["bg"]}" '
-        f'stroke="{LIGHT["line"]}"/>{inside}</svg>\n'
-    )
 
 
 def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]], top: float) -> list[str]:

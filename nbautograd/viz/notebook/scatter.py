@@ -13,8 +13,8 @@ import numpy as np
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.in_place import at_once, seen
 from nbautograd.viz.notebook.live_drawing import LiveDrawing
-from nbautograd.viz.notebook.monitor_picture import Still
 from nbautograd.viz.notebook.scatter_picture import GRID_CELLS, INKS, Look, Plane, drawn
+from nbautograd.viz.notebook.still import Still
 from nbautograd.viz.read import values
 
 __all__ = ["Scatter", "scatter"]

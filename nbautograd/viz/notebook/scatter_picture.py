@@ -13,7 +13,7 @@ from nbautograd.viz.draw.lines import number, text_element
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook.monitor_picture import framed
+from nbautograd.viz.notebook.still import framed
 
 __all__ = ["GRID_CELLS", "INKS", "Look", "Plane", "drawn"]
 
