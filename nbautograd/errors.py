@@ -166,7 +166,8 @@ def name_operation(error: Exception, name: str) -> None:
             raise OutOfMemoryError(f"{name}(): DefaultCPUAllocator: can't allocate memory: {error}") from None
         if isinstance(error, ValueError) and re.search(_TOO_LARGE, str(error)):
             raise OutOfMemoryError(f"{name}(): Storage size calculation overflowed: {error}") from None
-        return
+        if type(error) not in (TypeError, ValueError) or not re.match(_OF_ARGUMENT, str(error)):
+            return
     message, name, named = str(error), name.lstrip("_"), getattr(error, "operation", None)
     if named is not None:
         message = message.removeprefix(f"{named}(): ")
@@ -178,8 +179,10 @@ def name_operation(error: Exception, name: str) -> None:
 
 INPUT_ERRORS = (RuntimeError, IndexError, ShapeError, DtypeError)
 """The exact types of errors about inputs that an operation does not support."""
-CAUGHT = (*INPUT_ERRORS, MemoryError, ValueError)  # and given to name_operation
+CAUGHT = (*INPUT_ERRORS, MemoryError, TypeError, ValueError)  # and given to name_operation
 _TOO_LARGE = "^array is too big|^Maximum allowed|^broadcast dimensions"
+_OF_ARGUMENT = r"(dims?|size|stride|argument .*) must be |expected a number, |Overflow when unpacking long long: \w+="
+"""The pattern of a message about an argument, made by a check that serves many operations."""
 _NAMED = r"[a-z_\d.]+(\(\)|\(\):|:) "
 """The pattern of a message that begins with an operation's name: ``gather(): ...``, ``linalg.inv: ...``."""
 

@@ -36,6 +36,17 @@ MISFITS = [
     (lambda: nb.ones(2).view(dtype="a"), r"view\(\): argument 'dtype' must be torch.dtype, not str"),
     (lambda: nb.arange(3, out="a"), r"arange\(\): argument 'out' \(position 1\) must be Tensor, not str"),
     (lambda: nb.detach_copy([1]), r"detach_copy\(\): argument 'input' \(position 1\) must be Tensor, not list"),
+    (lambda: nb.amax(nb.ones(2), dim="a"), r"amax\(\): dim must be int, not str"),
+    (lambda: nb.movedim(nb.ones(2), "a", 0), r"movedim\(\): dim must be int, not str"),
+    (lambda: nb.ones(2).clamp("a"), r"clamp\(\): expected a number, but got str"),
+    (lambda: nb.ones(2).masked_fill(nb.ones(2) > 1, "a"), r"masked_fill\(\): expected a number, but got str"),
+    (lambda: nb.empty(2, requires_grad="a"), r"empty\(\): argument 'requires_grad' must be bool, not str"),
+    (lambda: nb.column_stack([1, "b"]), r"column_stack\(\): expected Tensor as element 0 in argument 0, but got int"),
+    (lambda: nb.ones(2).to(nb.float64, "cpu"), "non_blocking must be bool, not str"),
+    (
+        lambda: nb.ones(2).split([0.5, 1]),
+        r"argument 'split_sizes' \(position 2\) must be tuple of ints, but found element of type float at pos 0",
+    ),
     (lambda: nb.nn.functional.mse_loss(nb.ones(2), nb.ones(2), weight=3), "argument 'weight' must be Tensor, not int"),
 ]
 

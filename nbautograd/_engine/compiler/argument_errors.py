@@ -72,7 +72,7 @@ _NAMES = """
 """
 OPERATIONS = frozenset(_NAMES.split())
 """The functions of networks that are operations in PyTorch, not functions in Python."""
-CALL_ERRORS = (AttributeError, TypeError, *errors.CAUGHT)
+CALL_ERRORS = (AttributeError, *errors.CAUGHT)
 
 
 def answer_error(error: Exception, public: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -89,8 +89,7 @@ def answer_error(error: Exception, public: Any, function: Callable[..., Any], ar
         from nbautograd._engine.compiler.argument_kinds import check_arguments  # after an error only
 
         check_arguments(function, args, kwargs)
-    if not is_call:
-        errors.name_operation(error, function.__name__)
+    errors.name_operation(error, function.__name__)
     return UNHANDLED
 
 
@@ -268,7 +267,7 @@ def public_name(op: OpSchema) -> str:
     bare = op.name.lstrip("_")
     if exported is None or bare in exported:
         return bare
-    if op.node_name is None:
+    if op.node_name in (None, "NotImplemented"):
         return op.symbol if op.symbol.isidentifier() else bare
-    node = re.sub(r"Backward\d*$", "", op.node_name)
+    node = re.sub(r"Backward\d*$", "", str(op.node_name))
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", node).lower()

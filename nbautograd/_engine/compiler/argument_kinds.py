@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -14,7 +15,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.compiler.schema import POINTWISE, OpSchema
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import DtypeError, kind_of
+from nbautograd.errors import DtypeError, kind_of, name_operation
 
 __all__ = ["check_arguments", "checked_option", "raise_bad_argument"]
 
@@ -59,7 +60,13 @@ def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 def _mismatch(function: str, name: str, position: int, expected: str, value: Any) -> TypeError:
     place = f" (position {position})" if position else ""  # from 1; none for an argument by name
-    return TypeError(f"{function}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}")
+    problem = f", not {kind_of(value)}"
+    if expected == "tuple of ints" and isinstance(value, (tuple, list)):
+        for i, item in enumerate(value):
+            if not isinstance(item, INTS) or i == 0 and isinstance(item, bool):
+                problem = f", but found element of type {kind_of(item)} at pos {i}"
+                break
+    return TypeError(f"{function}(): argument '{name}'{place} must be {expected}{problem}")
 
 
 def _unlike(annotation: str, value: Any) -> str | None:
@@ -185,4 +192,5 @@ def raise_bad_argument(op: OpSchema, values: tuple[Any, ...], public: str) -> No
                 raise _mismatch(public, name, op.tensors.index(name) + 1, expected, item) from None
     if not any(isinstance(value, Tensor) for value in values) and op.kind == POINTWISE:
         raise _mismatch(public, op.tensors[0], 1, "Tensor", values[0]) from None
+    name_operation(sys.exception(), public)
     raise

@@ -128,9 +128,10 @@ def _check_target(name: str, value: Any) -> None:
     if value is None and name in ("device", "dtype", "memory_format"):
         return
     if not isinstance(value, _TARGETS.get(name, bool)) or (name == "device" and isinstance(value, bool)):
+        names = {"device": "a device, a dtype or a Tensor", "other": "Tensor", "memory_format": "memory_format"}
         raise TypeError(
-            f"to() received an invalid combination of arguments: {name} must be "
-            f"{'a device, a dtype or a Tensor' if name == 'device' else name}, not {kind_of(value)}"
+            f"to() received an invalid combination of arguments: {name} must be {names.get(name, 'bool')}, "
+            f"not {kind_of(value)}"
         )
 
 

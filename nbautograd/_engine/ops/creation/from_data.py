@@ -73,7 +73,7 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = Fa
         return value
     prefix = f"{function}(): " if function else ""
     if not isinstance(value, (int, float, complex, np.number, np.bool_)):
-        raise TypeError(f"{prefix}argument 'fill_value' must be Number, not {kind_of(value)}")
+        raise TypeError(f"{prefix}expected a number, but got {kind_of(value)}")
     if value.__class__ is int and not -(2**63) <= value < 2**64:
         raise OverflowError(f"{prefix}int too big to convert: {value}")
     if kind.rank == 0:
@@ -121,7 +121,7 @@ def creation(function: F) -> F:
             args = checked_options(function, options, args, kwargs)
         try:
             return function(*args, **kwargs)
-        except (MemoryError, ValueError) as error:
+        except (MemoryError, TypeError, ValueError) as error:
             name_operation(error, function.__name__)
             raise
 

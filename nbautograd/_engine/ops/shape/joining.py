@@ -115,14 +115,15 @@ def _tensors(tensors: Sequence[Tensor], name: str) -> Sequence[Tensor]:
         if name == "cat":
             raise ValueError("torch.cat(): expected a non-empty list of Tensors")
         raise RuntimeError(f"{name} expects a non-empty TensorList")
+    for i, item in enumerate(tensors):
+        if not isinstance(item, Tensor):
+            raise TypeError(f"{name}(): expected Tensor as element {i} in argument 0, but got {kind_of(item)}")
     return tensors
 
 
 def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
     """Return the tensors cast to their common dtype; raise if the list is empty."""
     for i, item in enumerate(_tensors(tensors, name)):
-        if not isinstance(item, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(item)}")
         if name == "cat" and item._a.ndim == 0:
             raise RuntimeError(f"cat(): zero-dimensional tensor (at position {i}) cannot be concatenated")
     places = list(dict.fromkeys(item.device for item in tensors))
