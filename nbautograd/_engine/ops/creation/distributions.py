@@ -29,7 +29,6 @@ def bernoulli(
 
     :raises RuntimeError: a probability is not in [0, 1].
 
-    >>> import nbautograd as torch
     >>> torch.bernoulli(torch.tensor([0., 1.]))
     tensor([0., 1.])
     """
@@ -56,7 +55,6 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
     :raises RuntimeError: a rate is negative.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.poisson(torch.tensor([0., 2., 50.]))
     tensor([ 0.,  0., 36.])
@@ -79,7 +77,6 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     :raises ValueError: ``count`` is not of a floating dtype.
     :raises RuntimeError: ``prob`` is of another dtype, or the shapes do not broadcast.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.binomial(torch.tensor([5., 100.]), torch.tensor([1., 0.5]))
     tensor([ 5., 40.])
@@ -164,7 +161,6 @@ def multinomial(
     :raises RuntimeError: weights are negative, not finite or all zero; or there are more samples than weights, without
         replacement.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.multinomial(torch.tensor([0., 10., 3., 0.]), 2)
     tensor([1, 2])

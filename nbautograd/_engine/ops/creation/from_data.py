@@ -335,7 +335,6 @@ def tensor(
     :raises TypeError: an element is not a number.
     :raises RuntimeError: the dtype of an element cannot be inferred, or the value does not fit into ``dtype``.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1., -1.], [1., -1.]])
     tensor([[ 1., -1.],
             [ 1., -1.]])
@@ -358,7 +357,6 @@ def tensor(
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = None) -> Tensor:
     """Convert ``data`` to a tensor, without a copy if it is an array or tensor of that dtype on that device.
 
-    >>> import nbautograd as torch
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
@@ -380,7 +378,6 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 
     :raises TypeError: ``ndarray`` is not a NumPy array, or its dtype is not supported.
 
-    >>> import nbautograd as torch
     >>> import numpy as np
     >>> torch.from_numpy(np.array([1., 2.]))
     tensor([1., 2.], dtype=torch.float64)

@@ -90,7 +90,6 @@ def arange(
     :raises RuntimeError: the step is 0 or leads away from ``end``.
     :raises TypeError: there is no ``end``.
 
-    >>> import nbautograd as torch
     >>> torch.arange(1, 2.51, 0.5)
     tensor([1.0000, 1.5000, 2.0000, 2.5000])
     """
@@ -192,7 +191,6 @@ def linspace(
 
     :raises RuntimeError: ``steps`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.linspace(3, 10, steps=5)
     tensor([ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000])
     """
@@ -221,7 +219,6 @@ def logspace(
 
     :raises RuntimeError: ``steps`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.logspace(start=0.1, end=1.0, steps=5)
     tensor([ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000])
     """

@@ -45,7 +45,6 @@ def conj(input: Tensor) -> Tensor:
 
     It is computed eagerly: PyTorch's result is a lazy conjugate view, this one has its own memory.
 
-    >>> import nbautograd as torch
     >>> torch.conj(torch.tensor([1+2j]))
     tensor([1.-2.j])
     """
@@ -66,7 +65,6 @@ def _conj_physical(input: Tensor) -> Tensor:
 def conj_physical(input: Tensor) -> Tensor:
     """Return the complex conjugate as a copy; a real tensor is returned itself.
 
-    >>> import nbautograd as torch
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
     """
@@ -77,7 +75,6 @@ def conj_physical(input: Tensor) -> Tensor:
 def resolve_conj(input: Tensor) -> Tensor:
     """Return the tensor itself: it has no lazy conjugate views to materialize.
 
-    >>> import nbautograd as torch
     >>> torch.resolve_conj(torch.tensor([1+2j]).conj())
     tensor([1.-2.j])
     """
@@ -88,7 +85,6 @@ def resolve_conj(input: Tensor) -> Tensor:
 def resolve_neg(input: Tensor) -> Tensor:
     """Return the tensor itself: it has no lazy negative views to materialize.
 
-    >>> import nbautograd as torch
     >>> torch.resolve_neg(-torch.tensor([1.]))
     tensor([-1.])
     """
@@ -110,7 +106,6 @@ def view_as_real(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtype is not complex.
 
-    >>> import nbautograd as torch
     >>> torch.view_as_real(torch.tensor([1+2j]))
     tensor([[1., 2.]])
     """
@@ -126,7 +121,6 @@ def view_as_complex(input: Tensor) -> Tensor:
     :param input: float32 or float64, shape (..., 2), the last dimension of stride 1.
     :raises RuntimeError: the dtype, the last dimension or its stride does not match.
 
-    >>> import nbautograd as torch
     >>> torch.view_as_complex(torch.tensor([[1., 2.]]))
     tensor([1.+2.j])
     """
@@ -159,7 +153,6 @@ def complex_of_pairs(input: Tensor) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """Return the real part, as a view; a real tensor is returned itself.
 
-    >>> import nbautograd as torch
     >>> torch.real(torch.tensor([1+2j]))
     tensor([1.])
     """
@@ -173,7 +166,6 @@ def imag(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the tensor is not complex.
 
-    >>> import nbautograd as torch
     >>> torch.imag(torch.tensor([1+2j]))
     tensor([2.])
     """
@@ -206,7 +198,6 @@ Tensor.imag = _part(imag)
 def angle(input: Tensor) -> Tensor:
     """Return the argument of each complex number, in radians; for real numbers π if negative, else 0.
 
-    >>> import nbautograd as torch
     >>> torch.angle(torch.tensor([1j, -1]))
     tensor([1.5708, 3.1416])
     """
@@ -246,7 +237,6 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     :param real: float32 or float64, the same dtype as ``imag``; shapes are broadcast.
     :raises RuntimeError: the dtypes differ, or are not supported.
 
-    >>> import nbautograd as torch
     >>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.+2.j])
     """

@@ -85,7 +85,6 @@ def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Te
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 26.])
     """
@@ -98,7 +97,6 @@ def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Te
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 56.])
     """
@@ -111,7 +109,6 @@ def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Te
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 41.])
     """
@@ -124,7 +121,6 @@ def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Te
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 71.])
     """
@@ -137,7 +133,6 @@ def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Numbe
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-0., 99.])
     """
@@ -150,7 +145,6 @@ def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Numbe
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([ -0., 204.])
     """
@@ -163,7 +157,6 @@ def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Numbe
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([  1., 169.])
     """
@@ -176,7 +169,6 @@ def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Numbe
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([ -1., 239.])
     """
@@ -189,7 +181,6 @@ def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tens
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.hermite_polynomial_h(torch.tensor([0.5, 2.]), 3)
     tensor([-5., 40.])
     """
@@ -202,7 +193,6 @@ def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Ten
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.hermite_polynomial_he(torch.tensor([0.5, 2.]), 3)
     tensor([-1.3750,  2.0000])
     """
@@ -215,7 +205,6 @@ def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Ten
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.laguerre_polynomial_l(torch.tensor([0.5, 2.]), 3)
     tensor([-0.1458, -0.3333])
     """
@@ -228,7 +217,6 @@ def special_legendre_polynomial_p(x: Tensor | Number, n: Tensor | Number) -> Ten
 
     :param n: the degree.
 
-    >>> import nbautograd as torch
     >>> torch.special.legendre_polynomial_p(torch.tensor([0.5, 2.]), 3)
     tensor([-0.4375, 17.0000])
     """

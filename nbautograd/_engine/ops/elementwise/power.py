@@ -90,7 +90,6 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 
     :raises RuntimeError: an integer tensor is raised to a negative integer power.
 
-    >>> import nbautograd as torch
     >>> torch.pow(torch.tensor([2., 3.]), 2), 2 ** torch.tensor([2., 3.])
     (tensor([4., 9.]), tensor([4., 8.]))
     """
@@ -143,7 +142,6 @@ def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
     :returns: a tensor of the shape to which the operands broadcast.
     :raises TypeError: ``other`` is neither.
 
-    >>> import nbautograd as torch
     >>> 2 ** torch.tensor([1, 3])
     tensor([2, 8])
     """
@@ -175,7 +173,6 @@ Tensor.__ipow__ = _ipow
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """Compute ``input ** exponent`` in float64 (or complex128).
 
-    >>> import nbautograd as torch
     >>> torch.float_power(torch.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
     """
@@ -204,7 +201,6 @@ Tensor.float_power_ = make_inplace_method("float_power_", _of_its_dtype)
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Compute ``input ** 2``, elementwise.
 
-    >>> import nbautograd as torch
     >>> torch.square(torch.tensor([-3.]))
     tensor([9.])
     """

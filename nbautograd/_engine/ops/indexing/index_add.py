@@ -82,7 +82,6 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
     :raises RuntimeError: an index is out of bounds, or a shape or a dtype differs.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, 2).index_add(0, torch.tensor([1, 1]), torch.ones(2, 2))
     tensor([[0., 0.],
             [2., 2.]])
@@ -112,7 +111,6 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
     :raises IndexError: an index is out of bounds, or the number of slices differs.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, 2).index_copy(0, torch.tensor([1]), torch.ones(1, 2))
     tensor([[0., 0.],
             [1., 1.]])
@@ -136,7 +134,6 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     :param value: a number or a 0-d tensor.
     :raises IndexError: an index is out of bounds.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, 2).index_fill(0, torch.tensor([1]), 5)
     tensor([[0., 0.],
             [5., 5.]])
@@ -204,7 +201,6 @@ def index_reduce(
     :raises RuntimeError: a shape or a dtype differs, or ``reduce`` is unknown.
     :raises IndexError: an index is out of bounds.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2., 3.]), "prod")
     tensor([6., 1.])
     """

@@ -464,7 +464,6 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     :raises IndexError: an index is out of bounds.
     :raises RuntimeError: the values do not broadcast, or are of another dtype.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(3).index_put((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
     """

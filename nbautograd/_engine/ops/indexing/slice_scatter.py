@@ -58,7 +58,6 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
     :raises RuntimeError: ``src`` has another shape.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, 2).select_scatter(torch.ones(2), 0, 1)
     tensor([[0., 0.],
             [1., 1.]])
@@ -86,7 +85,6 @@ def slice_scatter(
 
     :raises RuntimeError: ``src`` has another shape.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(4).slice_scatter(torch.ones(2), start=1, end=3)
     tensor([0., 1., 1., 0.])
     """
@@ -110,7 +108,6 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
     :raises RuntimeError: ``src`` has another shape.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, 2).diagonal_scatter(torch.ones(2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -126,7 +123,6 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     :param storage_offset: the index of the first element in the storage; that of ``input`` if None.
     :raises RuntimeError: ``src`` has another shape, or an element would be outside the storage.
 
-    >>> import nbautograd as torch
     >>> torch.as_strided_scatter(torch.zeros(3), torch.ones(2), (2,), (2,))
     tensor([1., 0., 1.])
     """

@@ -58,7 +58,6 @@ def linalg_eigh(A: Tensor, UPLO: str = "L") -> Any:
 
     :param UPLO: the triangle to read, ``"L"`` or ``"U"``.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.eigh(torch.tensor([[2., 0.], [0., 1.]])).eigenvalues
     tensor([1., 2.])
     """
@@ -76,7 +75,6 @@ def _eigvalsh(A: Tensor, UPLO: str) -> Tensor:
 def linalg_eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Return the eigenvalues of symmetric or Hermitian matrices: real, ascending.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.eigvalsh(torch.tensor([[2., 0.], [0., 1.]]))
     tensor([1., 2.])
     """
@@ -130,7 +128,6 @@ def linalg_eig(A: Tensor) -> Any:
 
     The eigenvectors have norm 1; their order and phases are arbitrary.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.eig(torch.tensor([[0., 1.], [1., 0.]])).eigenvalues.real.sort().values
     tensor([-1.,  1.])
     """
@@ -148,7 +145,6 @@ def _eigvals(A: Tensor) -> Tensor:
 def linalg_eigvals(A: Tensor) -> Tensor:
     """Return the eigenvalues of square matrices: complex, in no particular order.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.eigvals(torch.tensor([[2., 0.], [0., 2.]]))
     tensor([2.+0.j, 2.+0.j])
     """

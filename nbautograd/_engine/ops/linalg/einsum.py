@@ -25,7 +25,6 @@ __all__ = ["einsum", "inner", "tensordot"]
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Compute the inner product: sums of products over the last dimension of both tensors.
 
-    >>> import nbautograd as torch
     >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
     tensor(7)
     """
@@ -47,7 +46,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     :param dims: the number of dimensions, the last of ``a`` and the first of ``b``; or two lists, one for each tensor.
     :raises RuntimeError: the sizes of two such dimensions differ, and neither is 1.
 
-    >>> import nbautograd as torch
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
     torch.Size([2, 4])
     """
@@ -117,7 +115,6 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
     :raises RuntimeError: the equation is malformed, or does not fit the operands.
 
-    >>> import nbautograd as torch
     >>> torch.einsum("ij,j->i", torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 10.]))
     tensor([21., 43.])
     """

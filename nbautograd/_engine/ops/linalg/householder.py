@@ -102,7 +102,6 @@ def linalg_householder_product(A: Tensor, tau: Tensor) -> Tensor:
     :param tau: shape (..., k), k at most n.
     :returns: shape (..., m, n).
 
-    >>> import nbautograd as torch
     >>> torch.linalg.householder_product(torch.tensor([[9.], [1.]]), torch.tensor([1.]))
     tensor([[ 0.],
             [-1.]])
@@ -151,7 +150,6 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     :param left: False for ``other @ Q``.
     :param transpose: use Qᴴ.
 
-    >>> import nbautograd as torch
     >>> torch.ormqr(torch.tensor([[9.], [1.]]), torch.tensor([1.]), torch.tensor([[1.], [2.]]))
     tensor([[-2.],
             [-1.]])
@@ -196,7 +194,6 @@ def geqrf(input: Tensor) -> Any:
 
     It has no derivative, as in PyTorch; use :func:`linalg.qr` for a differentiable one.
 
-    >>> import nbautograd as torch
     >>> torch.geqrf(torch.tensor([[3.], [4.]])).tau
     tensor([1.6000])
     """

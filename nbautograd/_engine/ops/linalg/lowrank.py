@@ -48,7 +48,6 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     :param M: subtracted from A first; broadcast.
     :returns: ``(U, S, V)``.
 
-    >>> import nbautograd as torch
     >>> torch.svd_lowrank(torch.ones(4, 4), q=1)[1].round()
     tensor([4.])
     """
@@ -73,7 +72,6 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     :returns: ``(U, S, V)``; the columns of V are the principal directions.
     :raises ValueError: q is not between 0 and min(m, n), or ``niter`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.pca_lowrank(torch.tensor([[1., 0.], [3., 0.]]), q=1)[1]
     tensor([1.4142])
     """
@@ -113,7 +111,6 @@ def lobpcg(
     :param largest: False for the smallest eigenvalues.
     :returns: the eigenvalues, and the eigenvectors, of norm 1 with respect to B, as columns.
 
-    >>> import nbautograd as torch
     >>> torch.lobpcg(torch.tensor([[2., 0.], [0., 5.]]), k=1)[0]
     tensor([5.])
     """

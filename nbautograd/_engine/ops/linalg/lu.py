@@ -118,7 +118,6 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
 
     :param A: shape (..., m, n).
 
-    >>> import nbautograd as torch
     >>> torch.linalg.lu(torch.tensor([[1., 2.], [4., 4.]])).U
     tensor([[4., 4.],
             [0., 1.]])
@@ -150,7 +149,6 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     :returns: ``(LU, pivots)``; pivots are row swaps, 1-based.
     :raises RuntimeError: a diagonal element of U is 0.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.lu_factor(torch.tensor([[1., 2.], [4., 4.]])).pivots
     tensor([2, 2], dtype=torch.int32)
     """
@@ -173,7 +171,6 @@ def _refuse_zero(info: Tensor) -> None:
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """Return the packed LU of :func:`lu_factor`, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.lu_factor_ex(torch.zeros(2, 2)).info
     tensor(1, dtype=torch.int32)
     """
@@ -191,7 +188,6 @@ def lu(input: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
 
     :param get_infos: also return LAPACK's info, instead of raising.
 
-    >>> import nbautograd as torch
     >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
     tensor([2, 2], dtype=torch.int32)
     """
@@ -250,7 +246,6 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     :param unpack_data: False for empty L and U.
     :param unpack_pivots: False for an empty P.
 
-    >>> import nbautograd as torch
     >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[1., 2.], [4., 4.]]))).P
     tensor([[0., 1.],
             [1., 0.]])
@@ -330,7 +325,6 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
     :param left: False for ``X @ A = B``.
     :param adjoint: solve with Aᴴ.
 
-    >>> import nbautograd as torch
     >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[2., 0.], [0., 4.]]))
     >>> torch.linalg.lu_solve(LU, pivots, torch.tensor([[2.], [2.]]))
     tensor([[1.0000],
@@ -358,7 +352,6 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """Solve ``A @ X = b`` for X, given the packed LU of A; see :func:`linalg.lu_solve`.
 
-    >>> import nbautograd as torch
     >>> torch.lu_solve(torch.tensor([[2.], [2.]]), *torch.lu(torch.tensor([[2., 0.], [0., 4.]])))
     tensor([[1.0000],
             [0.5000]])
@@ -395,7 +388,6 @@ def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
 
     :raises LinAlgError: a matrix is singular.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.ldl_factor(torch.tensor([[4., 2.], [2., 3.]])).LD
     tensor([[4.0000, 0.0000],
             [0.5000, 2.0000]])
@@ -410,7 +402,6 @@ def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
 def linalg_ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """Return the packed LDL of :func:`ldl_factor`, and LAPACK's info: 0, or the position of a zero block of D.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.ldl_factor_ex(torch.eye(2)).info
     tensor(0, dtype=torch.int32)
     """
@@ -448,7 +439,6 @@ def ldl_solution(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tens
 def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """Solve ``A @ X = B`` for X, given the packed LDL of A.
 
-    >>> import nbautograd as torch
     >>> LD, pivots = torch.linalg.ldl_factor(torch.tensor([[4., 2.], [2., 3.]]))
     >>> torch.linalg.ldl_solve(LD, pivots, torch.tensor([[6.], [5.]]))
     tensor([[1.],

@@ -101,7 +101,6 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     :returns: shape (n, p).
     :raises RuntimeError: one is not 2-d, or their shapes or dtypes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.mm(torch.tensor([[1., 2.]]), torch.tensor([[3.], [4.]]))
     tensor([[11.]])
     """
@@ -125,7 +124,6 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
     :raises RuntimeError: the shapes or dtypes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.mv(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
     tensor([3., 7.])
     """
@@ -151,7 +149,6 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
     :raises RuntimeError: one is not 1-d, or their lengths or dtypes differ.
 
-    >>> import nbautograd as torch
     >>> torch.dot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
     tensor(7.)
     """
@@ -177,7 +174,6 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
     :raises RuntimeError: the shapes or dtypes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.bmm(torch.ones(10, 3, 4), torch.ones(10, 4, 5)).shape
     torch.Size([10, 3, 5])
     """
@@ -206,7 +202,6 @@ def outer_product(input: Tensor, vec2: Tensor) -> Tensor:
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Compute the outer product of two vectors: (n,) and (m,) give (n, m).
 
-    >>> import nbautograd as torch
     >>> torch.outer(torch.tensor([1., 2.]), torch.tensor([3., 4.]))
     tensor([[3., 4.],
             [6., 8.]])
@@ -231,7 +226,6 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
     :raises RuntimeError: the shapes or dtypes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1, 2], [3, 4]]) @ torch.tensor([1, 1])
     tensor([3, 7])
     """
@@ -318,7 +312,6 @@ def _rmatmul(input: Tensor, other: Tensor) -> Tensor:
     :returns: a tensor, with the shape of the result of :func:`matmul`.
     :raises TypeError: ``other`` is not a tensor.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).__rmatmul__(torch.eye(2))
     tensor([1., 1.])
     """

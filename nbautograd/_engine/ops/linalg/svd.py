@@ -125,7 +125,6 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     :returns: ``(U, S, Vh)``; the singular values S are real, in descending order.
     :raises LinAlgError: the matrix has nan or inf.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.svd(torch.tensor([[0., 2.], [1., 0.]])).S
     tensor([2., 1.])
     """
@@ -138,7 +137,6 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """Return the singular values, in descending order.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.svdvals(torch.tensor([[0., 2.], [1., 0.]]))
     tensor([2., 1.])
     """
@@ -160,7 +158,6 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     :param some: False for square U and V.
     :param compute_uv: False for zeros in place of U and V.
 
-    >>> import nbautograd as torch
     >>> torch.svd(torch.tensor([[0., 2.], [1., 0.]])).S
     tensor([2., 1.])
     """

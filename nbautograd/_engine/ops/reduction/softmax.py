@@ -106,7 +106,6 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
     :param dtype: cast to this dtype first.
     :raises NotImplementedError: the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.softmax(torch.tensor([0., 0.]), dim=0)
     tensor([0.5000, 0.5000])
     """
@@ -122,7 +121,6 @@ def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> T
     :param dtype: cast to this dtype first.
     :raises NotImplementedError: the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.log_softmax(torch.tensor([0., 0.]), dim=0)
     tensor([-0.6931, -0.6931])
     """

@@ -116,7 +116,6 @@ def unique(
     :param return_inverse: also return the index of each element of ``input`` in the result.
     :param return_counts: also return the number of occurrences of each.
 
-    >>> import nbautograd as torch
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
@@ -133,7 +132,6 @@ def unique_consecutive(
     :param return_inverse: also return the index of each element of ``input`` in the result.
     :param return_counts: also return the length of each run.
 
-    >>> import nbautograd as torch
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """

@@ -141,7 +141,6 @@ def var(
     :param unbiased: True for a correction of 1, False for 0.
     :raises RuntimeError: the dtype is an integer dtype or bool.
 
-    >>> import nbautograd as torch
     >>> torch.var(torch.tensor([1., 2., 3.]))
     tensor(1.)
     """
@@ -159,7 +158,6 @@ def std(
 ) -> Tensor:
     """Return the standard deviation of all elements or over ``dim``: the square root of :func:`var`.
 
-    >>> import nbautograd as torch
     >>> torch.std(torch.tensor([1., 2., 3.]))
     tensor(1.)
     """
@@ -177,7 +175,6 @@ def var_mean(
 ) -> tuple[Tensor, Tensor]:
     """Return the variance and the mean; see :func:`var`.
 
-    >>> import nbautograd as torch
     >>> torch.var_mean(torch.tensor([1., 2., 3.]))
     (tensor(1.), tensor(2.))
     """
@@ -195,7 +192,6 @@ def std_mean(
 ) -> tuple[Tensor, Tensor]:
     """Return the standard deviation and the mean; see :func:`std`.
 
-    >>> import nbautograd as torch
     >>> torch.std_mean(torch.tensor([1., 2., 3.]))
     (tensor(1.), tensor(2.))
     """

@@ -55,7 +55,6 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     :param storage_offset: the index of the first element in the storage; by default that of ``input``.
     :raises RuntimeError: an element would be outside the storage, or a stride is negative.
 
-    >>> import nbautograd as torch
     >>> torch.arange(4).as_strided((3, 2), (1, 1))
     tensor([[0, 1],
             [1, 2],
@@ -325,7 +324,6 @@ Tensor.set_ = _set
 def storage_offset(input: Tensor) -> int:
     """Return the index of the first element in the storage.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5)[2:].storage_offset()
     2
     """
@@ -336,7 +334,6 @@ def storage_offset(input: Tensor) -> int:
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     """Return whether two tensors have the same storage, offset, shape and strides.
 
-    >>> import nbautograd as torch
     >>> x = torch.ones(2)
     >>> x.is_set_to(x.view(2)), x.is_set_to(torch.ones(2))
     (True, False)
@@ -351,7 +348,6 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
 def untyped_storage(input: Tensor) -> UntypedStorage:
     """Return the tensor's storage, as bytes.
 
-    >>> import nbautograd as torch
     >>> torch.ones(5)[2:].untyped_storage().nbytes()
     20
     """

@@ -32,7 +32,6 @@ def expand(input: Tensor, *size: int) -> Tensor:
     :param size: the new shape; -1 keeps a size.
     :raises RuntimeError: a size other than 1 would change, or there are too few sizes.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1], [2]]).expand(-1, 3)
     tensor([[1, 1, 1],
             [2, 2, 2]])
@@ -83,7 +82,6 @@ def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """Return a view of the tensor broadcast to ``size``.
 
-    >>> import nbautograd as torch
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
@@ -98,7 +96,6 @@ alias(broadcast_to=expand)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Return a view of the tensor expanded to the shape of ``other``.
 
-    >>> import nbautograd as torch
     >>> torch.ones(1).expand_as(torch.zeros(2))
     tensor([1., 1.])
     """
@@ -112,7 +109,6 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     :raises RuntimeError: they do not broadcast.
     :raises ValueError: a size is negative.
 
-    >>> import nbautograd as torch
     >>> torch.broadcast_shapes((2,), (3, 1), 1)
     torch.Size([3, 2])
     """
@@ -143,7 +139,6 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
     :raises RuntimeError: they do not broadcast.
 
-    >>> import nbautograd as torch
     >>> torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3]]))
     (tensor([[1, 2]]), tensor([[3, 3]]))
     """
@@ -199,7 +194,6 @@ def _atleast(one: Any) -> Any:
 def atleast_1d(t: Tensor) -> Tensor:
     """Return a view of the tensor, or of each of several, with at least one dimension.
 
-    >>> import nbautograd as torch
     >>> torch.atleast_1d(torch.tensor(1))
     tensor([1])
     """
@@ -210,7 +204,6 @@ def atleast_1d(t: Tensor) -> Tensor:
 def atleast_2d(t: Tensor) -> Tensor:
     """Return a view of the tensor, or of each of several, with at least two dimensions; a vector becomes a row.
 
-    >>> import nbautograd as torch
     >>> torch.atleast_2d(torch.tensor([1, 2]))
     tensor([[1, 2]])
     """
@@ -221,7 +214,6 @@ def atleast_2d(t: Tensor) -> Tensor:
 def atleast_3d(t: Tensor) -> Tensor:
     """Return a view of the tensor, or of several, with at least three dimensions; a matrix gets a last one of size 1.
 
-    >>> import nbautograd as torch
     >>> torch.atleast_3d(torch.tensor([1, 2])).shape
     torch.Size([1, 2, 1])
     """

@@ -179,7 +179,6 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     :raises RuntimeError: more padding than fits.
     :raises NotImplementedError: the mode is unknown, or does not support these dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (1, 2))
     tensor([[0, 1, 2, 3, 0, 0]])
     >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (2, 0), mode="reflect")

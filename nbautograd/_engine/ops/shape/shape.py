@@ -169,7 +169,6 @@ def reshape(input: Tensor, *_shape: Any, shape: Ints = None) -> Tensor:
     :param shape: one size may be -1, which is inferred.
     :raises RuntimeError: the shape has another number of elements.
 
-    >>> import nbautograd as torch
     >>> torch.arange(4).reshape((2, 2))
     tensor([[0, 1],
             [2, 3]])
@@ -196,7 +195,6 @@ def renamed(cls: type, name: str) -> type:
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """Return a view with the shape of ``other``.
 
-    >>> import nbautograd as torch
     >>> torch.arange(4).view_as(torch.ones(2, 2)).shape
     torch.Size([2, 2])
     """
@@ -207,7 +205,6 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """Return the tensor reshaped to the shape of ``other``.
 
-    >>> import nbautograd as torch
     >>> torch.arange(4).reshape_as(torch.ones(2, 2)).shape
     torch.Size([2, 2])
     """
@@ -218,7 +215,6 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Return the dimensions from ``start_dim`` to ``end_dim`` flattened into one; a view where possible.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
     """
@@ -237,7 +233,6 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def ravel(input: Tensor) -> Tensor:
     """Return the tensor flattened to one dimension; a view where possible.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 2).ravel()
     tensor([1., 1., 1., 1.])
     """
@@ -250,7 +245,6 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
     :raises RuntimeError: the sizes do not multiply up to the length of the dimension.
 
-    >>> import nbautograd as torch
     >>> torch.ones(6).unflatten(0, (2, 3)).shape
     torch.Size([2, 3])
     """
@@ -277,7 +271,6 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """Return a view with a dimension of size 1 inserted at ``dim``.
 
-    >>> import nbautograd as torch
     >>> torch.ones(3).unsqueeze(0).shape
     torch.Size([1, 3])
     """
@@ -332,7 +325,6 @@ def squeeze_some(input: Tensor, dims: Any) -> Tensor:
 def squeeze(input: Tensor, dim: Ints = None) -> Tensor:
     """Return a view without dimensions of size 1: all of them, or those in ``dim``.
 
-    >>> import nbautograd as torch
     >>> torch.ones(1, 3, 1).squeeze().shape, torch.ones(1, 3, 1).squeeze(0).shape
     (torch.Size([3]), torch.Size([3, 1]))
     """
@@ -350,7 +342,6 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
     :param memory_format: the memory format of the copy; by default that of ``input``.
 
-    >>> import nbautograd as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> x.clone()
     tensor([1., 1.], grad_fn=<CloneBackward0>)
@@ -370,7 +361,6 @@ def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
 
     :param memory_format: another order of dimensions: ``torch.channels_last`` or ``torch.channels_last_3d``.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3).t().contiguous().is_contiguous()
     True
     """

@@ -119,7 +119,6 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     :param split_size_or_sections: the size of every part (the last may be smaller), or a list of sizes.
     :raises RuntimeError: the sizes do not sum to that of the dimension.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5).split(2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
@@ -156,7 +155,6 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
     :raises RuntimeError: the sizes do not sum to that of the dimension.
 
-    >>> import nbautograd as torch
     >>> torch.arange(3).split_with_sizes([1, 2])
     (tensor([0]), tensor([1, 2]))
     """
@@ -179,7 +177,6 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
     :raises RuntimeError: ``chunks`` is not positive.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5).chunk(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
@@ -192,7 +189,6 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Split like ``split``; the parts may be modified in place, if the tensor itself is not used afterwards.
 
-    >>> import nbautograd as torch
     >>> torch.unsafe_split(torch.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
@@ -205,7 +201,6 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split like ``split_with_sizes``; the parts may be modified in place, if the tensor itself is not used afterwards.
 
-    >>> import nbautograd as torch
     >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
     """
@@ -218,7 +213,6 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Split like ``chunk``; the parts may be modified in place, if the tensor itself is not used afterwards.
 
-    >>> import nbautograd as torch
     >>> torch.unsafe_chunk(torch.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
@@ -236,7 +230,6 @@ def tensor_split(
     :param indices_or_sections: the number of parts, or the indices to split at; or a CPU tensor with them.
     :raises RuntimeError: the tensor is 0-d, or the number is not positive.
 
-    >>> import nbautograd as torch
     >>> torch.tensor_split(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     >>> torch.tensor_split(torch.arange(5), (1, 3))
@@ -304,7 +297,6 @@ hsplit = _splitter(
 
     :raises RuntimeError: the length is not divisible by the number.
 
-    >>> import nbautograd as torch
     >>> torch.hsplit(torch.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """,
@@ -317,7 +309,6 @@ vsplit = _splitter(
 
     :raises RuntimeError: the length is not divisible by the number.
 
-    >>> import nbautograd as torch
     >>> torch.vsplit(torch.tensor([[1], [2]]), 2)
     (tensor([[1]]), tensor([[2]]))
     """,
@@ -330,7 +321,6 @@ dsplit = _splitter(
 
     :raises RuntimeError: the length is not divisible by the number.
 
-    >>> import nbautograd as torch
     >>> torch.dsplit(torch.tensor([[[1, 2]]]), 2)
     (tensor([[[1]]]), tensor([[[2]]]))
     """,

@@ -51,7 +51,6 @@ def permute(input: Tensor, *dims: int) -> Tensor:
 
     :raises RuntimeError: ``dims`` is not a permutation of the dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
     torch.Size([4, 2, 3])
     """
@@ -66,7 +65,6 @@ temporarily_permuted = OPS["permute"].temporary_view
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view with two dimensions swapped.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3).transpose(0, 1).shape
     torch.Size([3, 2])
     """
@@ -84,7 +82,6 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Return a view with two dimensions swapped (NumPy's name for ``transpose``).
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3).swapaxes(0, 1).shape
     torch.Size([3, 2])
     """
@@ -95,7 +92,6 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view with two dimensions swapped (an alias of ``transpose``).
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3).swapdims(0, 1).shape
     torch.Size([3, 2])
     """
@@ -108,7 +104,6 @@ def t(input: Tensor) -> Tensor:
 
     :raises RuntimeError: there are more than two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3).t().shape
     torch.Size([3, 2])
     """
@@ -165,7 +160,6 @@ def adjoint(input: Tensor) -> Tensor:
 
     :raises RuntimeError: there is one dimension.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1j, 2]]).adjoint()
     tensor([[0.-1.j],
             [2.-0.j]])
@@ -192,7 +186,6 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
 
     :raises RuntimeError: a dimension is repeated, or the numbers of dimensions differ.
 
-    >>> import nbautograd as torch
     >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
     """

@@ -46,7 +46,6 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     :param dim2: the second one.
     :raises RuntimeError: the two dimensions are the same, or the tensor is 0-d.
 
-    >>> import nbautograd as torch
     >>> torch.diag_embed(torch.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])
@@ -72,7 +71,6 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: the tensor has neither one dimension nor two.
 
-    >>> import nbautograd as torch
     >>> torch.diag(torch.tensor([1, 2])), torch.diag(torch.tensor([[1, 2], [3, 4]]))
     (tensor([[1, 0],
             [0, 2]]), tensor([1, 4]))
@@ -91,7 +89,6 @@ def diagonal_copied(input: Tensor, offset: int) -> Tensor:
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """Return the diagonal matrix of the flattened input.
 
-    >>> import nbautograd as torch
     >>> torch.diagflat(torch.tensor([[1], [2]]))
     tensor([[1, 0],
             [0, 2]])
@@ -137,7 +134,6 @@ def trace(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the tensor is not a matrix.
 
-    >>> import nbautograd as torch
     >>> torch.trace(torch.tensor([[1., 2.], [3., 4.]]))
     tensor(5.)
     """
@@ -166,7 +162,6 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: there are fewer than two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.tril(torch.ones(2, 2))
     tensor([[1., 0.],
             [1., 1.]])
@@ -182,7 +177,6 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: there are fewer than two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.triu(torch.ones(2, 2))
     tensor([[1., 1.],
             [0., 1.]])
@@ -220,7 +214,6 @@ def tril_indices(
 ) -> Tensor:
     """Return the indices of a matrix's lower triangle, shape (2, count): row numbers and column numbers.
 
-    >>> import nbautograd as torch
     >>> torch.tril_indices(2, 2)
     tensor([[0, 1, 1],
             [0, 0, 1]])
@@ -241,7 +234,6 @@ def triu_indices(
 ) -> Tensor:
     """Return the indices of a matrix's upper triangle, shape (2, count): row numbers and column numbers.
 
-    >>> import nbautograd as torch
     >>> torch.triu_indices(2, 2)
     tensor([[0, 0, 1],
             [0, 1, 1]])
@@ -258,7 +250,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     :param increasing: powers increase from left to right; by default they decrease.
     :raises RuntimeError: ``x`` is not a vector, or ``N`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.vander(torch.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
             [4, 2, 1],

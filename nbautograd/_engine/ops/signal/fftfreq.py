@@ -60,7 +60,6 @@ def fft_fftfreq(
     :param n: the number of points.
     :param d: the sample spacing.
 
-    >>> import nbautograd as torch
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
@@ -85,7 +84,6 @@ def fft_rfftfreq(
     :param n: the number of points of the real signal.
     :param d: the sample spacing.
 
-    >>> import nbautograd as torch
     >>> torch.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
@@ -107,7 +105,6 @@ def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
 def fft_fftshift(input: Tensor, dim: Dims = None) -> Tensor:
     """Return the transform with frequency 0 shifted to the center, along all or some dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.fft.fftshift(torch.arange(5))
     tensor([3, 4, 0, 1, 2])
     """
@@ -118,7 +115,6 @@ def fft_fftshift(input: Tensor, dim: Dims = None) -> Tensor:
 def fft_ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
     """Return the inverse of :func:`fft_fftshift`.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ifftshift(torch.arange(5))
     tensor([2, 3, 4, 0, 1])
     """

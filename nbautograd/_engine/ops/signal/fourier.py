@@ -183,7 +183,6 @@ def fft_fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None
     :param norm: ``"forward"`` divides by n, ``"ortho"`` by sqrt(n), ``"backward"`` (None) not at all.
     :raises RuntimeError: ``n`` is less than 1, or the normalization is unknown.
 
-    >>> import nbautograd as torch
     >>> torch.fft.fft(torch.tensor([1., 0., 0., 0.]))
     tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
@@ -196,7 +195,6 @@ def fft_ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 
     :param norm: ``"backward"`` (None) divides by n, ``"ortho"`` by sqrt(n), ``"forward"`` not at all.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ifft(torch.tensor([4., 0., 0., 0.])).real
     tensor([1., 1., 1., 1.])
     """
@@ -209,7 +207,6 @@ def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 
     :raises RuntimeError: the input is complex.
 
-    >>> import nbautograd as torch
     >>> torch.fft.rfft(torch.tensor([1., 0., 0., 0.])).shape
     torch.Size([3])
     """
@@ -222,7 +219,6 @@ def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 def fft_ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Return the inverse of :func:`fft_hfft`: half of the inverse transform of a real signal.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ihfft(torch.tensor([4., 0., 0., 0.])).real
     tensor([1., 1., 1.])
     """
@@ -246,7 +242,6 @@ def fft_irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | No
 
     :param n: the length of the result; by default ``2 * (m - 1)`` for an input of m elements.
 
-    >>> import nbautograd as torch
     >>> torch.fft.irfft(torch.fft.rfft(torch.tensor([1., 2., 3.])), 3)
     tensor([1., 2., 3.])
     """
@@ -261,7 +256,6 @@ def fft_hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 
     :param n: the length of the result; by default ``2 * (m - 1)`` for an input of m elements.
 
-    >>> import nbautograd as torch
     >>> torch.fft.hfft(torch.tensor([1., 1., 1.]))
     tensor([4., 0., 0., 0.])
     """
@@ -294,7 +288,6 @@ def fft_fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None 
     :param dim: the dimensions; by default as many of the last as ``s`` has elements.
     :raises RuntimeError: the lengths of ``s`` and ``dim`` differ, or a dimension is repeated.
 
-    >>> import nbautograd as torch
     >>> torch.fft.fftn(torch.ones(2, 2)).real
     tensor([[4., 0.],
             [0., 0.]])
@@ -306,7 +299,6 @@ def fft_fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None 
 def fft_ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """Return the inverse of :func:`fft_fftn`.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ifftn(torch.fft.fftn(torch.ones(2, 2))).real
     tensor([[1., 1.],
             [1., 1.]])
@@ -320,7 +312,6 @@ def fft_rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
 
     :raises RuntimeError: the input is complex, or it has no dimensions to transform.
 
-    >>> import nbautograd as torch
     >>> torch.fft.rfftn(torch.ones(2, 4)).shape
     torch.Size([2, 3])
     """
@@ -333,7 +324,6 @@ def fft_rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
 def fft_ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """Return the inverse of :func:`fft_hfftn`.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ihfftn(torch.ones(2, 4)).shape
     torch.Size([2, 3])
     """
@@ -359,7 +349,6 @@ def fft_irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | Non
 
     :param s: the sizes of the result; by default ``2 * (m - 1)`` along the last dimension.
 
-    >>> import nbautograd as torch
     >>> torch.fft.irfftn(torch.fft.rfftn(torch.ones(2, 4))).shape
     torch.Size([2, 4])
     """
@@ -372,7 +361,6 @@ def fft_irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | Non
 def fft_hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """Return the real transform of a Hermitian signal, given as its first half along the last dimension.
 
-    >>> import nbautograd as torch
     >>> torch.fft.hfftn(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """
@@ -387,7 +375,6 @@ def fft_hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
 def fft_fft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_fftn` along two dimensions, the last two by default.
 
-    >>> import nbautograd as torch
     >>> torch.fft.fft2(torch.ones(3, 2, 2)).shape
     torch.Size([3, 2, 2])
     """
@@ -398,7 +385,6 @@ def fft_fft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | N
 def fft_ifft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_ifftn` along two dimensions, the last two by default.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ifft2(torch.ones(3, 2, 2)).shape
     torch.Size([3, 2, 2])
     """
@@ -409,7 +395,6 @@ def fft_ifft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | 
 def fft_rfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_rfftn` along two dimensions, the last two by default.
 
-    >>> import nbautograd as torch
     >>> torch.fft.rfft2(torch.ones(3, 2, 4)).shape
     torch.Size([3, 2, 3])
     """
@@ -420,7 +405,6 @@ def fft_rfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | 
 def fft_irfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_irfftn` along two dimensions, the last two by default.
 
-    >>> import nbautograd as torch
     >>> torch.fft.irfft2(torch.ones(3, 2, 3)).shape
     torch.Size([3, 2, 4])
     """
@@ -431,7 +415,6 @@ def fft_irfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str |
 def fft_hfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_hfftn` along two dimensions, the last two by default.
 
-    >>> import nbautograd as torch
     >>> torch.fft.hfft2(torch.ones(3, 2, 3)).shape
     torch.Size([3, 2, 4])
     """
@@ -442,7 +425,6 @@ def fft_hfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | 
 def fft_ihfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
     """Compute :func:`fft_ihfftn` along two dimensions, the last two by default.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ihfft2(torch.ones(3, 2, 4)).shape
     torch.Size([3, 2, 3])
     """

@@ -213,7 +213,6 @@ def stft(
     :return: shape (batch, frequency, time).
     :raises RuntimeError: the sizes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.stft(torch.ones(2, 32), 8, window=torch.hann_window(8), return_complex=True).shape
     torch.Size([2, 5, 17])
     """
@@ -280,7 +279,6 @@ def istft(
     :return: shape (time,) or (batch, time).
     :raises RuntimeError: the sizes do not match, or an element is covered by no window (the overlap-add condition).
 
-    >>> import nbautograd as torch
     >>> x, window = torch.arange(32.), torch.hann_window(8)
     >>> y = torch.istft(torch.stft(x, 8, window=window, return_complex=True), 8, window=window)
     >>> torch.allclose(x, y, atol=1e-5)

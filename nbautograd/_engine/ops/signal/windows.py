@@ -105,7 +105,6 @@ def bartlett_window(
     :param periodic: omit the last point of the symmetric window of one more point.
     :raises RuntimeError: the length is negative, or the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -128,7 +127,6 @@ def blackman_window(
 
     :param periodic: omit the last point of the symmetric window of one more point.
 
-    >>> import nbautograd as torch
     >>> torch.blackman_window(4)[1:]
     tensor([0.3400, 1.0000, 0.3400])
     """
@@ -153,7 +151,6 @@ def hamming_window(
 
     :param periodic: omit the last point of the symmetric window of one more point.
 
-    >>> import nbautograd as torch
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
@@ -176,7 +173,6 @@ def hann_window(
 
     :param periodic: omit the last point of the symmetric window of one more point.
 
-    >>> import nbautograd as torch
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -200,7 +196,6 @@ def kaiser_window(
 
     :param periodic: omit the last point of the symmetric window of one more point.
 
-    >>> import nbautograd as torch
     >>> torch.kaiser_window(4, beta=5.)
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """
