@@ -70,7 +70,7 @@ def fill(
 def with_import(doc: str) -> str:
     """Return ``doc`` with the line that imports the package before its example, which need not say it."""
     text, prompt, example = doc.partition(">>> ")
-    if not prompt or "import nbautograd" in example:
+    if "import nbautograd" in example:
         return doc
     indent = text.rpartition("\n")[2]
     return f"{text}{IMPORT}\n{indent}{prompt}{example}"
@@ -131,6 +131,8 @@ def describe(function: Any, body: Any = None, further: tuple[str, ...] = ()) -> 
     if name in RAISES:
         raises.append(("RuntimeError", RAISES[name]))
     doc = with_import(doc)
+    if body is not None:
+        body.__doc__ = doc  # which the node has
     function.__doc__ = fill(doc, names + further, SPECIAL.get(name, NOTHING), RESULTS.get(name, ""), raises)
 
 
@@ -141,14 +143,13 @@ def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, 
     :param floating: integers become the default float.
     """
     further = ("out",) * out
-    if function.__doc__ is not None:  # the body's is also that of the node
-        function.__doc__ = body.__doc__ = with_import(function.__doc__)
     if not pointwise:
         describe(function, body, further)
         return
     doc, code, hints = function.__doc__, body.__code__, body.__annotations__
     if doc is None or ">>> " not in doc:
         return
+    doc = body.__doc__ = with_import(doc)
     names = _names(code)
     operands = [name for name in names if "Tensor" in str(hints.get(name))]  # some hints are evaluated
     tensor, number = _operands(accepts)
