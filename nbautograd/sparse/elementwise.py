@@ -179,10 +179,7 @@ def _filled(input: Any, *args: Any, **options: Any) -> Any:
 
 
 def same_size(name: str, input: Any, other: Any) -> None:
-    """Check that two tensors have the same shape: sparse tensors do not broadcast.
-
-    :raises RuntimeError: the shapes differ.
-    """
+    """Check that two tensors have the same shape: sparse tensors do not broadcast."""
     if input.shape != other.shape:
         raise RuntimeError(
             f"{name}: expected sizes of 'self' and 'other' to match, but {list(input.shape)} != {list(other.shape)}: "

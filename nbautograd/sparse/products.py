@@ -21,10 +21,7 @@ __all__ = ["addmm", "mm"]
 
 
 def _check(name: str, input: Any, other: Any, ranks: tuple[int, int] = (2, 2)) -> None:
-    """Check that two tensors can be multiplied.
-
-    :raises RuntimeError: a tensor has another number of dimensions or is hybrid, dtypes differ, or sizes do not match.
-    """
+    """Check that two tensors can be multiplied."""
     for position, operand in enumerate((input, other), 1):
         if not isinstance(operand, Tensor):
             raise TypeError(f"{name}(): argument (position {position}) must be Tensor, not {kind_of(operand)}")

@@ -323,10 +323,7 @@ def to_sparse_coo(input: Tensor) -> Tensor:
 
 
 def refuse_layout(name: str, wanted: Any) -> Any:
-    """Raise an error for a layout that is not supported.
-
-    :raises RuntimeError: always.
-    """
+    """Raise an error for a layout that is not supported."""
     raise RuntimeError(f"{name}(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not {wanted!r}")
 
 

@@ -37,8 +37,6 @@ def _each(name: str, step: Callable[..., Tensor], tensors: Any, *operands: Any) 
     """Call ``step`` with each tensor and its element of each list among the operands.
 
     :returns: the results in a tuple; ``tensors`` for in-place functions.
-    :raises RuntimeError: there are no tensors, or the lists have different lengths.
-    :raises TypeError: an element is not a tensor.
     """
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")

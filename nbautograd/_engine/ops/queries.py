@@ -29,10 +29,7 @@ Number = int | float | complex | bool
 
 
 def check_tensors(function: str, **arguments: Any) -> None:
-    """Check that arguments are tensors.
-
-    :raises TypeError: an argument is not a tensor.
-    """
+    """Check that arguments are tensors."""
     for position, (name, value) in enumerate(arguments.items(), 1):
         if not isinstance(value, Tensor):
             raise TypeError(

@@ -99,10 +99,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
 
 
 def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
-    """Return a sparse tensor without values.
-
-    :raises RuntimeError: the fill value is not 0.
-    """
+    """Return a sparse tensor without values."""
     if name not in ("zeros", "empty"):
         raise RuntimeError("full(...) is not implemented for sparse layout")
     xp, kind = backend.module(as_device(device)), dtypes.as_dtype(dtype) or dtypes.get_default_dtype()

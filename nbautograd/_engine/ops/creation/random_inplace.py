@@ -116,10 +116,7 @@ def decided(chances: Any, source: Generator) -> Draw:
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that all broadcast to.
-
-    :raises RuntimeError: they do not.
-    """
+    """Return the shape that all broadcast to."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

@@ -33,10 +33,7 @@ def _given(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
 
 
 def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
-    """Check that the step leads from the first number to the last.
-
-    :raises RuntimeError: it is 0, or has the wrong sign.
-    """
+    """Check that the step leads from the first number to the last."""
     if step == 0 or step != step:
         raise RuntimeError(f"{name}(): step must be nonzero")
     if (last - first) * step < 0:
@@ -136,10 +133,7 @@ def _dtype_of(dtype: dtypes.dtype | None, out: Tensor | None) -> dtypes.dtype | 
 
 
 def _ends(name: str, start: Any, end: Any, steps: int, dtype: dtypes.dtype | None) -> tuple[Any, Any, np.dtype[Any]]:
-    """Return the ends of a range as numbers, and the NumPy dtype of the result.
-
-    :raises RuntimeError: an end does not fit into the dtype, is complex where that is not, or has several elements.
-    """
+    """Return the ends of a range as numbers, and the NumPy dtype of the result."""
     if steps < 0:
         raise RuntimeError(f"{name}(): number of steps must be non-negative")
     for what, value in (("start", start), ("end", end)):

@@ -60,10 +60,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
 
 
 def times(alpha: Number, array: Any) -> Any:
-    """Return ``alpha * array`` in the array's dtype.
-
-    :raises RuntimeError: ``alpha`` is of a higher category than the array.
-    """
+    """Return ``alpha * array`` in the array's dtype."""
     factor = number_like(alpha, array.__class__, array)
     if factor is not None:  # a plain number for a usual floating dtype
         if not -65504 <= alpha <= 65504:

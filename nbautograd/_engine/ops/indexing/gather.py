@@ -50,10 +50,7 @@ def along(index: Any, dim: int) -> tuple[Any, ...]:
 
 
 def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, ...] | None = None) -> int:
-    """Check the index of ``gather`` and ``scatter``, and return the non-negative dimension.
-
-    :raises RuntimeError: a dtype, rank or shape does not match, or an entry is out of bounds.
-    """
+    """Check the index of ``gather`` and ``scatter``, and return the non-negative dimension."""
     d = dimension(dim, a.ndim)
     if index.size == 0:
         return d
@@ -247,10 +244,7 @@ def numpy_dtype(value: Any) -> Any:
 
 
 def check_mask(name: str, mask: Any) -> None:
-    """Check that a mask is of dtype bool.
-
-    :raises RuntimeError: it is not.
-    """
+    """Check that a mask is of dtype bool."""
     if mask.dtype.kind != "b":
         raise RuntimeError(
             f"{name} only supports boolean masks, but got mask with dtype {dtypes.c_type(mask.dtype)} ({name}: "
@@ -332,10 +326,7 @@ def first_of(input: Tensor, shape: Any) -> Tensor:
 
 
 def _check_places(name: str, a: Any, index: Any) -> None:
-    """Check that indices into a flattened array are int64 and in range.
-
-    :raises IndexError: an index is out of range.
-    """
+    """Check that indices into a flattened array are int64 and in range."""
     if index.dtype.char not in "lqp":
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtypes.scalar_type(index.dtype)}")
     if index.size and not a.size:

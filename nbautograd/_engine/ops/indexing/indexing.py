@@ -205,10 +205,7 @@ def _alias(input: Tensor) -> Tensor:
 
 @checks_values
 def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    """Check that indices are in range, masks have the right shape, and all broadcast.
-
-    :raises IndexError: one of these does not hold.
-    """
+    """Check that indices are in range, masks have the right shape, and all broadcast."""
     dim = 0
     arrays = []
     for shown in key:
@@ -383,10 +380,7 @@ def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _assign(target: Any, key: Any, values: Any) -> None:
-    """Assign ``target[key] = values``.
-
-    :raises ShapeError: the values do not broadcast.
-    """
+    """Assign ``target[key] = values``."""
     shape = target[key].shape
     padded = (1,) * (len(shape) - values.ndim) + values.shape
     if values.ndim > len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True)):

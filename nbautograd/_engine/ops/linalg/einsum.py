@@ -64,10 +64,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 
 def _with_equal_sizes(a: Tensor, left: list[int], b: Tensor, right: list[int]) -> tuple[Tensor, Tensor]:
-    """Sum each dimension beside one of size 1, which is broadcast, and return both tensors.
-
-    :raises ShapeError: other sizes differ.
-    """
+    """Sum each dimension beside one of size 1, which is broadcast, and return both tensors."""
     for i, j in zip(left, right, strict=True):
         p, q = a._a.shape[i], b._a.shape[j]
         if p != q and p != 1 and q != 1:
@@ -251,10 +248,7 @@ def _width(equation: str, operand: int, term: str, ndim: int) -> int:
 
 
 def _only_letters(operand: int, x: Tensor, letters: str) -> tuple[Tensor, str]:
-    """Replace the repeated subscripts of an operand by diagonals.
-
-    :raises ShapeError: the sizes of a repeated subscript differ.
-    """
+    """Replace the repeated subscripts of an operand by diagonals."""
     while len(set(letters)) < len(letters):
         letter = next(c for c in letters if letters.count(c) > 1)
         i = letters.index(letter)

@@ -15,14 +15,9 @@ from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import NATIVE, alias, composite, no_method, op
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import refuse_derivative  # noqa: F401 - a formula names it
 from nbautograd._engine.ops.elementwise.complex import conj
-from nbautograd._engine.ops.linalg._common import (
-    check_same,
-    checked,
-    is_complex,
-    mH,
-    refuse_derivative,  # noqa: F401 - a formula names it
-)
+from nbautograd._engine.ops.linalg._common import check_same, checked, is_complex, mH
 from nbautograd._engine.ops.shape.joining import cat_same
 from nbautograd._engine.ops.shape.triangular import tril
 from nbautograd.errors import ShapeError

@@ -13,6 +13,7 @@ from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import refuse_derivative  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.linalg._common import (
     check_fit,
     check_info,
@@ -23,7 +24,6 @@ from nbautograd._engine.ops.linalg._common import (
     mH,
     no_info,
     permutation,
-    refuse_derivative,  # noqa: F401 - formulas name it
     substitute,
     together,
     triangle_solve,

@@ -98,10 +98,7 @@ def _svdvals(A: Tensor) -> Tensor:
 
 
 def converging(name: str, function: Any, *args: Any) -> Any:
-    """Run one of NumPy's decompositions and return its result.
-
-    :raises LinAlgError: it did not converge.
-    """
+    """Run one of NumPy's decompositions and return its result, with PyTorch's error if it does not converge."""
     try:
         return function(*args)
     except np.linalg.LinAlgError:

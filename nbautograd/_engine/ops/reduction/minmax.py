@@ -26,12 +26,7 @@ ANY = object()
 
 
 def check(name: str, a: Any, dim: Any = ANY) -> None:
-    """Check that the dtype is ordered, and that ``dim``, if it is not None, is not empty.
-
-    :raises NotImplementedError: the dtype is complex.
-    :raises RuntimeError: the tensor has no elements, and ``dim`` is None.
-    :raises IndexError: ``dim`` has size 0.
-    """
+    """Check that the dtype is ordered, and that ``dim``, if it is not None, is not empty."""
     if a.dtype.kind == "c":
         dimensions(None if dim is ANY or name.startswith("arg") else dim, a.ndim)
         dtype = dtypes.of(a.dtype).name.title().replace("64", "Float").replace("128", "Double")

@@ -19,10 +19,7 @@ __all__ = ["log_softmax", "softmax"]
 
 
 def refuse_integers(name: str, a: Any) -> None:
-    """Check that an array is of a real floating dtype.
-
-    :raises NotImplementedError: it is not.
-    """
+    """Check that an array is of a real floating dtype."""
     if dtypes.of(a.dtype).rank != 2:
         raise UnsupportedDtypeError(name, dtypes.of(a.dtype), "f")
 

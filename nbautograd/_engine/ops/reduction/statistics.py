@@ -81,10 +81,7 @@ def _floating(a: Any, name: str) -> None:
 
 
 def _limits(a: Any, low: float, high: float, name: str) -> tuple[float, float]:
-    """Return the range of a histogram: by default that of the elements, widened to length 1 if they are all equal.
-
-    :raises RuntimeError: a limit is not finite.
-    """
+    """Return the range of a histogram: by default that of the elements, widened to length 1 if they are all equal."""
     if low == high and a.size:
         low, high = float(a.min()), float(a.max())
     if not (math.isfinite(low) and math.isfinite(high)):

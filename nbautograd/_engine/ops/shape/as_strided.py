@@ -70,10 +70,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 
 def check_inside(a: Any, wanted: Geometry) -> None:
-    """Check that a strided view is inside the storage of ``a``.
-
-    :raises RuntimeError: it is not.
-    """
+    """Check that a strided view is inside the storage of ``a``."""
     if min(wanted.strides, default=0) < 0:
         raise RuntimeError(
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(wanted.strides)}"

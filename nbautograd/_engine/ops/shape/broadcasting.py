@@ -54,10 +54,7 @@ temporarily_expanded = OPS["expand"].temporary_view
 
 
 def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of ``expand``'s result, with -1 replaced.
-
-    :raises RuntimeError: the shape does not expand to the other.
-    """
+    """Return the shape of ``expand``'s result, with -1 replaced."""
     extra = len(want) - len(have)
     if extra < 0:
         raise ShapeError(
@@ -148,10 +145,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the common shape to which shapes broadcast.
-
-    :raises RuntimeError: they do not.
-    """
+    """Return the common shape to which shapes broadcast."""
     results: list[int] = []
     for number, shape in enumerate(shapes):
         results = [1] * (len(shape) - len(results)) + results
@@ -166,10 +160,7 @@ def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def several(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """Return the tensors of ``*tensors``, which may be one sequence.
-
-    :raises TypeError: an element is not a tensor.
-    """
+    """Return the tensors of ``*tensors``, which may be one sequence."""
     operands = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     for i, t in enumerate(operands):
         if not isinstance(t, Tensor):

@@ -54,10 +54,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 def checked_index(index: Any, shape: tuple[int, ...], dim: int) -> int:
-    """Check that an index is in range (CuPy would wrap it around), and return it.
-
-    :raises IndexError: it is not.
-    """
+    """Check that an index is in range (CuPy would wrap it around), and return it."""
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     result = as_int(index, "select(): argument 'index'")

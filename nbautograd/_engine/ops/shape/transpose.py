@@ -24,10 +24,7 @@ def permuted(a: Any, dims: tuple[int, ...]) -> Any:
 
 
 def order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """Return a permutation as non-negative dimensions.
-
-    :raises RuntimeError: it has too few or too many dimensions, or one twice.
-    """
+    """Return a permutation as non-negative dimensions."""
     if len(dims) != ndim:
         raise RuntimeError(
             "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of "

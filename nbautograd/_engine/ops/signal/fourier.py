@@ -6,7 +6,7 @@ adjoint of a transform is the inverse transform with the opposite normalization,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,20 +77,14 @@ def hermitian_twice(input: Tensor, dim: int, length: int) -> Tensor:
 
 
 def _mode(name: str, norm: Any) -> str:
-    """Check the normalization, and return it.
-
-    :raises RuntimeError: it is unknown.
-    """
+    """Check the normalization, and return it."""
     if check_option(name, "norm", norm, "str | None") not in (None, *FLIPPED):
         raise RuntimeError(f'{name}(): Invalid normalization mode: "{norm}"; expected one of {", ".join(FLIPPED)}')
     return norm or "backward"
 
 
 def _signal(name: str, input: Any, real: bool = False) -> Tensor:
-    """Return the input, integers cast to floats.
-
-    :raises RuntimeError: it is complex where it must be real, or of half precision.
-    """
+    """Return the input, integers cast to floats."""
     check_tensors(name, input=input)
     kind = input.dtype
     if kind.is_complex and real:
@@ -371,61 +365,25 @@ def fft_hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
     return _fft_c2r(conj(x), dims[-1:], FLIPPED[mode], last)
 
 
-@composite(method=False, out=True)
-def fft_fft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_fftn` along two dimensions, the last two by default.
+def _along_two(of_several: Callable[..., Tensor], columns: int, result: int) -> Any:
+    """Declare a transform along two dimensions; an example has a size along the last one, and that of its result."""
 
-    >>> torch.fft.fft2(torch.ones(3, 2, 2)).shape
-    torch.Size([3, 2, 2])
+    def transform(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
+        return of_several(input, s, dim, norm)
+
+    several = of_several.__name__
+    transform.__name__ = transform.__qualname__ = f"{several[:-1]}2"
+    transform.__doc__ = f"""Compute :func:`{several}` along two dimensions, the last two by default.
+
+    >>> torch.fft.{several[4:-1]}2(torch.ones(3, 2, {columns})).shape
+    torch.Size([3, 2, {result}])
     """
-    return fft_fftn(input, s, dim, norm)
+    return composite(method=False, out=True)(transform)
 
 
-@composite(method=False, out=True)
-def fft_ifft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_ifftn` along two dimensions, the last two by default.
-
-    >>> torch.fft.ifft2(torch.ones(3, 2, 2)).shape
-    torch.Size([3, 2, 2])
-    """
-    return fft_ifftn(input, s, dim, norm)
-
-
-@composite(method=False, out=True)
-def fft_rfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_rfftn` along two dimensions, the last two by default.
-
-    >>> torch.fft.rfft2(torch.ones(3, 2, 4)).shape
-    torch.Size([3, 2, 3])
-    """
-    return fft_rfftn(input, s, dim, norm)
-
-
-@composite(method=False, out=True)
-def fft_irfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_irfftn` along two dimensions, the last two by default.
-
-    >>> torch.fft.irfft2(torch.ones(3, 2, 3)).shape
-    torch.Size([3, 2, 4])
-    """
-    return fft_irfftn(input, s, dim, norm)
-
-
-@composite(method=False, out=True)
-def fft_hfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_hfftn` along two dimensions, the last two by default.
-
-    >>> torch.fft.hfft2(torch.ones(3, 2, 3)).shape
-    torch.Size([3, 2, 4])
-    """
-    return fft_hfftn(input, s, dim, norm)
-
-
-@composite(method=False, out=True)
-def fft_ihfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_ihfftn` along two dimensions, the last two by default.
-
-    >>> torch.fft.ihfft2(torch.ones(3, 2, 4)).shape
-    torch.Size([3, 2, 3])
-    """
-    return fft_ihfftn(input, s, dim, norm)
+fft_fft2 = _along_two(fft_fftn, 2, 2)
+fft_ifft2 = _along_two(fft_ifftn, 2, 2)
+fft_rfft2 = _along_two(fft_rfftn, 4, 3)
+fft_irfft2 = _along_two(fft_irfftn, 3, 4)
+fft_hfft2 = _along_two(fft_hfftn, 3, 4)
+fft_ihfft2 = _along_two(fft_ihfftn, 4, 3)

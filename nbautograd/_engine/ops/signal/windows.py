@@ -68,10 +68,7 @@ def kaiser_bessel(k: Any, length: int, beta: float) -> Any:
 def _begin(
     name: str, window_length: Any, dtype: dtypes.dtype | None, layout: Any, device: Device, pin_memory: bool
 ) -> tuple[Any, int, dtypes.dtype]:
-    """Check the arguments of a window function, and return the points, their number and the dtype.
-
-    :raises RuntimeError: the length is negative, or the dtype is not floating.
-    """
+    """Check the arguments of a window function, and return the points, their number and the dtype."""
     dtype = check_options(name, dtype, layout, pin_memory)
     n = as_int(window_length, f"{name}(): argument 'window_length' (position 1)")
     if n < 0:
