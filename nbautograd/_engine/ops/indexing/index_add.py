@@ -20,16 +20,7 @@ from nbautograd._engine.ops.indexing.gather import (
     numpy_dtype,  # noqa: F401 - formulas name it
 )
 from nbautograd._engine.ops.indexing.indexing import own
-from nbautograd._engine.ops.indexing.scatter import (
-    EXTREME,
-    MEAN,
-    PROD,
-    refuse_complex_gradient,
-    scatter_amax,
-    scatter_amin,
-    scatter_mean,
-    scatter_prod,
-)
+from nbautograd._engine.ops.indexing.scatter import EXTREME, MEAN, PROD, REDUCTIONS, refuse_complex_gradient
 from nbautograd._engine.ops.queries import Number
 from nbautograd.errors import UnsupportedDtypeError
 
@@ -170,18 +161,11 @@ def spread_index(index: Tensor, shape: Any, dim: int) -> Tensor:
     return np.broadcast_to(index.reshape((-1,) + (1,) * (len(shape) - dim - 1)), shape) if shape else index.reshape(())
 
 
-def _indexed(name: str, scattering: Any, formulas: dict[str, str]) -> Any:
-    """Declare the operation under the name of its node."""
-    return op(node="IndexReduceBackward0", symbol=scattering.__name__, name=name, method=False, **formulas)(
-        scattering.__wrapped__
-    )
-
-
 INDEX_REDUCTIONS = {
-    "prod": _indexed("index_prod", scatter_prod, PROD),
-    "mean": _indexed("index_mean", scatter_mean, MEAN),
-    "amax": _indexed("index_amax", scatter_amax, EXTREME),
-    "amin": _indexed("index_amin", scatter_amin, EXTREME),
+    reduce: op(node="IndexReduceBackward0", symbol=f"scatter_{reduce}", name=f"index_{reduce}", method=False, **back)(
+        REDUCTIONS[reduce].__wrapped__
+    )
+    for reduce, back in (("prod", PROD), ("mean", MEAN), ("amax", EXTREME), ("amin", EXTREME))
 }
 
 
