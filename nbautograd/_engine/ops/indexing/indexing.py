@@ -473,8 +473,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     if sum(_width(item) for item in indices) > input._a.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input._a.ndim} (got {len(indices)})")
     _check_bounds(key, input._a.shape)
-    result: Tensor = put_at(input, values, key, accumulate)
-    return result
+    return put_at(input, values, key, accumulate)
 
 
 index_put_ = Tensor.index_put_

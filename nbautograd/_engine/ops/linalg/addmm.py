@@ -134,8 +134,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
             raise RuntimeError(
                 f"addr: For integral input tensors, argument {label} must not be a floating point number, got {factor}"
             )
-    result: Tensor = addr_same(*items, beta, alpha)
-    return result
+    return addr_same(*items, beta, alpha)
 
 
 def one_dtype(*tensors: Tensor) -> list[Tensor]:

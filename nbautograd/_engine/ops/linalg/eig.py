@@ -80,8 +80,7 @@ def linalg_eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """
     checked("linalg.eigvalsh", A, square=True)
     UPLO = _triangle(UPLO)
-    result: Tensor = eigh_parts(A, UPLO)[0] if recorded(A) else _eigvalsh(A, UPLO)
-    return result
+    return eigh_parts(A, UPLO)[0] if recorded(A) else _eigvalsh(A, UPLO)
 
 
 @derivative_helper
@@ -149,5 +148,4 @@ def linalg_eigvals(A: Tensor) -> Tensor:
     tensor([2.+0.j, 2.+0.j])
     """
     checked("linalg.eigvals", A, square=True)
-    result: Tensor = eig_parts(A)[0] if recorded(A) else _eigvals(A)
-    return result
+    return eig_parts(A)[0] if recorded(A) else _eigvals(A)

@@ -126,8 +126,7 @@ def linalg_pinv(
     batch = [each.shape for each in (atol, rtol) if isinstance(each, Tensor)]
     if batch and A.numel():
         A = A.expand(*joint_shape([*batch, A.shape[:-2]]), *A.shape[-2:])
-    result: Tensor = pinv_same(A, atol, rtol, hermitian)
-    return result
+    return pinv_same(A, atol, rtol, hermitian)
 
 
 @composite()

@@ -344,8 +344,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
             f"{list(LU._a.shape)}, pivots {list(pivots._a.shape)}"
         )
     check_fit(name, LU, B, left)
-    result: Tensor = lu_solve_same(LU, pivots, B, bool(left), bool(adjoint))
-    return result
+    return lu_solve_same(LU, pivots, B, bool(left), bool(adjoint))
 
 
 @composite(out=True, names="input=b")
@@ -457,5 +456,4 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool =
     if pivots._a.dtype.kind not in "iu":
         raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype}")
     check_fit(name, LD, B)
-    result: Tensor = ldl_solution(LD, pivots, B, hermitian)
-    return result
+    return ldl_solution(LD, pivots, B, hermitian)

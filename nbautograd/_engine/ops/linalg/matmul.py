@@ -209,8 +209,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for label, v in (("self", input), ("vec2", vec2)):
         if v._a.ndim != 1:
             raise ShapeError(f"outer: Expected 1-D argument {label}, but got {v._a.ndim}-D")
-    product_: Tensor = input.unsqueeze(1) * vec2
-    return product_
+    return input.unsqueeze(1) * vec2
 
 
 ger = outer

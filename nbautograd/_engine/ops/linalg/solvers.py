@@ -220,8 +220,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     checked("cholesky_solve", L, square=True, label="L")
     check_same("cholesky_solve", B, L, ("b", "A"))
     check_fit("cholesky_solve", L, B)
-    result: Tensor = cholesky_solve_same(B, L, upper)
-    return result
+    return cholesky_solve_same(B, L, upper)
 
 
 @derivative_helper
@@ -283,8 +282,7 @@ def linalg_inv(A: Tensor) -> Tensor:
             [0.0000, 0.2500]])
     """
     checked("linalg.inv", A, square=True)
-    result: Tensor = inv_same(A)
-    return result
+    return inv_same(A)
 
 
 inverse = linalg_inv

@@ -139,8 +139,7 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """
     checked("linalg.svdvals", A)
     _check_driver(driver)
-    result: Tensor = svd_parts(A, False)[1] if recorded(A) else _svdvals(A)
-    return result
+    return svd_parts(A, False)[1] if recorded(A) else _svdvals(A)
 
 
 def recorded(A: Tensor) -> bool:

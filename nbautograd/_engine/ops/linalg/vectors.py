@@ -82,8 +82,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise ShapeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[d]} and {other.shape[d]}"
         )
-    result: Tensor = cross_same(input, other, d)
-    return result
+    return cross_same(input, other, d)
 
 
 @composite(out=True)

@@ -71,8 +71,7 @@ def linalg_vector_norm(
         raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
     x = _in_dtype(name, x, dtype)
     dim, p = _dims(dim), float(ord)
-    result: Tensor = vector_norm(x, p, dim, keepdim)
-    return result
+    return vector_norm(x, p, dim, keepdim)
 
 
 # -- matrices --------------------------------------------------------------------------------------------------------
@@ -136,8 +135,7 @@ def _of_singular_values(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: boo
 
 def largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
     """Return the maximum along a dimension; 0 if it is empty."""
-    result: Tensor = x.amax(dim, keepdim) if x._a.shape[dim] else x.sum(dim, keepdim)
-    return result
+    return x.amax(dim, keepdim) if x._a.shape[dim] else x.sum(dim, keepdim)
 
 
 @composite(method=False, out=True)

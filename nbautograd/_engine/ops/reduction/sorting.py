@@ -74,8 +74,7 @@ def msort(input: Tensor) -> Tensor:
     >>> torch.msort(torch.tensor([3., 1., 2.]))
     tensor([1., 2., 3.])
     """
-    values: Tensor = sort_over(input, 0, False)[0]
-    return values
+    return sort_over(input, 0, False)[0]
 
 
 def _few(a: Any, k: int, d: int, largest: bool) -> Any:

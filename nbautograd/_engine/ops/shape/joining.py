@@ -299,8 +299,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
             )
     if not tensors:
         return wrap(np.zeros((1, 0), dtypes.get_default_dtype().numpy))
-    result: Tensor = block_diag_same(_one_dtype(tensors, "block_diag"))
-    return result
+    return block_diag_same(_one_dtype(tensors, "block_diag"))
 
 
 @with_argument_errors

@@ -112,8 +112,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     if isinstance(split_size_or_sections, (tuple, list)):
         return split_with_sizes(tensor, split_size_or_sections, dim)
     d, n = _length(tensor, dim, "split")
-    result: tuple[Tensor, ...] = split_evenly(tensor, _even(split_size_or_sections, n, "split"), d)
-    return result
+    return split_evenly(tensor, _even(split_size_or_sections, n, "split"), d)
 
 
 def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
@@ -146,8 +145,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     (tensor([0]), tensor([1, 2]))
     """
     d, n = _length(input, dim, "split_with_sizes")
-    result: tuple[Tensor, ...] = split_at(input, _given(split_sizes, n, d), d)
-    return result
+    return split_at(input, _given(split_sizes, n, d), d)
 
 
 def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, list[int]]:
@@ -168,8 +166,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
     d, sections = _chunks(input, chunks, dim)
-    result: tuple[Tensor, ...] = (split_evenly if input._a.shape[d] else split_at)(input, sections, d)
-    return result
+    return (split_evenly if input._a.shape[d] else split_at)(input, sections, d)
 
 
 @composite()
@@ -180,8 +177,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
     (tensor([0, 1]), tensor([2]))
     """
     d, n = _length(input, dim, "split")
-    result: tuple[Tensor, ...] = split_apart(input, _even(split_size, n, "split"), d)
-    return result
+    return split_apart(input, _even(split_size, n, "split"), d)
 
 
 @composite()
@@ -192,8 +188,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
     (tensor([0]), tensor([1, 2]))
     """
     d, n = _length(input, dim, "split_with_sizes")
-    result: tuple[Tensor, ...] = split_apart_at(input, _given(split_sizes, n, d), d)
-    return result
+    return split_apart_at(input, _given(split_sizes, n, d), d)
 
 
 @composite()
@@ -204,8 +199,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     (tensor([0, 1]), tensor([2]))
     """
     d, sections = _chunks(input, chunks, dim)
-    result: tuple[Tensor, ...] = (split_apart if input._a.shape[d] else split_apart_at)(input, sections, d)
-    return result
+    return (split_apart if input._a.shape[d] else split_apart_at)(input, sections, d)
 
 
 @with_numpy_names
