@@ -13,10 +13,7 @@ from nbautograd._engine.compiler.op import POINTWISE, alias, composite, elementw
 from nbautograd._engine.compiler.promotion import number_like
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import (
-    complex_array,
-    ratio,  # noqa: F401 - formulas name it
-)
+from nbautograd._engine.ops._internal import complex_array, ratio  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
 from nbautograd.errors import DtypeError, UnsupportedDtypeError

@@ -13,12 +13,7 @@ from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
-from nbautograd._engine.ops.indexing.gather import (
-    at_slices,
-    check_range,
-    check_vector,
-    numpy_dtype,  # noqa: F401 - formulas name it
-)
+from nbautograd._engine.ops.indexing.gather import at_slices, check_range, check_vector, numpy_dtype  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.indexing.indexing import own
 from nbautograd._engine.ops.indexing.scatter import EXTREME, MEAN, PROD, REDUCTIONS, refuse_complex_gradient
 from nbautograd._engine.ops.queries import Number

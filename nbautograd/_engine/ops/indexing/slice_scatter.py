@@ -11,12 +11,7 @@ from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.indexing.indexing import own
 from nbautograd._engine.ops.shape.as_strided import check_inside
-from nbautograd._engine.ops.shape.slicing import (
-    as_strided_back,  # noqa: F401 - formulas name it
-    on_diagonal,
-    part,
-    stretch,
-)
+from nbautograd._engine.ops.shape.slicing import as_strided_back, on_diagonal, part, stretch  # noqa: F401 - formulas name some
 from nbautograd.errors import warn
 
 __all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter"]

@@ -11,15 +11,7 @@ from nbautograd._engine.arrays.size import by_name, dimensions, sizes
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import (
-    axes,
-    count,  # noqa: F401 - formulas name it
-    pairwise_mean,
-    pairwise_sum,
-    sum_to,
-    summed,
-    upcast_half,
-)
+from nbautograd._engine.ops._internal import axes, count, pairwise_mean, pairwise_sum, sum_to, summed, upcast_half  # noqa: F401 - formulas name some
 from nbautograd.errors import DtypeError
 
 __all__ = ["all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "sum"]

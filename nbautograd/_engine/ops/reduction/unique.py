@@ -10,10 +10,7 @@ from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import (
-    refuse_derivative as not_implemented,  # noqa: F401 - formulas name it
-    under_node,
-)
+from nbautograd._engine.ops._internal import refuse_derivative as not_implemented, under_node  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd._engine.ops.reduction.sorting import order
 

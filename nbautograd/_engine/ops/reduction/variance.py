@@ -11,15 +11,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import (
-    added,  # noqa: F401 - formulas name it
-    axes,
-    count,
-    pairwise_mean,
-    ratio,  # noqa: F401 - formulas name it
-    summed,
-    upcast_half,
-)
+from nbautograd._engine.ops._internal import added, axes, count, pairwise_mean, ratio, summed, upcast_half  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.reduction.reduction import Dims
 from nbautograd.errors import DtypeError, warn
 
