@@ -194,14 +194,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     d = dimension(dim, input._a.ndim)
     if not input._a.ndim:
         raise IndexError(f"take_along_dim(): Dimension specified as {dim} but tensor has no dimensions")
-    ours = joint_shape([_but(s, d) for s in (input._a.shape, indices._a.shape)])
+    ours = joint_shape([(*s[:d], 1, *s[d + 1 :]) for s in (input._a.shape, indices._a.shape)])
     x = expand(input, *ours[:d], input._a.shape[d], *ours[d + 1 :])
     where = expand(indices, *ours[:d], indices._a.shape[d], *ours[d + 1 :])
     return gather(x, d, where % max(1, x._a.shape[d]))
-
-
-def _but(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
-    return (*shape[:dim], 1, *shape[dim + 1 :])
 
 
 # -- by a mask -------------------------------------------------------------------------------------------------------

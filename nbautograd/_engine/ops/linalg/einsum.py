@@ -121,7 +121,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         equation, operands = _from_lists((equation, *operands))
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
-    inputs, output = _parse(equation, operands)
+    for i, x in enumerate(operands):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"einsum(): operand {i} must be Tensor, not {kind_of(x)}")
+    inputs, output = _subscripts(equation, *[x._a.ndim for x in operands])
     parts = [_only_letters(i, x, letters) for i, (x, letters) in enumerate(zip(operands, inputs, strict=True))]
     sizes = _sizes(parts)
     result, letters = parts[0]
@@ -187,14 +190,6 @@ def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     return equation, tuple(arguments[2 * i] for i in range(pairs))
 
 
-def _parse(equation: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], str]:
-    """Return the subscripts of each operand and of the result, with the ellipsis replaced by unused letters."""
-    for i, x in enumerate(operands):
-        if not isinstance(x, Tensor):
-            raise TypeError(f"einsum(): operand {i} must be Tensor, not {kind_of(x)}")
-    return _subscripts(equation, *[x._a.ndim for x in operands])
-
-
 def _check_output(output: str, inputs: str) -> None:
     for letter in output:
         if output.count(letter) > 1:
@@ -207,7 +202,7 @@ def _check_output(output: str, inputs: str) -> None:
 
 @functools.lru_cache(maxsize=256)
 def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
-    """Return the subscripts of each operand and of the result, given the operands' numbers of dimensions."""
+    """Return the subscripts of each operand and of the result, with the ellipsis replaced by unused letters."""
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")

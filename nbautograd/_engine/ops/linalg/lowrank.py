@@ -19,17 +19,13 @@ from nbautograd.errors import ShapeError
 __all__ = ["lobpcg", "pca_lowrank", "svd_lowrank"]
 
 
-def random_columns(a: Tensor, q: int) -> Tensor:
-    """Return a random test matrix with q columns, to be multiplied by ``a`` from the left."""
-    return randn(a._a.shape[-1], q, dtype=a.dtype, device=a.device)
-
-
 def range_basis(a: Tensor, q: int, niter: int) -> Tensor:
     """Return orthonormal columns that approximately span the first q left singular vectors.
 
     N. Halko, P. G. Martinsson, J. A. Tropp, "Finding structure with randomness", SIAM Review 53 (2011), algorithm 4.4.
     """
-    basis: Tensor = linalg_qr(matmul(a, random_columns(a, q)))[0]
+    test = randn(a._a.shape[-1], q, dtype=a.dtype, device=a.device)
+    basis: Tensor = linalg_qr(matmul(a, test))[0]
     for _ in range(niter):
         basis = linalg_qr(matmul(mH(a), basis))[0]
         basis = linalg_qr(matmul(a, basis))[0]

@@ -52,17 +52,13 @@ __all__ = [
 # -- systems ---------------------------------------------------------------------------------------------------------
 
 
-def _is_vector(a: Tensor, b: Tensor) -> bool:
-    """Return whether ``b`` is a batch of vectors, by PyTorch's rule."""
-    return b._a.ndim == 1 or (a._a.ndim - 1 == b._a.ndim and b._a.shape == a._a.shape[:-1])
-
-
 def _system(name: str, a: Tensor, b: Tensor, left: bool) -> Tensor:
     checked(name, a, square=True)
     if not isinstance(b, Tensor):
         raise TypeError(f"{name}(): argument 'B' (position 2) must be Tensor, not {kind_of(b)}")
     check_same(name, a, b)
-    if not _is_vector(a, b):
+    are_vectors = b._a.ndim == 1 or (a._a.ndim - 1 == b._a.ndim and b._a.shape == a._a.shape[:-1])
+    if not are_vectors:
         check_fit(name, a, b, left)
         return solve_same(a, b, left)
     if not left:

@@ -116,20 +116,17 @@ def _at_most_2d(a: Any) -> Any:
 def _reversed(self: Tensor) -> Tensor:
     n = self._a.ndim
     if n not in (0, 2):
-        _warn_reversed(n)
+        warn(
+            f"The use of x.T on tensors of dimension other than 2, here {n}, to reverse their shape is deprecated. Use "
+            "x.mT to transpose batches of matrices or x.permute(*range(x.ndim - 1, -1, -1)) to reverse the dimensions."
+        )
     return permute(self, *range(n - 1, -1, -1))
 
 
-def _warn_reversed(ndim: int) -> None:
-    warn(
-        f"The use of x.T on tensors of dimension other than 2, here {ndim}, to reverse their shape is deprecated. Use "
-        "x.mT to transpose batches of matrices or x.permute(*range(x.ndim - 1, -1, -1)) to reverse the dimensions."
-    )
-
-
-def _check_matrices(t: Tensor, name: str) -> Tensor:
+def _transposed(t: Tensor, name: str, owner: str = "Tensor.") -> Tensor:
+    """Return the transpose of each matrix; a scalar itself, with a warning."""
     if not t._a.ndim:
-        _warn_scalar(f"Tensor.{name}")
+        _warn_scalar(owner + name)
         return t
     if t._a.ndim < 2:
         raise RuntimeError(
@@ -161,20 +158,13 @@ def adjoint(input: Tensor) -> Tensor:
     tensor([[0.-1.j],
             [2.-0.j]])
     """
-    if not input._a.ndim:
-        _warn_scalar("adjoint()")
-        return input.conj()
-    if input._a.ndim < 2:
-        raise RuntimeError(
-            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input._a.ndim}-D tensor."
-        )
-    return transpose(input, -2, -1).conj()
+    return _transposed(input, "adjoint()", "").conj()
 
 
 Tensor.T = property(_reversed, doc="A view with the dimensions in reversed order: the transpose.")
-Tensor.mT = property(lambda self: _check_matrices(self, "mT"), doc="The transpose of each matrix, as a view.")
+Tensor.mT = property(lambda self: _transposed(self, "mT"), doc="The transpose of each matrix, as a view.")
 Tensor.H = property(_hermitian, doc="The conjugate transpose of a matrix.")
-Tensor.mH = property(lambda self: _check_matrices(self, "mH").conj(), doc="The conjugate transpose of each matrix.")
+Tensor.mH = property(lambda self: _transposed(self, "mH").conj(), doc="The conjugate transpose of each matrix.")
 
 
 @composite()
