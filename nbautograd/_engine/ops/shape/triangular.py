@@ -185,60 +185,39 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     return row_major(np.triu(input, diagonal))
 
 
-def _indices(
-    name: str, row: int, col: int, lower: bool, offset: int, dtype: Any, device: Any, layout: Any, pin_memory: bool
-) -> Tensor:
-    dtype = check_options(name, dtype, layout, pin_memory)
-    for what, n in (("row", row), ("col", col)):
-        if as_int(n, f"{name}(): argument '{what}'") < 0:
-            raise RuntimeError(f"{name}(): {what} must be non-negative, got {n}")
-    module, offset = backend.module(as_device(device)), as_int(offset, f"{name}(): argument 'offset'")
-    kind = dtypes.int64 if dtype is None else dtype
-    if kind.rank != 1 or kind.itemsize < 2:
-        raise NotImplementedError(f"{name}(): not implemented for dtype {kind!r}: expected an integer dtype")
-    i, j = np.indices((row, col))
-    result = np.stack(np.nonzero(j - i <= offset if lower else j - i >= offset))
-    return wrap_known(module.asarray(result.astype(kind.numpy)))
+def _indices_of(name: str, which: str, example: str) -> Any:
+    """Make ``tril_indices`` or ``triu_indices``."""
+
+    def make(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: dtypes.dtype | None = None,
+        device: device | str | int | None = None,
+        layout: Any = None,
+        pin_memory: bool = False,
+    ) -> Tensor:
+        dtype = check_options(name, dtype, layout, pin_memory)
+        for what, n in (("row", row), ("col", col)):
+            if as_int(n, f"{name}(): argument '{what}'") < 0:
+                raise RuntimeError(f"{name}(): {what} must be non-negative, got {n}")
+        module, offset = backend.module(as_device(device)), as_int(offset, f"{name}(): argument 'offset'")
+        kind = dtypes.int64 if dtype is None else dtype
+        if kind.rank != 1 or kind.itemsize < 2:
+            raise NotImplementedError(f"{name}(): not implemented for dtype {kind!r}: expected an integer dtype")
+        i, j = np.indices((row, col))
+        result = np.stack(np.nonzero(j - i <= offset if which == "lower" else j - i >= offset))
+        return wrap_known(module.asarray(result.astype(kind.numpy)))
+
+    make.__name__ = make.__qualname__ = name
+    first = f"Return the indices of a matrix's {which} triangle, shape (2, count): row numbers and column numbers."
+    make.__doc__ = f"{first}\n\n    >>> torch.{name}(2, 2)\n    {example}\n    "
+    return creation(make)
 
 
-@creation
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: device | str | int | None = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
-    """Return the indices of a matrix's lower triangle, shape (2, count): row numbers and column numbers.
-
-    >>> torch.tril_indices(2, 2)
-    tensor([[0, 1, 1],
-            [0, 0, 1]])
-    """
-    return _indices("tril_indices", row, col, True, offset, dtype, device, layout, pin_memory)
-
-
-@creation
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: device | str | int | None = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
-    """Return the indices of a matrix's upper triangle, shape (2, count): row numbers and column numbers.
-
-    >>> torch.triu_indices(2, 2)
-    tensor([[0, 0, 1],
-            [0, 1, 1]])
-    """
-    return _indices("triu_indices", row, col, False, offset, dtype, device, layout, pin_memory)
+tril_indices = _indices_of("tril_indices", "lower", "tensor([[0, 1, 1],\n            [0, 0, 1]])")
+triu_indices = _indices_of("triu_indices", "upper", "tensor([[0, 0, 1],\n            [0, 1, 1]])")
 
 
 @with_argument_errors
