@@ -320,14 +320,5 @@ def random_(self: Tensor, *bounds: int | None, generator: Generator | None = Non
     return _fill(self, "random_", draw, history)
 
 
-for _method in (
-    uniform_,
-    normal_,
-    bernoulli_,
-    exponential_,
-    cauchy_,
-    geometric_,
-    log_normal_,
-    random_,
-):
+for _method in (uniform_, normal_, bernoulli_, exponential_, cauchy_, geometric_, log_normal_, random_):
     setattr(Tensor, _method.__name__, with_argument_errors(_method))

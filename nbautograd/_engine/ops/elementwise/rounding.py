@@ -14,19 +14,7 @@ from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd.errors import DtypeError
 
-__all__ = [
-    "ceil",
-    "copysign",
-    "fix",
-    "floor",
-    "frac",
-    "frexp",
-    "nan_to_num",
-    "nextafter",
-    "round",
-    "signbit",
-    "trunc",
-]
+__all__ = ["ceil", "copysign", "fix", "floor", "frac", "frexp", "nan_to_num", "nextafter", "round", "signbit", "trunc"]
 
 
 # -- rounding --------------------------------------------------------------------------------------------------------

@@ -27,10 +27,7 @@ from nbautograd._engine.ops.shape.shape import unsqueeze, view
 from nbautograd._engine.ops.shape.slicing import select, slice_
 from nbautograd.errors import ShapeError, kind_of, warn
 
-__all__ = [
-    "index_put",
-    "index_put_",
-]
+__all__ = ["index_put", "index_put_"]
 
 Key = Sequence[Any]  # the rest of an index after views are taken: slices, and arrays of indices or masks
 

@@ -15,14 +15,7 @@ from nbautograd._engine.ops.shape.shape import reshape, unsqueeze
 from nbautograd._names.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 
-__all__ = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "broadcast_shapes",
-    "broadcast_tensors",
-    "broadcast_to",
-]
+__all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors", "broadcast_to"]
 
 
 @op(symbol="expand", kind=VIEW, input="sum_to(g, input.shape)")
