@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -306,16 +305,12 @@ def mul(input: Any, other: Any) -> Any:
     return record(result, "MulBackward0", "×", (input, other), rule)
 
 
-@handles("div divide true_divide __truediv__ floor_divide __floordiv__")
+@handles("div divide true_divide __truediv__")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """Divide the values by a number or a tensor of one element.
 
     :raises RuntimeError: the divisor is another tensor.
     """
-    return _quotient(input, other, rounding_mode)
-
-
-def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Any:
     if is_sparse(other) or isinstance(other, Tensor) and other.ndim:
         raise RuntimeError(
             f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(other.shape)} for "
@@ -330,7 +325,7 @@ def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Any:
 @handles("floor_divide __floordiv__")
 def floor_divide(input: Any, other: Any) -> Any:
     """Return the quotients, rounded down."""
-    return _quotient(input, other, "floor")
+    return div(input, other, rounding_mode="floor")
 
 
 @handles("__rtruediv__ __rdiv__ reciprocal")
@@ -406,17 +401,11 @@ def copy_(input: Any, source: Any, non_blocking: bool = False) -> Any:
     return _write(input, clone(to(source, input.device, input.dtype)), "copy_")
 
 
-@functools.cache
-def _names_of_casts() -> dict[str, str]:
-    """Return the methods that cast, with their dtypes."""
-    return {
-        "bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64",
-        "half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64", "cfloat": "complex64",
-        "cdouble": "complex128",
-    }  # fmt: skip
-
-
-for _name, _dtype in _names_of_casts().items():
+for _name, _dtype in {
+    "bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64",
+    "half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64", "cfloat": "complex64",
+    "cdouble": "complex128",
+}.items():  # fmt: skip
     handles(_name)(_cast(_dtype))
 
 

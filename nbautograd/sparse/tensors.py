@@ -344,9 +344,14 @@ def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
     return refuse_layout("to_sparse_csc", "torch.sparse_csc")  # type: ignore[no-any-return]
 
 
-@method
-def to_sparse_bsr(input: Tensor, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
-    """Raise: compressed blocks are not supported.
+def _without_blocks(name: str) -> Any:
+    """Give tensors a method that raises, and return it."""
+
+    def convert(input: Tensor, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
+        return refuse_layout(name, f"torch.{name[3:]}")  # type: ignore[no-any-return]
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"""Raise: compressed blocks are not supported.
 
     :param input: a dense tensor, or a sparse one.
     :param blocksize: has no effect.
@@ -355,29 +360,14 @@ def to_sparse_bsr(input: Tensor, blocksize: Any = None, dense_dim: int | None = 
     :raises RuntimeError: always.
 
     >>> import nbautograd as torch
-    >>> torch.eye(2).to_sparse_bsr((1, 1))
+    >>> torch.eye(2).{name}((1, 1))
     Traceback (most recent call last):
-    RuntimeError: to_sparse_bsr(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.sparse_bsr'
+    RuntimeError: {name}(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.{name[3:]}'
     """
-    return refuse_layout("to_sparse_bsr", "torch.sparse_bsr")  # type: ignore[no-any-return]
+    return method(convert)
 
 
-@method
-def to_sparse_bsc(input: Tensor, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
-    """Raise: compressed blocks are not supported.
-
-    :param input: a dense tensor, or a sparse one.
-    :param blocksize: has no effect.
-    :param dense_dim: has no effect.
-    :returns: never.
-    :raises RuntimeError: always.
-
-    >>> import nbautograd as torch
-    >>> torch.eye(2).to_sparse_bsc((1, 1))
-    Traceback (most recent call last):
-    RuntimeError: to_sparse_bsc(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.sparse_bsc'
-    """
-    return refuse_layout("to_sparse_bsc", "torch.sparse_bsc")  # type: ignore[no-any-return]
+to_sparse_bsr, to_sparse_bsc = map(_without_blocks, ("to_sparse_bsr", "to_sparse_bsc"))
 
 
 @method
@@ -444,18 +434,20 @@ def values(input: Any) -> Any:
     return values_of(input)
 
 
+def _array_of(name: str, input: Any) -> SparseArray:
+    if input.__class__ is not SparseTensor:
+        raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend: it is dense")
+    return stored(input)  # type: ignore[no-any-return]
+
+
 @method
 def _indices(input: Any) -> Tensor:
-    if input.__class__ is not SparseTensor:
-        raise NotImplementedError("Could not run 'aten::_indices' with arguments from the 'CPU' backend: it is dense")
-    return wrap(stored(input).indices)
+    return wrap(_array_of("_indices", input).indices)
 
 
 @method
 def _values(input: Any) -> Tensor:
-    if input.__class__ is not SparseTensor:
-        raise NotImplementedError("Could not run 'aten::_values' with arguments from the 'CPU' backend: it is dense")
-    return wrap(stored(input).values)
+    return wrap(_array_of("_values", input).values)
 
 
 @handles("crow_indices")

@@ -10,7 +10,7 @@ from nbautograd._engine.arrays import dtypes, precise
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import POINTWISE, VIEW, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import complex_array, ratio  # noqa: F401 - formulas name the last
+from nbautograd._engine.ops._internal import complex_array, ratio, under_node  # noqa: F401 - formulas name one
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.ops.shape.slicing import select
 from nbautograd._names.docstrings import described
@@ -55,10 +55,7 @@ def conj(input: Tensor) -> Tensor:
 Tensor.conj = conj
 
 
-@no_method(symbol="conj", kind=POINTWISE, input="conj(g)")
-def _conj_physical(input: Tensor) -> Tensor:
-    """Return the complex conjugate."""
-    return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
+_conj_physical = under_node(_conj, "ConjPhysicalBackward0", "_conj_physical")
 
 
 @composite(inplace_method=True, out=True)

@@ -94,15 +94,12 @@ def _upper(packed: Any) -> Any:
     return np.triu(packed[..., : min(packed.shape[-2:]), :])
 
 
-def _check_pivot(name: str, pivot: Any) -> None:
-    if not pivot:
-        raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU; leave pivot=True")
-
-
-def _check(name: str, a: Any) -> None:
+def _check(name: str, a: Any, pivot: Any) -> None:
     if isinstance(a, Tensor) and a._a.ndim < 2:
         raise ShapeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(a._a.shape)} instead")
     checked(name, a)
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU; leave pivot=True")
 
 
 @no_method(node="LinalgLuBackward0", symbol="LU", many=True, A="lu_back(g[0], g[1], result[2], result[0], result[1])")
@@ -122,8 +119,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     tensor([[4., 4.],
             [0., 1.]])
     """
-    _check("linalg.lu", A)
-    _check_pivot("linalg.lu_factor", pivot)
+    _check("linalg.lu", A, pivot)
     low, up, p = lu_triple(A)
     return return_type("linalg_lu")((p.detach(), low, up))
 
@@ -152,8 +148,7 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     >>> torch.linalg.lu_factor(torch.tensor([[1., 2.], [4., 4.]])).pivots
     tensor([2, 2], dtype=torch.int32)
     """
-    _check("torch.linalg.lu_factor", A)
-    _check_pivot("linalg.lu_factor", pivot)
+    _check("torch.linalg.lu_factor", A, pivot)
     packed, pivots, info = lu_packed(A)
     _refuse_zero(info)
     return return_type("linalg_lu_factor")((packed, pivots))
@@ -174,8 +169,7 @@ def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = F
     >>> torch.linalg.lu_factor_ex(torch.zeros(2, 2)).info
     tensor(1, dtype=torch.int32)
     """
-    _check("torch.linalg.lu_factor_ex", A)
-    _check_pivot("linalg.lu_factor", pivot)
+    _check("torch.linalg.lu_factor_ex", A, pivot)
     packed, pivots, info = lu_packed(A)
     if check_errors:
         _refuse_zero(info)
