@@ -16,7 +16,7 @@ from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.sparse import refuse, stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd._engine.ops.creation.conversion import _target
+from nbautograd._engine.ops.creation.conversion import CASTS, _target
 from nbautograd._engine.ops.queries import result_type
 from nbautograd.errors import InplaceError
 from nbautograd.sparse.node import recompute, record
@@ -132,9 +132,9 @@ def to(input: Any, *args: Any, **kwargs: Any) -> Any:
     return record(result, "ToCopyBackward0", "to", (input,), lambda g: (g.to(origin, source),))
 
 
-def _cast(name: str) -> Callable[..., Any]:
+def _cast(kind: dtypes.dtype) -> Callable[..., Any]:
     def cast(input: Any, memory_format: Any = preserve_format) -> Any:
-        return to(input, dtypes.as_dtype(dtypes._dtype_by_name(name)))
+        return to(input, kind)
 
     return cast
 
@@ -401,12 +401,8 @@ def copy_(input: Any, source: Any, non_blocking: bool = False) -> Any:
     return _write(input, clone(to(source, input.device, input.dtype)), "copy_")
 
 
-for _name, _dtype in {
-    "bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64",
-    "half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64", "cfloat": "complex64",
-    "cdouble": "complex128",
-}.items():  # fmt: skip
-    handles(_name)(_cast(_dtype))
+for _name, _kind in CASTS.items():
+    handles(_name)(_cast(_kind))
 
 
 @handles("cpu")

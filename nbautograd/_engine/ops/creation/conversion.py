@@ -176,13 +176,15 @@ def _converter(name: str, kind: dtypes.dtype) -> Any:
     return described(convert)
 
 
-for _name, _kind in {
+CASTS = {
     **dtypes.ALIASES,
     "bool": dtypes.bool_,
     "byte": dtypes.uint8,
     "char": dtypes.int8,
     "bfloat16": dtypes.bfloat16,
-}.items():
+}
+"""The dtypes of the methods that cast."""
+for _name, _kind in CASTS.items():
     setattr(Tensor, _name, _converter(_name, _kind))
 
 

@@ -81,14 +81,10 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     >>> torch.binomial(torch.tensor([5., 100.]), torch.tensor([1., 0.5]))
     tensor([ 5., 40.])
     """
-    if count.dtype.kind not in "fV":
-        raise ValueError(
-            f"binomial only supports floating-point dtypes for count, got: {dtypes.scalar_type(count.dtype)}"
-        )
-    if prob.dtype.kind not in "fV":
-        raise ValueError(
-            f"binomial only supports floating-point dtypes for prob, got: {dtypes.scalar_type(prob.dtype)}"
-        )
+    for name, a in (("count", count), ("prob", prob)):
+        if a.dtype.kind not in "fV":
+            kind = dtypes.scalar_type(a.dtype)
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {kind}")
     if count.dtype.itemsize == 2:
         raise NotImplementedError(f"binomial() is not implemented for {dtypes.of(count.dtype)!r}")
     if count.dtype != prob.dtype:

@@ -96,9 +96,6 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other // input``, the reflected form of floor division.
 
-    :param input: the operand on the right.
-    :param other: the operand on the left, a number or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: an integer is divided by zero.
 
     >>> 7 // torch.tensor([2, 5])
@@ -131,9 +128,6 @@ def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other % input``, the reflected form of the remainder.
 
-    :param input: the operand on the right.
-    :param other: the operand on the left, a number or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: an integer is divided by zero.
 
     >>> 7 % torch.tensor([4, 5])
@@ -176,9 +170,6 @@ def reciprocal(input: Tensor) -> Tensor:
 def _rdiv(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other / input``, the reflected form of division.
 
-    :param input: the operand on the right.
-    :param other: the operand on the left, a number or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises TypeError: ``other`` is neither.
 
     >>> 1 / torch.tensor([2, 4])

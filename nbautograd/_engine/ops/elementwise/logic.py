@@ -152,7 +152,6 @@ def _rlshift(input: Tensor, other: Tensor | Number) -> Tensor:
 
     :param input: the operand on the right.
     :param other: the operand on the left, an integer or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: a dtype is not an integer dtype.
 
     >>> 1 << torch.tensor([2, 5])
@@ -167,7 +166,6 @@ def _rrshift(input: Tensor, other: Tensor | Number) -> Tensor:
 
     :param input: the operand on the right.
     :param other: the operand on the left, an integer or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: a dtype is not an integer dtype.
 
     >>> 64 >> torch.tensor([2, 5])

@@ -83,8 +83,6 @@ def _legendre(x: Any, k: int, value: Any, before: Any) -> Any:
 def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the first kind, ``cos(n * acos(x))`` on [-1, 1].
 
-    :param n: the degree.
-
     >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 26.])
     """
@@ -94,8 +92,6 @@ def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Te
 @special(half=UNSUPPORTED)
 def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the second kind.
-
-    :param n: the degree.
 
     >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 56.])
@@ -107,8 +103,6 @@ def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Te
 def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the third kind.
 
-    :param n: the degree.
-
     >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 41.])
     """
@@ -118,8 +112,6 @@ def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Te
 @special(half=UNSUPPORTED)
 def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the fourth kind.
-
-    :param n: the degree.
 
     >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 71.])
@@ -131,8 +123,6 @@ def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Te
 def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the first kind at ``2 * x - 1``.
 
-    :param n: the degree.
-
     >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-0., 99.])
     """
@@ -142,8 +132,6 @@ def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Numbe
 @special(half=UNSUPPORTED)
 def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the second kind at ``2 * x - 1``.
-
-    :param n: the degree.
 
     >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([ -0., 204.])
@@ -155,8 +143,6 @@ def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Numbe
 def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the third kind at ``2 * x - 1``.
 
-    :param n: the degree.
-
     >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([  1., 169.])
     """
@@ -166,8 +152,6 @@ def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Numbe
 @special(half=UNSUPPORTED)
 def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the fourth kind at ``2 * x - 1``.
-
-    :param n: the degree.
 
     >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([ -1., 239.])
@@ -179,8 +163,6 @@ def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Numbe
 def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the physicist's Hermite polynomial, of weight exp(-x²).
 
-    :param n: the degree.
-
     >>> torch.special.hermite_polynomial_h(torch.tensor([0.5, 2.]), 3)
     tensor([-5., 40.])
     """
@@ -190,8 +172,6 @@ def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tens
 @special(half=UNSUPPORTED)
 def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the probabilist's Hermite polynomial, of weight exp(-x²/2).
-
-    :param n: the degree.
 
     >>> torch.special.hermite_polynomial_he(torch.tensor([0.5, 2.]), 3)
     tensor([-1.3750,  2.0000])
@@ -203,8 +183,6 @@ def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Ten
 def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Laguerre polynomial.
 
-    :param n: the degree.
-
     >>> torch.special.laguerre_polynomial_l(torch.tensor([0.5, 2.]), 3)
     tensor([-0.1458, -0.3333])
     """
@@ -214,8 +192,6 @@ def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Ten
 @special(half=UNSUPPORTED)
 def special_legendre_polynomial_p(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Legendre polynomial.
-
-    :param n: the degree.
 
     >>> torch.special.legendre_polynomial_p(torch.tensor([0.5, 2.]), 3)
     tensor([-0.4375, 17.0000])

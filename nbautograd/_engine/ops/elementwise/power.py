@@ -137,9 +137,6 @@ Tensor.__pow__ = _to_the_power
 def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other ** input``, the reflected form of the power.
 
-    :param input: the operand on the right.
-    :param other: the operand on the left, a number or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises TypeError: ``other`` is neither.
 
     >>> 2 ** torch.tensor([1, 3])

@@ -99,7 +99,6 @@ def bartlett_window(
 ) -> Tensor:
     """Return the Bartlett (triangular) window.
 
-    :param periodic: omit the last point of the symmetric window of one more point.
     :raises RuntimeError: the length is negative, or the dtype is not floating.
 
     >>> torch.bartlett_window(4)
@@ -121,8 +120,6 @@ def blackman_window(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the Blackman window: a sum of three cosines.
-
-    :param periodic: omit the last point of the symmetric window of one more point.
 
     >>> torch.blackman_window(4)[1:]
     tensor([0.3400, 1.0000, 0.3400])
@@ -146,8 +143,6 @@ def hamming_window(
 ) -> Tensor:
     """Return the Hamming window: ``alpha - beta * cos(2πk / n)``.
 
-    :param periodic: omit the last point of the symmetric window of one more point.
-
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
@@ -167,8 +162,6 @@ def hann_window(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the Hann window: ``(1 - cos(2πk / n)) / 2``.
-
-    :param periodic: omit the last point of the symmetric window of one more point.
 
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -190,8 +183,6 @@ def kaiser_window(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the Kaiser window; a larger ``beta`` gives a wider main lobe and lower side lobes.
-
-    :param periodic: omit the last point of the symmetric window of one more point.
 
     >>> torch.kaiser_window(4, beta=5.)
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
