@@ -54,6 +54,8 @@ def fill(
     'Twice x.\n\n:param x: a number.\n:returns: a number.\n'
     """
     indent = INDENT if "\n    " in doc else ""
+    if "\n\n    >>> " in doc:
+        indent = "    "  # that of a text which is set later, too
     line = f"\n{indent}:"
     at = doc.find(f"\n\n{indent}>>> ")
     text, example = (doc[:at], doc[at:]) if at >= 0 else (doc.rstrip(), f"\n{indent}")
