@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from nbautograd._engine.arrays import dtypes, version_counter
 from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._names.docstrings import described
+from nbautograd._names.docstrings import described, with_import
 from nbautograd.errors import kind_of
 
 __all__ = [
@@ -26,6 +27,23 @@ __all__ = [
 ]
 
 Number = int | float | complex | bool
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def method_of_tensor(name: str, called: str = "") -> Callable[[F], F]:
+    """Attach a function to Tensor.
+
+    :param called: the function's own name from then on, which Python says in errors of arguments.
+    """
+
+    def attach(function: F) -> F:
+        function.__doc__ = with_import(function.__doc__ or "")
+        if called:
+            function.__name__ = function.__qualname__ = called
+        setattr(Tensor, name, function)
+        return function
+
+    return attach
 
 
 def check_tensors(function: str, **arguments: Any) -> None:

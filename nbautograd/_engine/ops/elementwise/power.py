@@ -14,7 +14,7 @@ from nbautograd._engine.core.inplace import apply_augmented, out_rules
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
-from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
+from nbautograd._engine.ops.queries import Number, check_tensors, method_of_tensor, result_dtype
 from nbautograd.errors import is_pytorchs, kind_of
 
 __all__ = ["float_power", "pow", "square"]
@@ -115,6 +115,7 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     return pow_number(input, exponent, out=out)
 
 
+@method_of_tensor("__pow__")
 def _to_the_power(self: Tensor, other: Any) -> Any:
     """Compute ``self ** other``; return NotImplemented if the other operand is neither a tensor nor a number.
 
@@ -122,15 +123,11 @@ def _to_the_power(self: Tensor, other: Any) -> Any:
     :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: the shapes do not broadcast, or an integer has a negative integer power.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([2., 3.]) ** 2
     tensor([4., 9.])
     """
     known = isinstance(other, (Tensor, Number, np.generic)) or is_pytorchs(other)  # the latter for the message
     return pow(self, other) if known else NotImplemented
-
-
-Tensor.__pow__ = _to_the_power
 
 
 @composite(operators="__rpow__", method=False)
@@ -145,6 +142,7 @@ def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
     return pow(other, input)
 
 
+@method_of_tensor("__ipow__", "pow_")
 def _ipow(input: Tensor, other: Tensor | Number) -> Tensor:
     """Write ``input ** other`` into ``input``, for ``x **= other``.
 
@@ -153,17 +151,12 @@ def _ipow(input: Tensor, other: Tensor | Number) -> Tensor:
     :returns: ``input``.
     :raises TypeError: ``other`` is neither.
 
-    >>> import nbautograd as torch
     >>> x = torch.tensor([1., 3.])
     >>> x **= 2
     >>> x
     tensor([1., 9.])
     """
     return apply_augmented(input, "pow_", pow, (other,), {})
-
-
-_ipow.__name__ = _ipow.__qualname__ = "pow_"
-Tensor.__ipow__ = _ipow
 
 
 @composite(out=True)

@@ -15,7 +15,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import under_node
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
-from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
+from nbautograd._engine.ops.queries import Number, check_tensors, method_of_tensor, result_dtype
 from nbautograd._names.docstrings import described
 from nbautograd.errors import DtypeError
 
@@ -70,6 +70,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         raise
 
 
+@method_of_tensor("where", "where")
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """Return the elements of the tensor where ``condition`` is true, elsewhere those of ``other``.
 
@@ -78,16 +79,11 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     :returns: a tensor of the shape to which all three broadcast.
     :raises RuntimeError: the shapes do not broadcast, or ``condition`` is not of bool dtype.
 
-    >>> import nbautograd as torch
     >>> x = torch.tensor([-1., 2.])
     >>> x.where(x > 0, 0)
     tensor([0., 2.])
     """
     return where(condition, self, other)
-
-
-Tensor.where = _where_method
-_where_method.__qualname__ = "where"
 
 
 def along(node: str) -> Callable[..., Tensor]:

@@ -22,6 +22,7 @@ from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.core.views import record_unrecorded_write
 from nbautograd._engine.ops.creation.conversion import brought, copied_from_anywhere, in_dtype_of
 from nbautograd._engine.ops.creation.from_data import number_as
+from nbautograd._engine.ops.queries import method_of_tensor
 from nbautograd._engine.ops.shape.broadcasting import joint_shape
 from nbautograd._engine.ops.shape.shape import unsqueeze, view
 from nbautograd._engine.ops.shape.slicing import select, slice_
@@ -113,6 +114,7 @@ def _index_array(item: Any, like: Tensor) -> Any:
     return backend.module(like.device).asarray(backend.fetch(result))
 
 
+@method_of_tensor("__getitem__")
 def _get(x: Tensor, key: Any) -> Tensor:
     """Return ``x[key]``: a view for basic indexing (integers, slices, None, ellipsis), a copy for advanced indexing.
 
@@ -122,7 +124,6 @@ def _get(x: Tensor, key: Any) -> Tensor:
     :raises IndexError: an index is out of range, or there are too many.
     :raises TypeError: an index has an unsupported type.
 
-    >>> import nbautograd as torch
     >>> x = torch.tensor([[1, 2], [3, 4]])
     >>> x[0], x[:, 1], x[x > 2]
     (tensor([1, 2]), tensor([2, 4]), tensor([3, 4]))
@@ -269,12 +270,10 @@ def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
     return output
 
 
-Tensor.__getitem__ = _get
-
-
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
+@method_of_tensor("__setitem__")
 def _set(x: Tensor, key: Any, value: Any) -> None:
     """Assign ``x[key] = value``, recorded if x or value requires grad.
 
@@ -286,7 +285,6 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     :raises IndexError: an index is out of range, or there are too many.
     :raises TypeError: an index has an unsupported type.
 
-    >>> import nbautograd as torch
     >>> x = torch.zeros(3)
     >>> x[1:] = 5
     >>> x
@@ -423,9 +421,7 @@ def zero_at(input: Tensor, key: Key) -> Tensor:
     return output
 
 
-Tensor.__setitem__ = _set
-
-
+@method_of_tensor("__delitem__")
 def _delete(x: Tensor, key: Any) -> None:
     """Raise: the elements of a tensor cannot be deleted.
 
@@ -434,16 +430,12 @@ def _delete(x: Tensor, key: Any) -> None:
     :returns: never.
     :raises TypeError: always.
 
-    >>> import nbautograd as torch
     >>> x = torch.zeros(3)
     >>> del x[0]
     Traceback (most recent call last):
     TypeError: Tensor does not support deleting items
     """
     raise TypeError("Tensor does not support deleting items")
-
-
-Tensor.__delitem__ = _delete
 
 
 @composite(inplace_method=True)

@@ -28,6 +28,7 @@ from nbautograd._engine.ops.linalg._common import (
     together,
     triangle_solve,
 )
+from nbautograd._engine.ops.queries import method_of_tensor
 from nbautograd._engine.ops.shape.joining import cat_same
 from nbautograd._engine.ops.shape.transpose import transpose
 from nbautograd._engine.ops.shape.triangular import tril, triu
@@ -189,6 +190,7 @@ def lu(input: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
     return return_type("_lu_with_info")(result) if get_infos else (result[0], result[1])
 
 
+@method_of_tensor("lu", "lu")
 def _lu(self: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
     """Compute the LU decomposition in packed form and its pivots, as a plain tuple; see :func:`torch.lu`.
 
@@ -197,15 +199,10 @@ def _lu(self: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
     :returns: the packed factors, of the matrix's dtype, and the pivots, int32; with ``get_infos`` also the infos.
     :raises RuntimeError: the input has fewer than two dimensions, or ``pivot`` is False.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1., 2.], [4., 4.]]).lu()[1]
     tensor([2, 2], dtype=torch.int32)
     """
     return tuple(lu(self, pivot, get_infos))
-
-
-_lu.__name__ = _lu.__qualname__ = "lu"
-Tensor.lu = _lu
 
 
 # -- unpacking -------------------------------------------------------------------------------------------------------

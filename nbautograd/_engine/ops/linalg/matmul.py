@@ -14,7 +14,7 @@ from nbautograd._engine.core import tracing
 from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
-from nbautograd._engine.ops.queries import Number, check_tensors
+from nbautograd._engine.ops.queries import Number, check_tensors, method_of_tensor
 from nbautograd._engine.ops.shape.broadcasting import temporarily_expanded as expanded
 from nbautograd._engine.ops.shape.shape import squeezed, temporarily_reshaped as reshaped, unsafe_view
 from nbautograd.errors import DtypeError, ShapeError, is_pytorchs
@@ -233,6 +233,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     return into(out, result, "matmul")
 
 
+@method_of_tensor("__matmul__")
 def _at(self: Tensor, other: Any) -> Any:
     """Compute ``self @ other``; return NotImplemented if the other operand is not a tensor.
 
@@ -240,7 +241,6 @@ def _at(self: Tensor, other: Any) -> Any:
     :returns: a tensor, with the shape of the result of :func:`matmul`.
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1., 2.]]) @ torch.tensor([[3.], [4.]])
     tensor([[11.]])
     """
@@ -249,9 +249,6 @@ def _at(self: Tensor, other: Any) -> Any:
             check_tensors("matmul", input=self, other=other)
         return NotImplemented
     return mm(self, other) if self._a.ndim == 2 == other._a.ndim else _matmul(self, other)
-
-
-Tensor.__matmul__ = _at
 
 
 def _matmul(a: Tensor, b: Tensor) -> Tensor:

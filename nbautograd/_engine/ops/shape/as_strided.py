@@ -29,7 +29,7 @@ from nbautograd._engine.core.views import (
     views_of,
 )
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - used in a formula
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, method_of_tensor
 from nbautograd._engine.ops.shape import shape as shapes, transpose
 from nbautograd._engine.ops.shape.slicing import as_strided_in
 from nbautograd.errors import AutogradError, InplaceError, kind_of, name_operation
@@ -160,6 +160,7 @@ for _name, _function in {
 as_strided_ = Tensor.as_strided_
 
 
+@method_of_tensor("resize_", "resize_")
 def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = contiguous_format) -> Tensor:
     """Resize the tensor in place, row-major; the storage grows if it is too small.
 
@@ -172,7 +173,6 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
     :returns: the tensor itself.
     :raises RuntimeError: the tensor requires grad.
 
-    >>> import nbautograd as torch
     >>> torch.arange(6).resize_(2, 2)
     tensor([[0, 1],
             [2, 3]])
@@ -219,10 +219,6 @@ class _Shape:
         self.shape, self.ndim = shape, len(shape)
 
 
-Tensor.resize_ = _resize
-Tensor.resize_.__name__ = Tensor.resize_.__qualname__ = "resize_"
-
-
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Resize the tensor in place to the shape of another tensor.
 
@@ -264,6 +260,7 @@ def _share(t: Tensor, array: Any, recorded: Tensor) -> Tensor:
     return t
 
 
+@method_of_tensor("set_", "set_")
 def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Make this tensor share the storage of another tensor, or a storage; without ``source`` it becomes empty.
 
@@ -274,7 +271,6 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     :returns: the tensor itself.
     :raises RuntimeError: ``source`` has another dtype, is too small, or the tensor is a leaf that requires grad.
 
-    >>> import nbautograd as torch
     >>> torch.empty(0).set_(torch.ones(4).untyped_storage(), 1, (2,), (1,))
     tensor([1., 1.])
     """
@@ -302,10 +298,6 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         check_inside(a, wanted)
         a = restride(a, shape, strides, storage_offset - stride_tools.offset_of(a))
     return _share(self, a, source if getattr(source, "requires_grad", False) else self)
-
-
-_set.__name__ = _set.__qualname__ = "set_"
-Tensor.set_ = _set
 
 
 # -- storage ---------------------------------------------------------------------------------------------------------
@@ -345,18 +337,16 @@ def untyped_storage(input: Tensor) -> UntypedStorage:
     return UntypedStorage(input._shared_array())
 
 
+@method_of_tensor("storage", "storage")
 def _storage(self: Tensor) -> TypedStorage:
     """Return the tensor's storage, as elements of its dtype.
 
     :returns: a typed storage, of all elements of the memory.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5)[2:].storage().tolist()
     [0, 1, 2, 3, 4]
     """
     return TypedStorage(self._shared_array())
 
 
-Tensor.storage = _storage
-_storage.__qualname__ = "storage"
 Tensor.storage_type = lambda self: TypedStorage

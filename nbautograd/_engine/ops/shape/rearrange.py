@@ -11,7 +11,7 @@ from nbautograd._engine.arrays.size import as_int, by_name, dimension, sizes
 from nbautograd._engine.arrays.strides import empty_as, in_format
 from nbautograd._engine.compiler.op import NATIVE, alias, composite, op, with_numpy_names
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, method_of_tensor
 from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.shape import clone, reshape, unsafe_view, unsqueeze
 from nbautograd._names.docstrings import described
@@ -44,19 +44,16 @@ def _turned(a: Any, dims: tuple[int, ...]) -> Any:
     return output
 
 
+@method_of_tensor("__reversed__")
 def _reversed(self: Tensor) -> Tensor:
     """Return ``reversed(tensor)``: the tensor flipped along the first dimension.
 
     :returns: a tensor of the same shape.
 
-    >>> import nbautograd as torch
     >>> reversed(torch.tensor([1, 2, 3]))
     tensor([3, 2, 1])
     """
     return flip(self, 0) if self._a.ndim else self
-
-
-Tensor.__reversed__ = _reversed
 
 
 @composite()

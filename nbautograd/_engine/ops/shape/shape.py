@@ -16,6 +16,7 @@ from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, no_method, op
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import method_of_tensor
 from nbautograd.errors import ShapeError, kind_of
 
 __all__ = ["clone", "flatten", "ravel", "squeeze", "unflatten", "unsqueeze"]
@@ -118,6 +119,7 @@ def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]
     return restride(line.view(dtype), shape, strides)
 
 
+@method_of_tensor("view", "view")
 def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """Return a view with another shape, one size of which may be -1, or with the bytes reinterpreted as another dtype.
 
@@ -127,7 +129,6 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
     :raises RuntimeError: the shape has another number of elements, or the strides do not allow a view (use ``reshape``
         instead).
 
-    >>> import nbautograd as torch
     >>> torch.arange(6).view(2, -1)
     tensor([[0, 1, 2],
             [3, 4, 5]])
@@ -144,10 +145,6 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
             raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
         return view_dtype(self, dtype.numpy)
     return view(self, *(shape if size is None else by_name(size, "size", shape)))
-
-
-_view.__name__ = _view.__qualname__ = "view"
-Tensor.view = _view
 
 
 @no_method(node="UnsafeViewBackward0", symbol="view", half=NATIVE, input="g.reshape(input.shape)")
@@ -371,6 +368,7 @@ def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
     return clone(input, memory_format=memory_format)
 
 
+@method_of_tensor("is_contiguous")
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     """Return whether the tensor is contiguous in memory: row-major without gaps, or in the order of ``memory_format``.
 
@@ -378,7 +376,6 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     :returns: a Python bool.
     :raises TypeError: ``memory_format`` is not a memory format.
 
-    >>> import nbautograd as torch
     >>> x = torch.ones(2, 3)
     >>> x.is_contiguous(), x.t().is_contiguous()
     (True, False)
@@ -395,9 +392,6 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
         n == 1 or have == want
         for n, have, want in zip(a.shape, strides_of(a), stride_tools.channels_last(a.shape), strict=True)
     )
-
-
-Tensor.is_contiguous = is_contiguous
 
 
 @no_method(symbol="Re", input="cast_back(g, input.dtype)")

@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.compiler.op import NATIVE, VIEW, alias, composite, no_method, with_numpy_names
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, method_of_tensor
 from nbautograd._engine.ops.shape.joining import cat_same, zeros_for_missing
 from nbautograd._engine.ops.shape.slicing import slice_, stretch
 from nbautograd.errors import kind_of
@@ -115,6 +115,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     return split_evenly(tensor, _even(split_size_or_sections, n, "split"), d)
 
 
+@method_of_tensor("split", "split")
 def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Return views of parts of ``split_size`` (the last may be smaller), or of the given sizes, along a dimension.
 
@@ -124,15 +125,10 @@ def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     :raises RuntimeError: a size is negative, or the sizes do not sum to that of the dimension.
     :raises IndexError: ``dim`` is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5).split(2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     return split(self, split_size, dim)
-
-
-Tensor.split = _split
-_split.__qualname__ = "split"
 
 
 @composite()
