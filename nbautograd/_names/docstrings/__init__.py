@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from nbautograd._names.docstrings.parameters import COMMON, RAISES, RESULTS, SPECIAL
 
-__all__ = ["describe", "describe_all", "describe_operation", "describe_operator", "described", "fill"]
+__all__ = ["describe", "describe_all", "describe_operation", "describe_operator", "described", "fill", "with_import"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Family = tuple[Mapping[str, str], str, tuple[tuple[str, str], ...]]
@@ -72,7 +72,7 @@ def fill(
 def with_import(doc: str) -> str:
     """Return ``doc`` with the line that imports the package before its example, which need not say it."""
     text, prompt, example = doc.partition(">>> ")
-    if "import nbautograd" in example:
+    if not prompt or "import nbautograd" in example:
         return doc
     indent = text.rpartition("\n")[2]
     return f"{text}{IMPORT}\n{indent}{prompt}{example}"
