@@ -213,7 +213,6 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
     :returns: a sparse tensor of shape (n, p).
     :raises RuntimeError: the shapes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.smm(torch.eye(2).to_sparse(), torch.eye(2)).is_sparse
     True
     """
@@ -233,7 +232,6 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
     :returns: a sparse tensor of shape (n, p).
     :raises RuntimeError: ``input`` or ``mat1`` is dense, or ``mat2`` sparse.
 
-    >>> import nbautograd as torch
     >>> x = torch.eye(2).to_sparse()
     >>> torch.sspaddmm(x, x, torch.ones(2, 2), beta=2).to_dense()
     tensor([[3., 1.],

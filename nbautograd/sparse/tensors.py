@@ -244,7 +244,6 @@ def to_sparse(input: Tensor, sparse_dim: int | None = None, *, layout: Any = Non
     :returns: a sparse tensor of the same shape.
     :raises RuntimeError: the layout is not supported, or ``sparse_dim`` is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([0., 5.]).to_sparse()
     tensor(indices=tensor([[1]]),
            values=tensor([5.]),
@@ -284,7 +283,6 @@ def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Tensor:
     :returns: a sparse matrix of the same shape.
     :raises RuntimeError: the tensor is not a matrix.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[0., 5.], [1., 0.]]).to_sparse_csr().crow_indices()
     tensor([0, 1, 2])
     """
@@ -315,7 +313,6 @@ def to_sparse_coo(input: Tensor) -> Tensor:
     :returns: a sparse tensor of the same shape.
     :raises TypeError: another argument is given.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([0., 5.]).to_sparse_coo().to_dense()
     tensor([0., 5.])
     """
@@ -336,7 +333,6 @@ def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
     :returns: never.
     :raises RuntimeError: always.
 
-    >>> import nbautograd as torch
     >>> torch.eye(2).to_sparse_csc()
     Traceback (most recent call last):
     RuntimeError: to_sparse_csc(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.sparse_csc'
@@ -359,7 +355,6 @@ def _without_blocks(name: str) -> Any:
     :returns: never.
     :raises RuntimeError: always.
 
-    >>> import nbautograd as torch
     >>> torch.eye(2).{name}((1, 1))
     Traceback (most recent call last):
     RuntimeError: {name}(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.{name[3:]}'
@@ -379,7 +374,6 @@ def sparse_mask(input: Tensor, mask: Tensor) -> Tensor:
     :returns: a sparse tensor of the same shape.
     :raises RuntimeError: the shapes differ, or the mask is dense.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).sparse_mask(torch.tensor([0., 5.]).to_sparse()).to_dense()
     tensor([0., 1.])
     """
