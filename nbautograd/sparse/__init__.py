@@ -49,30 +49,18 @@ FORMER = (
 def _former_constructor(name: str, kind: dtypes.dtype) -> Callable[..., Tensor]:
     def make(*parts: Any) -> Tensor:
         warn_once(FORMER)
-        sized = len(parts) < 2 or all(isinstance(part, int) for part in parts)
-        return (
-            sparse_coo_tensor(size=parts[0] if len(parts) == 1 else parts, dtype=kind)
-            if sized
-            else (sparse_coo_tensor(*parts, dtype=kind))
-        )
+        if len(parts) < 2 or all(isinstance(part, int) for part in parts):
+            return sparse_coo_tensor(size=parts[0] if len(parts) == 1 else parts, dtype=kind)
+        return sparse_coo_tensor(*parts, dtype=kind)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A sparse tensor of {kind!r}, in the deprecated form: from indices and values, or from a size."
     return make
 
 
-for _name, _kind in {
-    "BFloat16": dtypes.bfloat16,
-    "Byte": dtypes.uint8,
-    "Char": dtypes.int8,
-    "Double": dtypes.float64,
-    "Float": dtypes.float32,
-    "Half": dtypes.float16,
-    "Int": dtypes.int32,
-    "Long": dtypes.int64,
-    "Short": dtypes.int16,
-}.items():
-    globals()[f"{_name}Tensor"] = _former_constructor(f"{_name}Tensor", _kind)
+for _name, _kind in dtypes.TENSOR_TYPES.items():
+    if _kind.rank in (1, 2):  # not bool, not complex
+        globals()[_name] = _former_constructor(_name, _kind)
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:

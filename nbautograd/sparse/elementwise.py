@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,7 @@ from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.sparse import refuse, stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd._engine.ops.creation.conversion import _target
+from nbautograd._engine.ops.creation.conversion import CASTS, _target
 from nbautograd._engine.ops.queries import result_type
 from nbautograd.errors import InplaceError
 from nbautograd.sparse.node import recompute, record
@@ -133,9 +132,9 @@ def to(input: Any, *args: Any, **kwargs: Any) -> Any:
     return record(result, "ToCopyBackward0", "to", (input,), lambda g: (g.to(origin, source),))
 
 
-def _cast(name: str) -> Callable[..., Any]:
+def _cast(kind: dtypes.dtype) -> Callable[..., Any]:
     def cast(input: Any, memory_format: Any = preserve_format) -> Any:
-        return to(input, dtypes.as_dtype(dtypes._dtype_by_name(name)))
+        return to(input, kind)
 
     return cast
 
@@ -179,10 +178,7 @@ def _filled(input: Any, *args: Any, **options: Any) -> Any:
 
 
 def same_size(name: str, input: Any, other: Any) -> None:
-    """Check that two tensors have the same shape: sparse tensors do not broadcast.
-
-    :raises RuntimeError: the shapes differ.
-    """
+    """Check that two tensors have the same shape: sparse tensors do not broadcast."""
     if input.shape != other.shape:
         raise RuntimeError(
             f"{name}: expected sizes of 'self' and 'other' to match, but {list(input.shape)} != {list(other.shape)}: "
@@ -309,16 +305,12 @@ def mul(input: Any, other: Any) -> Any:
     return record(result, "MulBackward0", "×", (input, other), rule)
 
 
-@handles("div divide true_divide __truediv__ floor_divide __floordiv__")
+@handles("div divide true_divide __truediv__")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """Divide the values by a number or a tensor of one element.
 
     :raises RuntimeError: the divisor is another tensor.
     """
-    return _quotient(input, other, rounding_mode)
-
-
-def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Any:
     if is_sparse(other) or isinstance(other, Tensor) and other.ndim:
         raise RuntimeError(
             f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(other.shape)} for "
@@ -333,7 +325,7 @@ def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Any:
 @handles("floor_divide __floordiv__")
 def floor_divide(input: Any, other: Any) -> Any:
     """Return the quotients, rounded down."""
-    return _quotient(input, other, "floor")
+    return div(input, other, rounding_mode="floor")
 
 
 @handles("__rtruediv__ __rdiv__ reciprocal")
@@ -409,18 +401,8 @@ def copy_(input: Any, source: Any, non_blocking: bool = False) -> Any:
     return _write(input, clone(to(source, input.device, input.dtype)), "copy_")
 
 
-@functools.cache
-def _names_of_casts() -> dict[str, str]:
-    """Return the methods that cast, with their dtypes."""
-    return {
-        "bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64",
-        "half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64", "cfloat": "complex64",
-        "cdouble": "complex128",
-    }  # fmt: skip
-
-
-for _name, _dtype in _names_of_casts().items():
-    handles(_name)(_cast(_dtype))
+for _name, _kind in CASTS.items():
+    handles(_name)(_cast(_kind))
 
 
 @handles("cpu")

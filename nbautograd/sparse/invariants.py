@@ -15,7 +15,6 @@ def check_coo(indices: Any, values: tuple[int, ...], size: Any, is_coalesced: bo
     :param values: the shape of the values.
     :param size: None to infer it from the coordinates.
     :param is_coalesced: check that they are sorted, each occurring once.
-    :raises RuntimeError: the parts do not match.
     """
     if indices.ndim != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
@@ -59,10 +58,7 @@ def _check_coordinates(indices: Any, shape: tuple[int, ...], is_coalesced: bool)
 
 
 def check_csr(crow: Any, col: Any, values: tuple[int, ...], size: Any) -> tuple[int, ...]:
-    """Return the shape of a sparse matrix of compressed rows, after checking its parts.
-
-    :raises RuntimeError: the parts do not match.
-    """
+    """Return the shape of a sparse matrix of compressed rows, after checking its parts."""
     if (crow.ndim, col.ndim) != (1, 1):
         raise RuntimeError("sparse_csr_tensor(): batches of sparse matrices are not supported: indices must be vectors")
     if not len(crow):

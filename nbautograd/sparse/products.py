@@ -21,10 +21,7 @@ __all__ = ["addmm", "mm"]
 
 
 def _check(name: str, input: Any, other: Any, ranks: tuple[int, int] = (2, 2)) -> None:
-    """Check that two tensors can be multiplied.
-
-    :raises RuntimeError: a tensor has another number of dimensions or is hybrid, dtypes differ, or sizes do not match.
-    """
+    """Check that two tensors can be multiplied."""
     for position, operand in enumerate((input, other), 1):
         if not isinstance(operand, Tensor):
             raise TypeError(f"{name}(): argument (position {position}) must be Tensor, not {kind_of(operand)}")
@@ -216,7 +213,6 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
     :returns: a sparse tensor of shape (n, p).
     :raises RuntimeError: the shapes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.smm(torch.eye(2).to_sparse(), torch.eye(2)).is_sparse
     True
     """
@@ -236,7 +232,6 @@ def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha:
     :returns: a sparse tensor of shape (n, p).
     :raises RuntimeError: ``input`` or ``mat1`` is dense, or ``mat2`` sparse.
 
-    >>> import nbautograd as torch
     >>> x = torch.eye(2).to_sparse()
     >>> torch.sspaddmm(x, x, torch.ones(2, 2), beta=2).to_dense()
     tensor([[3., 1.],

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from nbautograd._engine.core.batched import BatchedTensor, levels
 from nbautograd._engine.core.sparse import SparseTensor, UnsupportedError
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._names.docstrings import with_import
 
 __all__ = ["OPERATIONS", "handles", "is_sparse", "method"]
 
@@ -44,6 +45,8 @@ def handles(names: str) -> Callable[[F], F]:
 
 def method(function: F) -> F:
     """Decorate a function that is a method of dense and of sparse tensors."""
+    if function.__doc__:
+        function.__doc__ = with_import(function.__doc__)
     setattr(Tensor, function.__name__, function)
     setattr(SparseTensor, function.__name__, function)
     OPERATIONS[function.__name__] = function

@@ -244,7 +244,6 @@ def to_sparse(input: Tensor, sparse_dim: int | None = None, *, layout: Any = Non
     :returns: a sparse tensor of the same shape.
     :raises RuntimeError: the layout is not supported, or ``sparse_dim`` is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([0., 5.]).to_sparse()
     tensor(indices=tensor([[1]]),
            values=tensor([5.]),
@@ -284,7 +283,6 @@ def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Tensor:
     :returns: a sparse matrix of the same shape.
     :raises RuntimeError: the tensor is not a matrix.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[0., 5.], [1., 0.]]).to_sparse_csr().crow_indices()
     tensor([0, 1, 2])
     """
@@ -315,7 +313,6 @@ def to_sparse_coo(input: Tensor) -> Tensor:
     :returns: a sparse tensor of the same shape.
     :raises TypeError: another argument is given.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([0., 5.]).to_sparse_coo().to_dense()
     tensor([0., 5.])
     """
@@ -323,10 +320,7 @@ def to_sparse_coo(input: Tensor) -> Tensor:
 
 
 def refuse_layout(name: str, wanted: Any) -> Any:
-    """Raise an error for a layout that is not supported.
-
-    :raises RuntimeError: always.
-    """
+    """Raise an error for a layout that is not supported."""
     raise RuntimeError(f"{name}(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not {wanted!r}")
 
 
@@ -339,7 +333,6 @@ def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
     :returns: never.
     :raises RuntimeError: always.
 
-    >>> import nbautograd as torch
     >>> torch.eye(2).to_sparse_csc()
     Traceback (most recent call last):
     RuntimeError: to_sparse_csc(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.sparse_csc'
@@ -347,9 +340,14 @@ def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
     return refuse_layout("to_sparse_csc", "torch.sparse_csc")  # type: ignore[no-any-return]
 
 
-@method
-def to_sparse_bsr(input: Tensor, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
-    """Raise: compressed blocks are not supported.
+def _without_blocks(name: str) -> Any:
+    """Give tensors a method that raises, and return it."""
+
+    def convert(input: Tensor, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
+        return refuse_layout(name, f"torch.{name[3:]}")  # type: ignore[no-any-return]
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"""Raise: compressed blocks are not supported.
 
     :param input: a dense tensor, or a sparse one.
     :param blocksize: has no effect.
@@ -357,30 +355,14 @@ def to_sparse_bsr(input: Tensor, blocksize: Any = None, dense_dim: int | None = 
     :returns: never.
     :raises RuntimeError: always.
 
-    >>> import nbautograd as torch
-    >>> torch.eye(2).to_sparse_bsr((1, 1))
+    >>> torch.eye(2).{name}((1, 1))
     Traceback (most recent call last):
-    RuntimeError: to_sparse_bsr(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.sparse_bsr'
+    RuntimeError: {name}(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.{name[3:]}'
     """
-    return refuse_layout("to_sparse_bsr", "torch.sparse_bsr")  # type: ignore[no-any-return]
+    return method(convert)
 
 
-@method
-def to_sparse_bsc(input: Tensor, blocksize: Any = None, dense_dim: int | None = None) -> Tensor:
-    """Raise: compressed blocks are not supported.
-
-    :param input: a dense tensor, or a sparse one.
-    :param blocksize: has no effect.
-    :param dense_dim: has no effect.
-    :returns: never.
-    :raises RuntimeError: always.
-
-    >>> import nbautograd as torch
-    >>> torch.eye(2).to_sparse_bsc((1, 1))
-    Traceback (most recent call last):
-    RuntimeError: to_sparse_bsc(): sparse tensors are torch.sparse_coo or torch.sparse_csr here, not 'torch.sparse_bsc'
-    """
-    return refuse_layout("to_sparse_bsc", "torch.sparse_bsc")  # type: ignore[no-any-return]
+to_sparse_bsr, to_sparse_bsc = map(_without_blocks, ("to_sparse_bsr", "to_sparse_bsc"))
 
 
 @method
@@ -392,7 +374,6 @@ def sparse_mask(input: Tensor, mask: Tensor) -> Tensor:
     :returns: a sparse tensor of the same shape.
     :raises RuntimeError: the shapes differ, or the mask is dense.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).sparse_mask(torch.tensor([0., 5.]).to_sparse()).to_dense()
     tensor([0., 1.])
     """
@@ -447,18 +428,20 @@ def values(input: Any) -> Any:
     return values_of(input)
 
 
+def _array_of(name: str, input: Any) -> SparseArray:
+    if input.__class__ is not SparseTensor:
+        raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CPU' backend: it is dense")
+    return stored(input)  # type: ignore[no-any-return]
+
+
 @method
 def _indices(input: Any) -> Tensor:
-    if input.__class__ is not SparseTensor:
-        raise NotImplementedError("Could not run 'aten::_indices' with arguments from the 'CPU' backend: it is dense")
-    return wrap(stored(input).indices)
+    return wrap(_array_of("_indices", input).indices)
 
 
 @method
 def _values(input: Any) -> Tensor:
-    if input.__class__ is not SparseTensor:
-        raise NotImplementedError("Could not run 'aten::_values' with arguments from the 'CPU' backend: it is dense")
-    return wrap(stored(input).values)
+    return wrap(_array_of("_values", input).values)
 
 
 @handles("crow_indices")

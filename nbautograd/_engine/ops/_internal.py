@@ -30,6 +30,7 @@ __all__ = [
     "pairwise_sum",
     "ratio",
     "reduced_shape",
+    "refuse_derivative",
     "spread",
     "sum_to",
     "summed",
@@ -63,11 +64,13 @@ def added(*terms: Any) -> Any:
 
 
 def not_implemented(what: str) -> NoReturn:
-    """Raise in a backward pass: the derivative is not implemented.
-
-    :raises NotImplementedError: always.
-    """
+    """Raise in a backward pass: the derivative is not implemented."""
     raise NotImplementedError(f"the derivative for '{what}' is not implemented. Detach that argument")
+
+
+def refuse_derivative(name: str) -> NoReturn:
+    """Raise in a backward pass, for an operation whose derivative PyTorch does not have either."""
+    raise NotImplementedError(f"the derivative for '{name}' is not implemented")
 
 
 def ratio(g: Any, result: Any) -> Any:

@@ -21,24 +21,12 @@ _BINARY = {
     "maximum": "clamp_min",  # which also accept numbers
     "minimum": "clamp_max",
 }
-_WITHOUT_INPLACE = ("clone", "max", "mm", "norm", "powsum")
-
-__all__ = [
-    *(f"_foreach_{name}" for name in (*_UNARY.split(), *_BINARY, "addcdiv", "addcmul", "lerp", *_WITHOUT_INPLACE[2:])),
-    *(
-        f"_foreach_{name}_"
-        for name in (*_UNARY.split(), *_BINARY, "addcdiv", "addcmul", "copy", "lerp", "zero")
-        if name not in _WITHOUT_INPLACE
-    ),
-]
 
 
 def _each(name: str, step: Callable[..., Tensor], tensors: Any, *operands: Any) -> Any:
     """Call ``step`` with each tensor and its element of each list among the operands.
 
     :returns: the results in a tuple; ``tensors`` for in-place functions.
-    :raises RuntimeError: there are no tensors, or the lists have different lengths.
-    :raises TypeError: an element is not a tensor.
     """
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")
@@ -89,7 +77,9 @@ def _unary(name: str) -> Callable[..., Any]:
     return function
 
 
-def _binary(name: str, method_name: str) -> Callable[..., Any]:
+def _binary(name: str) -> Callable[..., Any]:
+    method_name = _BINARY[name.removesuffix("_")] + "_" * name.endswith("_")
+
     def function(
         self: Any, other: Any = None, *, scalar: Any = None, scalars: Any = None, exponent: Any = None, alpha: Any = 1
     ) -> Any:
@@ -155,25 +145,16 @@ def _foreach_zero_(self: Any) -> Any:
     return _each("_foreach_zero_", lambda x: x.zero_(), self)
 
 
-def _declare() -> None:
-    for name in _UNARY.split():
-        for full in (name, f"{name}_"):
-            _put(full, _unary(full))
-    for name, method in _BINARY.items():
-        _put(name, _binary(name, method))
-        _put(f"{name}_", _binary(f"{name}_", f"{method}_"))
-    for name in ("addcmul", "addcdiv"):
-        _put(name, _ternary(name))
-        _put(f"{name}_", _ternary(f"{name}_"))
-    for name in ("lerp", "lerp_"):
-        _put(name, _lerp(name))
+def _declare(make: Callable[[str], Callable[..., Any]], *names: str) -> None:
+    """Make functions of lists of tensors."""
+    for name in names:
+        function = make(name)
+        function.__name__ = function.__qualname__ = f"_foreach_{name}"
+        globals()[function.__name__] = function
 
 
-def _put(name: str, function: Callable[..., Any]) -> None:
-    full = f"_foreach_{name}"
-    if full in __all__:
-        function.__name__ = function.__qualname__ = full
-        globals()[full] = function
-
-
-_declare()
+_declare(_unary, *_UNARY.split(), *(f"{_name}_" for _name in _UNARY.split() if _name not in ("clone", "max")))
+_declare(_binary, *_BINARY, *(f"{_name}_" for _name in _BINARY))
+_declare(_ternary, "addcmul", "addcdiv", "addcmul_", "addcdiv_")
+_declare(_lerp, "lerp", "lerp_")
+__all__ = [_name for _name in globals() if _name.startswith("_foreach_")]

@@ -27,7 +27,6 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
 
     :raises TypeError: ``dims`` is no tuple; the method also takes integers one by one.
 
-    >>> import nbautograd as torch
     >>> torch.flip(torch.arange(3), (0,))
     tensor([2, 1, 0])
     """
@@ -42,7 +41,6 @@ def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     :raises TypeError: ``dims`` is no tuple; the method also takes integers one by one.
     :raises RuntimeError: ``dims`` is not a permutation of the dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.permute(torch.ones(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
     """
@@ -58,7 +56,6 @@ def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     :raises TypeError: ``shape`` is no tuple; the method also takes integers one by one.
     :raises RuntimeError: the shape has another number of elements.
 
-    >>> import nbautograd as torch
     >>> torch.reshape(torch.arange(4), (2, 2))
     tensor([[0, 1],
             [2, 3]])
@@ -73,7 +70,6 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
 
     :raises TypeError: ``dims`` is no tuple; the method also takes integers one by one.
 
-    >>> import nbautograd as torch
     >>> torch.tile(torch.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
     """
@@ -104,7 +100,6 @@ def detach_(input: Tensor) -> Tensor:
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Compute the matrix product, under PyTorch's name for sparse matrices; here they are dense.
 
-    >>> import nbautograd as torch
     >>> torch.spmm(torch.eye(2), torch.ones(2, 1))
     tensor([[1.],
             [1.]])

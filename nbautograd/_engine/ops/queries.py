@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from nbautograd._engine.arrays import dtypes, version_counter
 from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._names.docstrings import described
+from nbautograd._names.docstrings import described, with_import
 from nbautograd.errors import kind_of
 
 __all__ = [
@@ -26,13 +27,27 @@ __all__ = [
 ]
 
 Number = int | float | complex | bool
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def method_of_tensor(name: str, called: str = "") -> Callable[[F], F]:
+    """Attach a function to Tensor.
+
+    :param called: the function's own name from then on, which Python says in errors of arguments.
+    """
+
+    def attach(function: F) -> F:
+        function.__doc__ = with_import(function.__doc__ or "")
+        if called:
+            function.__name__ = function.__qualname__ = called
+        setattr(Tensor, name, function)
+        return function
+
+    return attach
 
 
 def check_tensors(function: str, **arguments: Any) -> None:
-    """Check that arguments are tensors.
-
-    :raises TypeError: an argument is not a tensor.
-    """
+    """Check that arguments are tensors."""
     for position, (name, value) in enumerate(arguments.items(), 1):
         if not isinstance(value, Tensor):
             raise TypeError(
@@ -44,7 +59,6 @@ def check_tensors(function: str, **arguments: Any) -> None:
 def is_tensor(obj: object) -> bool:
     """Return whether ``obj`` is a tensor.
 
-    >>> import nbautograd as torch
     >>> torch.is_tensor(torch.ones(2)), torch.is_tensor([1, 2])
     (True, False)
     """
@@ -55,7 +69,6 @@ def is_tensor(obj: object) -> bool:
 def is_complex(input: Tensor) -> bool:
     """Return whether the dtype is complex.
 
-    >>> import nbautograd as torch
     >>> torch.is_complex(torch.tensor([1j]))
     True
     """
@@ -67,7 +80,6 @@ def is_complex(input: Tensor) -> bool:
 def is_floating_point(input: Tensor) -> bool:
     """Return whether the dtype is floating.
 
-    >>> import nbautograd as torch
     >>> torch.is_floating_point(torch.tensor([1.]))
     True
     """
@@ -79,7 +91,6 @@ def is_floating_point(input: Tensor) -> bool:
 def is_signed(input: Tensor) -> bool:
     """Return whether the dtype is signed: it has negative numbers.
 
-    >>> import nbautograd as torch
     >>> torch.is_signed(torch.tensor([1.])), torch.tensor([True]).is_signed()
     (True, False)
     """
@@ -93,7 +104,6 @@ def is_nonzero(input: Tensor) -> bool:
 
     :raises RuntimeError: the tensor does not have exactly one element.
 
-    >>> import nbautograd as torch
     >>> torch.is_nonzero(torch.tensor([0.]))
     False
     """
@@ -105,7 +115,6 @@ def is_nonzero(input: Tensor) -> bool:
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Return whether both tensors have the same shape.
 
-    >>> import nbautograd as torch
     >>> torch.is_same_size(torch.ones(2), torch.zeros(2))
     True
     """
@@ -117,7 +126,6 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 def is_conj(input: Tensor) -> bool:
     """Return False: conjugation is always eager, without lazy conjugate views.
 
-    >>> import nbautograd as torch
     >>> torch.is_conj(torch.tensor([1j]))
     False
     """
@@ -129,7 +137,6 @@ def is_conj(input: Tensor) -> bool:
 def is_neg(input: Tensor) -> bool:
     """Return False: negation is always eager, without lazy negative views.
 
-    >>> import nbautograd as torch
     >>> torch.is_neg(torch.tensor([1.]))
     False
     """
@@ -141,7 +148,6 @@ def is_neg(input: Tensor) -> bool:
 def is_inference(input: Tensor) -> bool:
     """Return whether this is an inference tensor, created in inference mode.
 
-    >>> import nbautograd as torch
     >>> torch.is_inference(torch.ones(2))
     False
     """
@@ -153,7 +159,6 @@ def is_inference(input: Tensor) -> bool:
 def numel(input: Tensor) -> int:
     """Return the number of elements.
 
-    >>> import nbautograd as torch
     >>> torch.numel(torch.ones(2, 3))
     6
     """
@@ -168,7 +173,6 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtypes.dt
     A Python number, or a 0-d tensor next to tensors with dimensions, counts only if its category (bool, integer,
     floating, complex) is higher than that of the rest.
 
-    >>> import nbautograd as torch
     >>> torch.result_type(torch.tensor([1, 2]), 1.0), torch.result_type(torch.tensor([1.]), 1j)
     (torch.float32, torch.complex64)
     """
@@ -188,7 +192,6 @@ def result_dtype(*values: Tensor | Number) -> dtypes.dtype:
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     """Return whether type promotion allows the cast: not complex to real, floating to integer, or a number to bool.
 
-    >>> import nbautograd as torch
     >>> torch.can_cast(torch.double, torch.float), torch.can_cast(torch.float, torch.int)
     (True, False)
     """

@@ -1,9 +1,10 @@
 """Completion of docstrings: text that many functions share is stored once, in the tables of this package.
 
 The docstring in a function describes only its particulars. Parameters with the same meaning in many functions (``dim``,
-``keepdim``, ``out`` and so on) are in ``parameters.py``, those of whole families in the other modules. ``fill``
-completes a function's docstring when the function is declared: it costs two microseconds. ``Composed`` is the docstring
-of a class, composed on first access from the class, its bases and the function that it calls.
+``keepdim``, ``out`` and so on) are in ``parameters.py``, those of whole families in the other modules; the line that
+imports the package before an example is added, too. ``fill`` completes a function's docstring when the function is
+declared: it costs two microseconds. ``Composed`` is the docstring of a class, composed on first access from the class,
+its bases and the function that it calls.
 
 A line in a docstring takes precedence over the tables.
 """
@@ -18,7 +19,7 @@ from typing import Any, TypeVar
 
 from nbautograd._names.docstrings.parameters import COMMON, RAISES, RESULTS, SPECIAL
 
-__all__ = ["describe", "describe_all", "describe_operation", "describe_operator", "described", "fill"]
+__all__ = ["describe", "describe_all", "describe_operation", "describe_operator", "described", "fill", "with_import"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Family = tuple[Mapping[str, str], str, tuple[tuple[str, str], ...]]
@@ -27,6 +28,8 @@ Family = tuple[Mapping[str, str], str, tuple[tuple[str, str], ...]]
 INDENT = "" if sys.version_info >= (3, 13) else "    "
 """The indentation of a function's docstring; the compiler removes it since 3.13."""
 CATEGORIES = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
+IMPORT = ">>> import nbautograd as torch"
+"""The first line of nearly all examples."""
 NOTHING: Mapping[str, str] = {}
 NO_FAMILY: Family = (NOTHING, "", ())
 WRONG_TYPE = ("TypeError", "an argument has an unsupported type")
@@ -51,6 +54,8 @@ def fill(
     'Twice x.\n\n:param x: a number.\n:returns: a number.\n'
     """
     indent = INDENT if "\n    " in doc else ""
+    if "\n\n    >>> " in doc:
+        indent = "    "  # that of a text which is set later, too
     line = f"\n{indent}:"
     at = doc.find(f"\n\n{indent}>>> ")
     text, example = (doc[:at], doc[at:]) if at >= 0 else (doc.rstrip(), f"\n{indent}")
@@ -62,6 +67,15 @@ def fill(
         lines += [f"{line}raises {error}: {when}." for error, when in raises]
         return f"{text}\n{''.join(lines)}{example}" if lines else doc
     return text[:start] + _merged(text[start:], line, names, own, returns, raises, shared) + example
+
+
+def with_import(doc: str) -> str:
+    """Return ``doc`` with the line that imports the package before its example, which need not say it."""
+    text, prompt, example = doc.partition(">>> ")
+    if not prompt or "import nbautograd" in example:
+        return doc
+    indent = text.rpartition("\n")[2]
+    return f"{text}{IMPORT}\n{indent}{prompt}{example}"
 
 
 def _by_name(texts: Iterable[str]) -> dict[str, str]:
@@ -118,6 +132,9 @@ def describe(function: Any, body: Any = None, further: tuple[str, ...] = ()) -> 
         raises.append(WRONG_DIM)
     if name in RAISES:
         raises.append(("RuntimeError", RAISES[name]))
+    doc = with_import(doc)
+    if body is not None:
+        body.__doc__ = doc  # which the node has
     function.__doc__ = fill(doc, names + further, SPECIAL.get(name, NOTHING), RESULTS.get(name, ""), raises)
 
 
@@ -134,6 +151,7 @@ def describe_operation(function: Any, body: Any, pointwise: bool, accepts: str, 
     doc, code, hints = function.__doc__, body.__code__, body.__annotations__
     if doc is None or ">>> " not in doc:
         return
+    doc = body.__doc__ = with_import(doc)
     names = _names(code)
     operands = [name for name in names if "Tensor" in str(hints.get(name))]  # some hints are evaluated
     tensor, number = _operands(accepts)

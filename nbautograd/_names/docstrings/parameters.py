@@ -72,6 +72,7 @@ COMMON = {
     "other": "the second tensor.",
     "out": "a tensor that gets the result (or a tuple of tensors, for several results).",
     "p": "the order of the norm.",
+    "periodic": "omit the last point of the symmetric window of one more point.",
     "pin_memory": "accepted; memory of the CPU is not pinned.",
     "pivot": "exchange rows for stability.",
     "pivots": "the row exchanges of the factorization, int32.",
@@ -265,6 +266,15 @@ SPECIAL: dict[str, dict[str, str]] = {}
 for _path, _text in _SPECIAL.items():
     _function, _, _name = _path.partition(".")
     SPECIAL.setdefault(_function, {})[_name] = _text
+for _name in "_rdiv _rfloordiv _rmod _rpow".split():  # noqa: SIM905
+    SPECIAL[_name] = {"input": "the operand on the right.", "other": "the operand on the left, a number or a tensor."}
+_POLYNOMIALS = """
+    chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
+    shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
+    shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l
+    legendre_polynomial_p"""
+for _name in _POLYNOMIALS.split():
+    SPECIAL[f"special_{_name}"] = {"n": "the degree."}
 
 _GROUPS = {
     "a tensor without the reduced dimensions (of length 1 with ``keepdim``); a scalar if all are.": """
@@ -284,7 +294,7 @@ _GROUPS = {
         scatter_reduce put""",
     "a tensor of the shape to which the operands broadcast.": """
         div divide pow float_power heaviside isclose ldexp lerp clamp_min clamp_max copysign floor_divide fmod
-        remainder true_divide xlogy special_zeta""",
+        remainder true_divide xlogy special_zeta _rdiv _rfloordiv _rlshift _rmod _rpow _rrshift""",
     "a tensor of the shape of ``input``.": """
         clamp nan_to_num positive square round softmax log_softmax conj_physical special_multigammaln mvlgamma
         special_ndtr special_polygamma polygamma real imag logit sinc dropout contiguous cpu cuda

@@ -51,7 +51,6 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     :raises TypeError: an argument is not one of these.
     :raises RuntimeError: CUDA is requested but not available; the message says why.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1, 2]).to(torch.float64)
     tensor([1., 2.], dtype=torch.float64)
     """
@@ -172,20 +171,21 @@ def _converter(name: str, kind: dtypes.dtype) -> Any:
 
     :returns: a tensor of the same shape.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).{name}().dtype
     {kind!r}
     """
     return described(convert)
 
 
-for _name, _kind in {
+CASTS = {
     **dtypes.ALIASES,
     "bool": dtypes.bool_,
     "byte": dtypes.uint8,
     "char": dtypes.int8,
     "bfloat16": dtypes.bfloat16,
-}.items():
+}
+"""The dtypes of the methods that cast."""
+for _name, _kind in CASTS.items():
     setattr(Tensor, _name, _converter(_name, _kind))
 
 
@@ -193,7 +193,6 @@ for _name, _kind in {
 def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
     """Return the tensor moved to the CPU; the tensor itself if it is already there.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).cpu().device
     device(type='cpu')
     """
@@ -223,7 +222,6 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_f
 def get_device(input: Tensor) -> int:
     """Return the index of the tensor's CUDA device; -1 for the CPU.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).get_device()
     -1
     """
@@ -249,7 +247,6 @@ def pin_memory(input: Tensor, device: Any = None) -> Tensor:
 def is_pinned(input: Tensor, device: Any = None) -> bool:
     """Return whether the tensor is in pinned (page-locked) memory.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).is_pinned()
     False
     """
@@ -260,7 +257,6 @@ def is_pinned(input: Tensor, device: Any = None) -> bool:
 def type_as(input: Tensor, other: Tensor) -> Tensor:
     """Return the tensor cast to the dtype of ``other``, and moved to its device.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1]).type_as(torch.tensor([1.]))
     tensor([1.])
     """

@@ -99,10 +99,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
 
 
 def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
-    """Return a sparse tensor without values.
-
-    :raises RuntimeError: the fill value is not 0.
-    """
+    """Return a sparse tensor without values."""
     if name not in ("zeros", "empty"):
         raise RuntimeError("full(...) is not implemented for sparse layout")
     xp, kind = backend.module(as_device(device)), dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
@@ -131,7 +128,6 @@ zeros = _filled(
     lambda xp, shape, dtype: xp.zeros(shape, dtype),
     """Return a tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, dtype=torch.int64)
     tensor([0, 0])
     """,
@@ -141,7 +137,6 @@ ones = _filled(
     lambda xp, shape, dtype: xp.ones(shape, dtype),
     """Return a tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 2, requires_grad=True)
     tensor([[1., 1.],
             [1., 1.]], requires_grad=True)
@@ -152,7 +147,6 @@ empty = _filled(
     lambda xp, shape, dtype: xp.empty(shape, dtype),
     """Return an uninitialized tensor, with arbitrary values.
 
-    >>> import nbautograd as torch
     >>> torch.empty(2, 3).shape
     torch.Size([2, 3])
     """,
@@ -173,7 +167,6 @@ def full(
 ) -> Tensor:
     """Return a tensor of shape ``size`` filled with ``fill_value``, by default of the value's dtype.
 
-    >>> import nbautograd as torch
     >>> torch.full((2, 3), 3.141592)
     tensor([[3.1416, 3.1416, 3.1416],
             [3.1416, 3.1416, 3.1416]])
@@ -239,7 +232,6 @@ zeros_like = _like(
     lambda xp, shape, dtype: xp.zeros(shape, dtype),
     """Return a tensor of zeros with the shape, dtype and device of ``input``.
 
-    >>> import nbautograd as torch
     >>> torch.zeros_like(torch.tensor([[1., -1.], [1., -1.]]))
     tensor([[0., 0.],
             [0., 0.]])
@@ -250,7 +242,6 @@ ones_like = _like(
     lambda xp, shape, dtype: xp.ones(shape, dtype),
     """Return a tensor of ones with the shape, dtype and device of ``input``.
 
-    >>> import nbautograd as torch
     >>> torch.ones_like(torch.tensor([1, 2]))
     tensor([1, 1])
     """,
@@ -260,7 +251,6 @@ empty_like = _like(
     lambda xp, shape, dtype: xp.empty(shape, dtype),
     """Return an uninitialized tensor with the shape, dtype and device of ``input``.
 
-    >>> import nbautograd as torch
     >>> torch.empty_like(torch.ones(2, 3)).shape
     torch.Size([2, 3])
     """,
@@ -270,7 +260,6 @@ full_like = _like(
     lambda xp, shape, dtype, value: xp.full(shape, value, dtype),
     """Return a tensor filled with ``fill_value``, with the shape, dtype and device of ``input``.
 
-    >>> import nbautograd as torch
     >>> torch.full_like(torch.ones(2), 7)
     tensor([7., 7.])
     """,
@@ -311,7 +300,6 @@ def empty_strided(
 ) -> Tensor:
     """Return an uninitialized tensor with the given shape and strides, counted in elements.
 
-    >>> import nbautograd as torch
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
@@ -340,7 +328,6 @@ def empty_permuted(
 
     :raises RuntimeError: ``physical_layout`` is not a permutation of the dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
     (3, 1, 6)
     """
@@ -383,7 +370,6 @@ def scalar_tensor(
 
     :raises RuntimeError: ``s`` is complex, and the dtype is not.
 
-    >>> import nbautograd as torch
     >>> torch.scalar_tensor(2)
     tensor(2.)
     """
@@ -408,7 +394,6 @@ def eye(
 
     :raises RuntimeError: a size is negative.
 
-    >>> import nbautograd as torch
     >>> torch.eye(2, 3)
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -443,7 +428,6 @@ def eye(
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """Return a tensor like ``input`` with every element equal to ``value``.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).fill_(5)
     tensor([5., 5.])
     """
@@ -455,7 +439,6 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
 def zero(input: Tensor) -> Tensor:
     """Return a tensor of zeros like ``input``.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).zero_()
     tensor([0., 0.])
     """

@@ -29,7 +29,6 @@ def bernoulli(
 
     :raises RuntimeError: a probability is not in [0, 1].
 
-    >>> import nbautograd as torch
     >>> torch.bernoulli(torch.tensor([0., 1.]))
     tensor([0., 1.])
     """
@@ -56,7 +55,6 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
     :raises RuntimeError: a rate is negative.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.poisson(torch.tensor([0., 2., 50.]))
     tensor([ 0.,  0., 36.])
@@ -79,19 +77,14 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     :raises ValueError: ``count`` is not of a floating dtype.
     :raises RuntimeError: ``prob`` is of another dtype, or the shapes do not broadcast.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.binomial(torch.tensor([5., 100.]), torch.tensor([1., 0.5]))
     tensor([ 5., 40.])
     """
-    if count.dtype.kind not in "fV":
-        raise ValueError(
-            f"binomial only supports floating-point dtypes for count, got: {dtypes.scalar_type(count.dtype)}"
-        )
-    if prob.dtype.kind not in "fV":
-        raise ValueError(
-            f"binomial only supports floating-point dtypes for prob, got: {dtypes.scalar_type(prob.dtype)}"
-        )
+    for name, a in (("count", count), ("prob", prob)):
+        if a.dtype.kind not in "fV":
+            kind = dtypes.scalar_type(a.dtype)
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {kind}")
     if count.dtype.itemsize == 2:
         raise NotImplementedError(f"binomial() is not implemented for {dtypes.of(count.dtype)!r}")
     if count.dtype != prob.dtype:
@@ -164,7 +157,6 @@ def multinomial(
     :raises RuntimeError: weights are negative, not finite or all zero; or there are more samples than weights, without
         replacement.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.multinomial(torch.tensor([0., 10., 3., 0.]), 2)
     tensor([1, 2])

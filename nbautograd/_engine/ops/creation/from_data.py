@@ -91,18 +91,12 @@ def number_in(value: Any, kind: dtypes.dtype, function: str = "", one: bool = Fa
 
 
 def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
-    """Return a number as a 0-d tensor of a dtype.
-
-    :raises RuntimeError: the dtype cannot hold the number.
-    """
+    """Return a number as a 0-d tensor of a dtype."""
     return tensor(number_in(value, kind, one=True), dtype=kind, device=place)
 
 
 def filler(value: Any, a: Any) -> Any:
-    """Return the value that fills an array.
-
-    :raises RuntimeError: the number does not fit, or the tensor has dimensions.
-    """
+    """Return the value that fills an array."""
     if value is None:
         raise TypeError("fill_(): argument 'value' must be Number, not NoneType")
     if getattr(value, "ndim", 0):
@@ -301,10 +295,7 @@ def _as_complexes(leaves: list[Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]
 
 
 def _check_kinds(leaves: list[Any], methods: tuple[str, ...], message: str) -> None:
-    """Check that every element is a number that can be converted, by one of the methods or as an integer.
-
-    :raises TypeError: an element is not.
-    """
+    """Check that every element is a number that can be converted, by one of the methods or as an integer."""
     for cls in dict.fromkeys(map(type, leaves)):
         is_complex = issubclass(cls, (complex, np.complexfloating)) and "__complex__" not in methods
         if is_complex or issubclass(cls, (str, bytes)) or not any(hasattr(cls, m) for m in (*methods, "__index__")):
@@ -335,7 +326,6 @@ def tensor(
     :raises TypeError: an element is not a number.
     :raises RuntimeError: the dtype of an element cannot be inferred, or the value does not fit into ``dtype``.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1., -1.], [1., -1.]])
     tensor([[ 1., -1.],
             [ 1., -1.]])
@@ -358,7 +348,6 @@ def tensor(
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = None) -> Tensor:
     """Convert ``data`` to a tensor, without a copy if it is an array or tensor of that dtype on that device.
 
-    >>> import nbautograd as torch
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
@@ -380,7 +369,6 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 
     :raises TypeError: ``ndarray`` is not a NumPy array, or its dtype is not supported.
 
-    >>> import nbautograd as torch
     >>> import numpy as np
     >>> torch.from_numpy(np.array([1., 2.]))
     tensor([1., 2.], dtype=torch.float64)

@@ -55,7 +55,6 @@ def asarray(
     :param requires_grad: by default that of ``data``. It is set on the result, which may be ``data`` itself.
     :raises ValueError: ``copy=False``, and a copy is needed.
 
-    >>> import nbautograd as torch
     >>> import numpy as np
     >>> a = np.zeros(2)
     >>> torch.asarray(a)[0] = 1
@@ -121,7 +120,6 @@ def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bo
     :raises TypeError: the dtype is not supported.
     :raises ValueError: strides are negative; or ``copy=False``, and a copy is needed.
 
-    >>> import nbautograd as torch
     >>> import numpy as np
     >>> a = np.zeros(2)
     >>> torch.from_dlpack(a)[0] = 5
@@ -196,7 +194,6 @@ def frombuffer(
     :param offset: the number of bytes to skip.
     :raises ValueError: there is no buffer protocol, the buffer is empty, or too short for ``count`` and ``offset``.
 
-    >>> import nbautograd as torch
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
     """

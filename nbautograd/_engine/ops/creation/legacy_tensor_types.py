@@ -14,6 +14,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import empty
 from nbautograd._engine.ops.creation.from_data import tensor
 from nbautograd._engine.ops.indexing.indexing import view_alias
+from nbautograd._engine.ops.queries import method_of_tensor
 from nbautograd.errors import SCALAR_TYPES, kind_of
 
 __all__ = list(dtypes.TENSOR_TYPES)
@@ -76,6 +77,7 @@ def _is_length(value: Any) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_, np.ndarray, Tensor))
 
 
+@method_of_tensor("new", "new")
 def _new(self: Tensor, *data: Any, **options: Any) -> Tensor:
     """Create a tensor of the same dtype on the same device: uninitialized, of the given sizes, or of given values.
 
@@ -83,7 +85,6 @@ def _new(self: Tensor, *data: Any, **options: Any) -> Tensor:
 
     :raises TypeError: the values are not a sequence, or a tensor of another dtype.
 
-    >>> import nbautograd as torch
     >>> torch.ones(1, dtype=torch.int64).new([1, 2])
     tensor([1, 2])
     """
@@ -120,6 +121,7 @@ for _name, _kind in dtypes.TENSOR_TYPES.items():
     globals()[_name] = _tensor_type(_name, _kind)
 
 
+@method_of_tensor("type", "type")
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Return the name of the legacy tensor type; with ``dtype``, the tensor cast to it.
 
@@ -128,7 +130,6 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     :returns: a string; with ``dtype`` a tensor of the same shape.
     :raises ValueError: no tensor type has this name.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).type(), torch.ones(2).type(torch.LongTensor)
     ('torch.FloatTensor', tensor([1, 1]))
     """
@@ -147,5 +148,4 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return self.to(dtype)
 
 
-Tensor.type, Tensor.new, Tensor._construct = _type, _new, staticmethod(_construct)
-_type.__qualname__, _new.__qualname__ = "type", "new"
+Tensor._construct = staticmethod(_construct)

@@ -124,7 +124,6 @@ def rand(
     :param dtype: floating or complex; both parts of complex numbers are uniform.
     :raises NotImplementedError: the dtype is neither.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.rand(3)
     tensor([0.8823, 0.9150, 0.3829])
@@ -151,7 +150,6 @@ def randn(
     :param dtype: floating or complex; each part of complex numbers has variance 1/2.
     :raises NotImplementedError: the dtype is neither.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.randn(3)
     tensor([0.3367, 0.1288, 0.2345])
@@ -181,7 +179,6 @@ def randint(
     :raises TypeError: a bound is not an int, or the size not a sequence of ints.
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.randint(3, 10, (2, 2))
     tensor([[4, 5],
@@ -237,7 +234,6 @@ def randperm(
     :param dtype: int64 by default.
     :raises RuntimeError: ``n`` is negative, or the dtype does not hold all integers below it.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.randperm(4)
     tensor([2, 3, 0, 1])
@@ -289,7 +285,6 @@ def rand_like(
 ) -> Tensor:
     """Return random numbers from the uniform distribution on [0, 1), shaped like ``input``, of its dtype and device.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.rand_like(torch.zeros(3))
     tensor([0.8823, 0.9150, 0.3829])
@@ -313,7 +308,6 @@ def randn_like(
 ) -> Tensor:
     """Return random numbers from the standard normal distribution, shaped like ``input``, of its dtype and device.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.randn_like(torch.zeros(3))
     tensor([0.3367, 0.1288, 0.2345])
@@ -345,7 +339,6 @@ def randint_like(
 
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.randint_like(torch.zeros(2, 2), 3, 10)
     tensor([[4., 5.],
@@ -381,7 +374,6 @@ def normal(
 
     :raises RuntimeError: a standard deviation is negative or complex.
 
-    >>> import nbautograd as torch
     >>> torch.normal(torch.zeros(3), 1.0).shape, torch.normal(2.0, 3.0, size=(1, 4)).shape
     (torch.Size([3]), torch.Size([1, 4]))
     """
@@ -460,7 +452,6 @@ def _normal_both(mean: Tensor, std: Tensor, generator: Generator | None) -> Tens
 def manual_seed(seed: int) -> Generator:
     """Seed the default generator, and return it. The stream is PyTorch's for the same seed.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(2)
     tensor([0.4963, 0.7682])
@@ -487,7 +478,6 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Set the default generator to a state that :func:`get_rng_state` (or PyTorch's) returned.
 
-    >>> import nbautograd as torch
     >>> state = torch.get_rng_state()
     >>> first = torch.rand(2)
     >>> torch.set_rng_state(state)

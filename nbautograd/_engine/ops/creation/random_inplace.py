@@ -20,6 +20,7 @@ from nbautograd._engine.core.inplace import check_call, check_writable, copy_int
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.rng import generator
 from nbautograd._engine.rng.generator import Generator, memory_order
+from nbautograd._names.docstrings import with_import
 from nbautograd.errors import kind_of
 
 __all__: list[str] = []
@@ -116,10 +117,7 @@ def decided(chances: Any, source: Generator) -> Draw:
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that all broadcast to.
-
-    :raises RuntimeError: they do not.
-    """
+    """Return the shape that all broadcast to."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -193,7 +191,6 @@ def uniform_(
 
     :raises RuntimeError: ``from`` is above ``to``, or one of them does not fit into the dtype.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.empty(2).uniform_(0, 1)
     tensor([0.8823, 0.9150])
@@ -207,7 +204,6 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
 
     :raises RuntimeError: ``std`` is negative.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.empty(2).normal_()
     tensor([0.3367, 0.1288])
@@ -221,7 +217,6 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     :param p: a number, or a tensor that broadcasts to this one.
     :raises RuntimeError: a probability is not in [0, 1].
 
-    >>> import nbautograd as torch
     >>> torch.empty(2).bernoulli_(1)
     tensor([1., 1.])
     """
@@ -245,7 +240,6 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
 
     :raises RuntimeError: ``lambd`` is not positive, or the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.empty(2).exponential_()
     tensor([0.0599, 0.0650])
@@ -262,7 +256,6 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
 
     :raises RuntimeError: ``sigma`` is not positive, or the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.empty(2).cauchy_().shape
     torch.Size([2])
     """
@@ -277,7 +270,6 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     :param p: the probability of success.
     :raises RuntimeError: ``p`` is not between 0 and 1.
 
-    >>> import nbautograd as torch
     >>> torch.empty(2).geometric_(0.3).shape
     torch.Size([2])
     """
@@ -290,7 +282,6 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 
     :raises RuntimeError: ``std`` is not positive.
 
-    >>> import nbautograd as torch
     >>> torch.empty(2).log_normal_().shape
     torch.Size([2])
     """
@@ -306,7 +297,6 @@ def random_(self: Tensor, *bounds: int | None, generator: Generator | None = Non
 
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.empty(3).random_(10)
     tensor([2., 7., 6.])
@@ -323,14 +313,6 @@ def random_(self: Tensor, *bounds: int | None, generator: Generator | None = Non
     return _fill(self, "random_", draw, history)
 
 
-for _method in (
-    uniform_,
-    normal_,
-    bernoulli_,
-    exponential_,
-    cauchy_,
-    geometric_,
-    log_normal_,
-    random_,
-):
+for _method in (uniform_, normal_, bernoulli_, exponential_, cauchy_, geometric_, log_normal_, random_):
+    _method.__doc__ = with_import(_method.__doc__ or "")
     setattr(Tensor, _method.__name__, with_argument_errors(_method))

@@ -33,10 +33,7 @@ def _given(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
 
 
 def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
-    """Check that the step leads from the first number to the last.
-
-    :raises RuntimeError: it is 0, or has the wrong sign.
-    """
+    """Check that the step leads from the first number to the last."""
     if step == 0 or step != step:
         raise RuntimeError(f"{name}(): step must be nonzero")
     if (last - first) * step < 0:
@@ -90,7 +87,6 @@ def arange(
     :raises RuntimeError: the step is 0 or leads away from ``end``.
     :raises TypeError: there is no ``end``.
 
-    >>> import nbautograd as torch
     >>> torch.arange(1, 2.51, 0.5)
     tensor([1.0000, 1.5000, 2.0000, 2.5000])
     """
@@ -137,10 +133,7 @@ def _dtype_of(dtype: dtypes.dtype | None, out: Tensor | None) -> dtypes.dtype | 
 
 
 def _ends(name: str, start: Any, end: Any, steps: int, dtype: dtypes.dtype | None) -> tuple[Any, Any, np.dtype[Any]]:
-    """Return the ends of a range as numbers, and the NumPy dtype of the result.
-
-    :raises RuntimeError: an end does not fit into the dtype, is complex where that is not, or has several elements.
-    """
+    """Return the ends of a range as numbers, and the NumPy dtype of the result."""
     if steps < 0:
         raise RuntimeError(f"{name}(): number of steps must be non-negative")
     for what, value in (("start", start), ("end", end)):
@@ -192,7 +185,6 @@ def linspace(
 
     :raises RuntimeError: ``steps`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.linspace(3, 10, steps=5)
     tensor([ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000])
     """
@@ -221,7 +213,6 @@ def logspace(
 
     :raises RuntimeError: ``steps`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.logspace(start=0.1, end=1.0, steps=5)
     tensor([ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000])
     """

@@ -65,7 +65,6 @@ GAMMA_DENOMINATOR = (
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
     """Return the derivatives of gamma samples ``output`` by the shape parameters ``input``.
 
-    >>> import nbautograd as torch
     >>> torch._standard_gamma_grad(torch.tensor([1., 20.]), torch.tensor([0.5, 21.]))
     tensor([0.8070, 1.0332])
     """
@@ -168,7 +167,6 @@ BETA_DENOMINATOR = (
 def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
     """Return the derivatives of beta samples ``x`` by ``alpha``, divided by 1 - x; ``total`` is ``alpha + beta``.
 
-    >>> import nbautograd as torch
     >>> torch._dirichlet_grad(torch.tensor([0.5]), torch.tensor([1.]), torch.tensor([2.]))
     tensor([0.6931])
     """

@@ -22,7 +22,6 @@ __all__ = ["i0"]
 def i0(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 0 (DLMF 10.25.2).
 
-    >>> import nbautograd as torch
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
     """
@@ -33,7 +32,6 @@ def i0(input: Tensor) -> Tensor:
 def special_i0e(input: Tensor) -> Tensor:
     """Compute ``exp(-abs(input)) * i0(input)``, without overflow.
 
-    >>> import nbautograd as torch
     >>> torch.special.i0e(torch.tensor([0., 100.]))
     tensor([1.0000, 0.0399])
     """
@@ -44,7 +42,6 @@ def special_i0e(input: Tensor) -> Tensor:
 def special_i1(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 1.
 
-    >>> import nbautograd as torch
     >>> torch.special.i1(torch.tensor([0., 1.]))
     tensor([0.0000, 0.5652])
     """
@@ -57,7 +54,6 @@ def special_i1(input: Tensor) -> Tensor:
 def special_i1e(input: Tensor) -> Tensor:
     """Compute ``exp(-abs(input)) * i1(input)``, without overflow.
 
-    >>> import nbautograd as torch
     >>> torch.special.i1e(torch.tensor([0., 100.]))
     tensor([0.0000, 0.0397])
     """
@@ -68,7 +64,6 @@ def special_i1e(input: Tensor) -> Tensor:
 def special_modified_bessel_i0(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 0, without a derivative (:func:`i0` has one).
 
-    >>> import nbautograd as torch
     >>> torch.special.modified_bessel_i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
     """
@@ -79,7 +74,6 @@ def special_modified_bessel_i0(input: Tensor) -> Tensor:
 def special_modified_bessel_i1(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the first kind of order 1, without a derivative (``i1`` has one).
 
-    >>> import nbautograd as torch
     >>> torch.special.modified_bessel_i1(torch.tensor([0., 1.]))
     tensor([0.0000, 0.5652])
     """
@@ -93,7 +87,6 @@ def special_modified_bessel_i1(input: Tensor) -> Tensor:
 def special_modified_bessel_k0(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the second kind of order 0 (DLMF 10.27.4): inf at 0, nan below.
 
-    >>> import nbautograd as torch
     >>> torch.special.modified_bessel_k0(torch.tensor([0., 1.]))
     tensor([   inf, 0.4210])
     """
@@ -104,7 +97,6 @@ def special_modified_bessel_k0(input: Tensor) -> Tensor:
 def special_modified_bessel_k1(input: Tensor) -> Tensor:
     """Compute the modified Bessel function of the second kind of order 1: inf at 0, nan below.
 
-    >>> import nbautograd as torch
     >>> torch.special.modified_bessel_k1(torch.tensor([0., 1.]))
     tensor([   inf, 0.6019])
     """
@@ -115,7 +107,6 @@ def special_modified_bessel_k1(input: Tensor) -> Tensor:
 def special_scaled_modified_bessel_k0(x: Tensor) -> Tensor:
     """Compute ``exp(x) * modified_bessel_k0(x)``, without underflow.
 
-    >>> import nbautograd as torch
     >>> torch.special.scaled_modified_bessel_k0(torch.tensor([1., 1000.]))
     tensor([1.1445, 0.0396])
     """
@@ -126,7 +117,6 @@ def special_scaled_modified_bessel_k0(x: Tensor) -> Tensor:
 def special_scaled_modified_bessel_k1(x: Tensor) -> Tensor:
     """Compute ``exp(x) * modified_bessel_k1(x)``, without underflow.
 
-    >>> import nbautograd as torch
     >>> torch.special.scaled_modified_bessel_k1(torch.tensor([1., 1000.]))
     tensor([1.6362, 0.0396])
     """
@@ -140,7 +130,6 @@ def special_scaled_modified_bessel_k1(x: Tensor) -> Tensor:
 def special_bessel_j0(input: Tensor) -> Tensor:
     """Compute the Bessel function of the first kind of order 0 (DLMF 10.2.2).
 
-    >>> import nbautograd as torch
     >>> torch.special.bessel_j0(torch.tensor([0., 1.]))
     tensor([1.0000, 0.7652])
     """
@@ -151,7 +140,6 @@ def special_bessel_j0(input: Tensor) -> Tensor:
 def special_bessel_j1(input: Tensor) -> Tensor:
     """Compute the Bessel function of the first kind of order 1.
 
-    >>> import nbautograd as torch
     >>> torch.special.bessel_j1(torch.tensor([0., 1.]))
     tensor([0.0000, 0.4401])
     """
@@ -162,7 +150,6 @@ def special_bessel_j1(input: Tensor) -> Tensor:
 def special_bessel_y0(input: Tensor) -> Tensor:
     """Compute the Bessel function of the second kind of order 0 (DLMF 10.2.3): -inf at 0, nan below.
 
-    >>> import nbautograd as torch
     >>> torch.special.bessel_y0(torch.tensor([0., 1.]))
     tensor([  -inf, 0.0883])
     """
@@ -173,7 +160,6 @@ def special_bessel_y0(input: Tensor) -> Tensor:
 def special_bessel_y1(input: Tensor) -> Tensor:
     """Compute the Bessel function of the second kind of order 1: -inf at 0, nan below.
 
-    >>> import nbautograd as torch
     >>> torch.special.bessel_y1(torch.tensor([0., 1.]))
     tensor([   -inf, -0.7812])
     """
@@ -184,7 +170,6 @@ def special_bessel_y1(input: Tensor) -> Tensor:
 def special_spherical_bessel_j0(x: Tensor) -> Tensor:
     """Compute the spherical Bessel function of the first kind of order 0, ``sin(x) / x`` (DLMF 10.49.3).
 
-    >>> import nbautograd as torch
     >>> torch.special.spherical_bessel_j0(torch.tensor([0., 1.]))
     tensor([1.0000, 0.8415])
     """
@@ -198,7 +183,6 @@ def special_airy_ai(x: Tensor) -> Tensor:
 
     CuPy does not have it: on a GPU, SciPy computes it on the host.
 
-    >>> import nbautograd as torch
     >>> torch.special.airy_ai(torch.tensor([0., 1.]))
     tensor([0.3550, 0.1353])
     """

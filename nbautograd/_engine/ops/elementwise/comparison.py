@@ -61,7 +61,6 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtypes differ, or are complex.
 
-    >>> import nbautograd as torch
     >>> torch.heaviside(torch.tensor([-1.5, 0., 2.]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -78,7 +77,6 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input == other``, elementwise.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) == torch.tensor([1, 3])
     tensor([ True, False])
     """
@@ -89,7 +87,6 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input != other``, elementwise.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) != 1
     tensor([False,  True])
     """
@@ -100,7 +97,6 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input < other``, elementwise.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) < 2
     tensor([ True, False])
     """
@@ -111,7 +107,6 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input <= other``, elementwise.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) <= 1
     tensor([ True, False])
     """
@@ -122,7 +117,6 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input > other``, elementwise.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) > 1
     tensor([False,  True])
     """
@@ -133,7 +127,6 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return ``input >= other``, elementwise.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) >= 2
     tensor([False,  True])
     """
@@ -144,7 +137,6 @@ def ge(input: Tensor, other: Tensor | Number) -> Tensor:
 def isnan(input: Tensor) -> Tensor:
     """Return whether each element is nan.
 
-    >>> import nbautograd as torch
     >>> torch.isnan(torch.tensor([1., float("nan")]))
     tensor([False,  True])
     """
@@ -155,7 +147,6 @@ def isnan(input: Tensor) -> Tensor:
 def isinf(input: Tensor) -> Tensor:
     """Return whether each element is infinite.
 
-    >>> import nbautograd as torch
     >>> torch.isinf(torch.tensor([1., -float("inf")]))
     tensor([False,  True])
     """
@@ -166,7 +157,6 @@ def isinf(input: Tensor) -> Tensor:
 def isfinite(input: Tensor) -> Tensor:
     """Return whether each element is finite: neither infinite nor nan.
 
-    >>> import nbautograd as torch
     >>> torch.isfinite(torch.tensor([1., float("inf")]))
     tensor([ True, False])
     """
@@ -179,7 +169,6 @@ def isposinf(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtype is complex.
 
-    >>> import nbautograd as torch
     >>> torch.isposinf(torch.tensor([1., float("inf"), -float("inf")]))
     tensor([False,  True, False])
     """
@@ -192,7 +181,6 @@ def isneginf(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtype is complex.
 
-    >>> import nbautograd as torch
     >>> torch.isneginf(torch.tensor([1., float("inf"), -float("inf")]))
     tensor([False, False,  True])
     """
@@ -203,7 +191,6 @@ def isneginf(input: Tensor) -> Tensor:
 def isreal(input: Tensor) -> Tensor:
     """Return whether each element is real: its imaginary part is 0.
 
-    >>> import nbautograd as torch
     >>> torch.isreal(torch.tensor([1, 1j]))
     tensor([ True, False])
     """
@@ -231,7 +218,6 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     :param equal_nan: if True, two nans count as close.
     :raises RuntimeError: the dtypes differ, or a tolerance is negative.
 
-    >>> import nbautograd as torch
     >>> torch.isclose(torch.tensor([1., 1.]), torch.tensor([1.1, 1.000001]))
     tensor([False,  True])
     """
@@ -257,7 +243,6 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
     :raises RuntimeError: the dtypes differ, or a tolerance is negative.
 
-    >>> import nbautograd as torch
     >>> torch.allclose(torch.tensor([1., 2.]), torch.tensor([1., 2.000001]))
     True
     """
@@ -269,7 +254,6 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 def equal(input: Tensor, other: Tensor) -> bool:
     """Return whether the shapes and all elements are equal.
 
-    >>> import nbautograd as torch
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2])), torch.equal(torch.ones(2), torch.ones(1))
     (True, False)
     """
@@ -295,7 +279,6 @@ def isin(
     :param invert: return whether each is not in ``test_elements``.
     :raises RuntimeError: the dtype is bool or complex.
 
-    >>> import nbautograd as torch
     >>> torch.isin(torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 3]))
     tensor([[False,  True],
             [ True, False]])

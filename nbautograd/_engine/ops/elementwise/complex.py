@@ -10,7 +10,7 @@ from nbautograd._engine.arrays import dtypes, precise
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import POINTWISE, VIEW, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import complex_array, ratio  # noqa: F401 - formulas name the last
+from nbautograd._engine.ops._internal import complex_array, ratio, under_node  # noqa: F401 - formulas name one
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._engine.ops.shape.slicing import select
 from nbautograd._names.docstrings import described
@@ -45,7 +45,6 @@ def conj(input: Tensor) -> Tensor:
 
     It is computed eagerly: PyTorch's result is a lazy conjugate view, this one has its own memory.
 
-    >>> import nbautograd as torch
     >>> torch.conj(torch.tensor([1+2j]))
     tensor([1.-2.j])
     """
@@ -56,17 +55,13 @@ def conj(input: Tensor) -> Tensor:
 Tensor.conj = conj
 
 
-@no_method(symbol="conj", kind=POINTWISE, input="conj(g)")
-def _conj_physical(input: Tensor) -> Tensor:
-    """Return the complex conjugate."""
-    return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
+_conj_physical = under_node(_conj, "ConjPhysicalBackward0", "_conj_physical")
 
 
 @composite(inplace_method=True, out=True)
 def conj_physical(input: Tensor) -> Tensor:
     """Return the complex conjugate as a copy; a real tensor is returned itself.
 
-    >>> import nbautograd as torch
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
     """
@@ -77,7 +72,6 @@ def conj_physical(input: Tensor) -> Tensor:
 def resolve_conj(input: Tensor) -> Tensor:
     """Return the tensor itself: it has no lazy conjugate views to materialize.
 
-    >>> import nbautograd as torch
     >>> torch.resolve_conj(torch.tensor([1+2j]).conj())
     tensor([1.-2.j])
     """
@@ -88,7 +82,6 @@ def resolve_conj(input: Tensor) -> Tensor:
 def resolve_neg(input: Tensor) -> Tensor:
     """Return the tensor itself: it has no lazy negative views to materialize.
 
-    >>> import nbautograd as torch
     >>> torch.resolve_neg(-torch.tensor([1.]))
     tensor([-1.])
     """
@@ -110,7 +103,6 @@ def view_as_real(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtype is not complex.
 
-    >>> import nbautograd as torch
     >>> torch.view_as_real(torch.tensor([1+2j]))
     tensor([[1., 2.]])
     """
@@ -126,7 +118,6 @@ def view_as_complex(input: Tensor) -> Tensor:
     :param input: float32 or float64, shape (..., 2), the last dimension of stride 1.
     :raises RuntimeError: the dtype, the last dimension or its stride does not match.
 
-    >>> import nbautograd as torch
     >>> torch.view_as_complex(torch.tensor([[1., 2.]]))
     tensor([1.+2.j])
     """
@@ -159,7 +150,6 @@ def complex_of_pairs(input: Tensor) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """Return the real part, as a view; a real tensor is returned itself.
 
-    >>> import nbautograd as torch
     >>> torch.real(torch.tensor([1+2j]))
     tensor([1.])
     """
@@ -173,7 +163,6 @@ def imag(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the tensor is not complex.
 
-    >>> import nbautograd as torch
     >>> torch.imag(torch.tensor([1+2j]))
     tensor([2.])
     """
@@ -206,7 +195,6 @@ Tensor.imag = _part(imag)
 def angle(input: Tensor) -> Tensor:
     """Return the argument of each complex number, in radians; for real numbers π if negative, else 0.
 
-    >>> import nbautograd as torch
     >>> torch.angle(torch.tensor([1j, -1]))
     tensor([1.5708, 3.1416])
     """
@@ -246,7 +234,6 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     :param real: float32 or float64, the same dtype as ``imag``; shapes are broadcast.
     :raises RuntimeError: the dtypes differ, or are not supported.
 
-    >>> import nbautograd as torch
     >>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.+2.j])
     """

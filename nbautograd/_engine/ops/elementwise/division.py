@@ -25,7 +25,6 @@ __all__ = ["div", "divide", "floor_divide", "fmod", "gcd", "lcm", "reciprocal", 
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input / other``, elementwise; integers give floats.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) / 2
     tensor([0.5000, 1.0000])
     """
@@ -41,7 +40,6 @@ def div(
     :param rounding_mode: None, ``"trunc"`` (towards zero) or ``"floor"`` (down).
     :raises RuntimeError: the rounding mode is unknown.
 
-    >>> import nbautograd as torch
     >>> torch.div(torch.tensor([7., -7.]), 2, rounding_mode="trunc")
     tensor([ 3., -3.])
     """
@@ -87,7 +85,6 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
     :raises RuntimeError: integers are divided by zero.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([7, -7]) // 2
     tensor([ 3, -4])
     """
@@ -99,12 +96,8 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other // input``, the reflected form of floor division.
 
-    :param input: the operand on the right.
-    :param other: the operand on the left, a number or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: an integer is divided by zero.
 
-    >>> import nbautograd as torch
     >>> 7 // torch.tensor([2, 5])
     tensor([3, 1])
     """
@@ -121,7 +114,6 @@ def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
 def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input % other``, the remainder of floor division, which has the sign of the divisor.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([-3., 3.]) % 2
     tensor([1., 1.])
     """
@@ -136,12 +128,8 @@ def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other % input``, the reflected form of the remainder.
 
-    :param input: the operand on the right.
-    :param other: the operand on the left, a number or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: an integer is divided by zero.
 
-    >>> import nbautograd as torch
     >>> 7 % torch.tensor([4, 5])
     tensor([3, 2])
     """
@@ -161,7 +149,6 @@ def remainder_of_number(input: Tensor, number: Number) -> Tensor:
 def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute C's ``fmod``: the remainder of truncated division, which has the sign of the dividend.
 
-    >>> import nbautograd as torch
     >>> torch.fmod(torch.tensor([-3., 3.]), 2)
     tensor([-1.,  1.])
     """
@@ -173,7 +160,6 @@ def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
 def reciprocal(input: Tensor) -> Tensor:
     """Compute ``1 / input``, elementwise; integers give floats.
 
-    >>> import nbautograd as torch
     >>> torch.reciprocal(torch.tensor([2., 4.]))
     tensor([0.5000, 0.2500])
     """
@@ -184,12 +170,8 @@ def reciprocal(input: Tensor) -> Tensor:
 def _rdiv(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other / input``, the reflected form of division.
 
-    :param input: the operand on the right.
-    :param other: the operand on the left, a number or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises TypeError: ``other`` is neither.
 
-    >>> import nbautograd as torch
     >>> 1 / torch.tensor([2, 4])
     tensor([0.5000, 0.2500])
     """
@@ -202,7 +184,6 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtype is not an integer dtype.
 
-    >>> import nbautograd as torch
     >>> torch.gcd(torch.tensor([4, 6]), torch.tensor([6, -9]))
     tensor([2, 3])
     """
@@ -215,7 +196,6 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtype is not an integer dtype.
 
-    >>> import nbautograd as torch
     >>> torch.lcm(torch.tensor([4, 6]), torch.tensor([6, 9]))
     tensor([12, 18])
     """

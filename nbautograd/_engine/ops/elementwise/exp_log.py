@@ -38,7 +38,6 @@ LOG_10 = 2.302585092994046
 def exp(input: Tensor) -> Tensor:
     """Compute ``e**x`` for each element.
 
-    >>> import nbautograd as torch
     >>> torch.exp(torch.tensor([0., 1.]))
     tensor([1.0000, 2.7183])
     """
@@ -49,7 +48,6 @@ def exp(input: Tensor) -> Tensor:
 def exp2(input: Tensor) -> Tensor:
     """Compute ``2**x`` for each element.
 
-    >>> import nbautograd as torch
     >>> torch.exp2(torch.tensor([3.]))
     tensor([8.])
     """
@@ -60,7 +58,6 @@ def exp2(input: Tensor) -> Tensor:
 def expm1(input: Tensor) -> Tensor:
     """Compute ``exp(x) - 1`` for each element, accurate near 0.
 
-    >>> import nbautograd as torch
     >>> torch.expm1(torch.tensor([0.]))
     tensor([0.])
     """
@@ -71,7 +68,6 @@ def expm1(input: Tensor) -> Tensor:
 def log(input: Tensor) -> Tensor:
     """Compute the natural logarithm of each element; nan for negative elements, -inf for 0.
 
-    >>> import nbautograd as torch
     >>> torch.log(torch.tensor([1., 0.]))
     tensor([0., -inf])
     """
@@ -82,7 +78,6 @@ def log(input: Tensor) -> Tensor:
 def log2(input: Tensor) -> Tensor:
     """Compute the base-2 logarithm of each element.
 
-    >>> import nbautograd as torch
     >>> torch.log2(torch.tensor([8.]))
     tensor([3.])
     """
@@ -93,7 +88,6 @@ def log2(input: Tensor) -> Tensor:
 def log10(input: Tensor) -> Tensor:
     """Compute the base-10 logarithm of each element.
 
-    >>> import nbautograd as torch
     >>> torch.log10(torch.tensor([100.]))
     tensor([2.])
     """
@@ -104,7 +98,6 @@ def log10(input: Tensor) -> Tensor:
 def log1p(input: Tensor) -> Tensor:
     """Compute ``log(1 + x)`` for each element, accurate near 0.
 
-    >>> import nbautograd as torch
     >>> torch.log1p(torch.tensor([0.]))
     tensor([0.])
     """
@@ -123,7 +116,6 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtypes are integer dtypes.
 
-    >>> import nbautograd as torch
     >>> torch.logaddexp(torch.tensor([1000.]), torch.tensor([1000.]))
     tensor([1000.6932])
     """
@@ -150,7 +142,6 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtypes are not floating.
 
-    >>> import nbautograd as torch
     >>> torch.logaddexp2(torch.tensor([1000.]), torch.tensor([1000.]))
     tensor([1001.])
     """
@@ -163,7 +154,6 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 
     :raises RuntimeError: ``other`` is bool and ``input`` is floating.
 
-    >>> import nbautograd as torch
     >>> torch.ldexp(torch.tensor([1.]), torch.tensor([1, 2, 3]))
     tensor([2., 4., 8.])
     """
@@ -198,7 +188,6 @@ def sigmoid_slope(slope: Tensor, value: Tensor) -> Tensor:
 def sigmoid(input: Tensor) -> Tensor:
     """Compute the logistic sigmoid ``1 / (1 + exp(-x))`` of each element.
 
-    >>> import nbautograd as torch
     >>> torch.sigmoid(torch.tensor([0.]))
     tensor([0.5000])
     """
@@ -212,7 +201,6 @@ def sigmoid(input: Tensor) -> Tensor:
 def sqrt(input: Tensor) -> Tensor:
     """Compute the square root of each element; nan for negative elements.
 
-    >>> import nbautograd as torch
     >>> torch.sqrt(torch.tensor([4., 9.]))
     tensor([2., 3.])
     """
@@ -223,7 +211,6 @@ def sqrt(input: Tensor) -> Tensor:
 def rsqrt(input: Tensor) -> Tensor:
     """Compute the reciprocal of the square root of each element.
 
-    >>> import nbautograd as torch
     >>> torch.rsqrt(torch.tensor([4.]))
     tensor([0.5000])
     """
@@ -236,7 +223,6 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtypes are not floating.
 
-    >>> import nbautograd as torch
     >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
     tensor([5.])
     """

@@ -29,7 +29,6 @@ __all__ = [
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Compute logical AND, elementwise: True if both elements are nonzero.
 
-    >>> import nbautograd as torch
     >>> torch.logical_and(torch.tensor([1, 0]), torch.tensor([2, 2]))
     tensor([ True, False])
     """
@@ -40,7 +39,6 @@ def logical_and(input: Tensor, other: Tensor) -> Tensor:
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """Compute logical OR, elementwise: True if at least one element is nonzero.
 
-    >>> import nbautograd as torch
     >>> torch.logical_or(torch.tensor([1, 0]), torch.tensor([0, 0]))
     tensor([ True, False])
     """
@@ -51,7 +49,6 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Compute logical XOR, elementwise: True if exactly one element is nonzero.
 
-    >>> import nbautograd as torch
     >>> torch.logical_xor(torch.tensor([1, 0]), torch.tensor([2, 2]))
     tensor([False,  True])
     """
@@ -62,7 +59,6 @@ def logical_xor(input: Tensor, other: Tensor) -> Tensor:
 def logical_not(input: Tensor) -> Tensor:
     """Compute logical NOT, elementwise: True if the element is zero.
 
-    >>> import nbautograd as torch
     >>> torch.logical_not(torch.tensor([1, 0]))
     tensor([False,  True])
     """
@@ -76,7 +72,6 @@ def logical_not(input: Tensor) -> Tensor:
 def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute bitwise AND of integers; logical AND of bools.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([6, 5]) & 4
     tensor([4, 4])
     """
@@ -87,7 +82,6 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute bitwise OR of integers; logical OR of bools.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([6, 5]) | 1
     tensor([7, 5])
     """
@@ -98,7 +92,6 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute bitwise XOR of integers; logical XOR of bools.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([6, 5]) ^ 1
     tensor([7, 4])
     """
@@ -109,7 +102,6 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def bitwise_not(input: Tensor) -> Tensor:
     """Compute bitwise NOT of integers; logical NOT of bools.
 
-    >>> import nbautograd as torch
     >>> ~torch.tensor([True, False])
     tensor([False,  True])
     """
@@ -124,7 +116,6 @@ def _invert(input: Tensor) -> Tensor:
     :returns: a tensor of the shape of ``input``.
     :raises TypeError: the dtype is neither.
 
-    >>> import nbautograd as torch
     >>> ~torch.tensor([True, False])
     tensor([False,  True])
     """
@@ -139,7 +130,6 @@ def _invert(input: Tensor) -> Tensor:
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Shift the bits of ``input`` left by ``other``: ``input << other``.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) << 3
     tensor([ 8, 16])
     """
@@ -150,7 +140,6 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Shift the bits of ``input`` right by ``other``: ``input >> other``; negative numbers keep their sign.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([8, 16]) >> 3
     tensor([1, 2])
     """
@@ -163,10 +152,8 @@ def _rlshift(input: Tensor, other: Tensor | Number) -> Tensor:
 
     :param input: the operand on the right.
     :param other: the operand on the left, an integer or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: a dtype is not an integer dtype.
 
-    >>> import nbautograd as torch
     >>> 1 << torch.tensor([2, 5])
     tensor([ 4, 32])
     """
@@ -179,10 +166,8 @@ def _rrshift(input: Tensor, other: Tensor | Number) -> Tensor:
 
     :param input: the operand on the right.
     :param other: the operand on the left, an integer or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: a dtype is not an integer dtype.
 
-    >>> import nbautograd as torch
     >>> 64 >> torch.tensor([2, 5])
     tensor([16,  2])
     """

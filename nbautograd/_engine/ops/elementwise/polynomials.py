@@ -83,9 +83,6 @@ def _legendre(x: Any, k: int, value: Any, before: Any) -> Any:
 def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the first kind, ``cos(n * acos(x))`` on [-1, 1].
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 26.])
     """
@@ -96,9 +93,6 @@ def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Te
 def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the second kind.
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 56.])
     """
@@ -109,9 +103,6 @@ def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Te
 def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the third kind.
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 41.])
     """
@@ -122,9 +113,6 @@ def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Te
 def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the fourth kind.
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([-1., 71.])
     """
@@ -135,9 +123,6 @@ def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Te
 def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the first kind at ``2 * x - 1``.
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 2.]), 3)
     tensor([-0., 99.])
     """
@@ -148,9 +133,6 @@ def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Numbe
 def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the second kind at ``2 * x - 1``.
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 2.]), 3)
     tensor([ -0., 204.])
     """
@@ -161,9 +143,6 @@ def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Numbe
 def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the third kind at ``2 * x - 1``.
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 2.]), 3)
     tensor([  1., 169.])
     """
@@ -174,9 +153,6 @@ def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Numbe
 def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Chebyshev polynomial of the fourth kind at ``2 * x - 1``.
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 2.]), 3)
     tensor([ -1., 239.])
     """
@@ -187,9 +163,6 @@ def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Numbe
 def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the physicist's Hermite polynomial, of weight exp(-x²).
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.hermite_polynomial_h(torch.tensor([0.5, 2.]), 3)
     tensor([-5., 40.])
     """
@@ -200,9 +173,6 @@ def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tens
 def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the probabilist's Hermite polynomial, of weight exp(-x²/2).
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.hermite_polynomial_he(torch.tensor([0.5, 2.]), 3)
     tensor([-1.3750,  2.0000])
     """
@@ -213,9 +183,6 @@ def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Ten
 def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Laguerre polynomial.
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.laguerre_polynomial_l(torch.tensor([0.5, 2.]), 3)
     tensor([-0.1458, -0.3333])
     """
@@ -226,9 +193,6 @@ def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Ten
 def special_legendre_polynomial_p(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Compute the Legendre polynomial.
 
-    :param n: the degree.
-
-    >>> import nbautograd as torch
     >>> torch.special.legendre_polynomial_p(torch.tensor([0.5, 2.]), 3)
     tensor([-0.4375, 17.0000])
     """

@@ -14,7 +14,7 @@ from nbautograd._engine.core.inplace import apply_augmented, out_rules
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
-from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
+from nbautograd._engine.ops.queries import Number, check_tensors, method_of_tensor, result_dtype
 from nbautograd.errors import is_pytorchs, kind_of
 
 __all__ = ["float_power", "pow", "square"]
@@ -90,7 +90,6 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 
     :raises RuntimeError: an integer tensor is raised to a negative integer power.
 
-    >>> import nbautograd as torch
     >>> torch.pow(torch.tensor([2., 3.]), 2), 2 ** torch.tensor([2., 3.])
     (tensor([4., 9.]), tensor([4., 8.]))
     """
@@ -116,6 +115,7 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     return pow_number(input, exponent, out=out)
 
 
+@method_of_tensor("__pow__")
 def _to_the_power(self: Tensor, other: Any) -> Any:
     """Compute ``self ** other``; return NotImplemented if the other operand is neither a tensor nor a number.
 
@@ -123,7 +123,6 @@ def _to_the_power(self: Tensor, other: Any) -> Any:
     :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: the shapes do not broadcast, or an integer has a negative integer power.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([2., 3.]) ** 2
     tensor([4., 9.])
     """
@@ -131,25 +130,19 @@ def _to_the_power(self: Tensor, other: Any) -> Any:
     return pow(self, other) if known else NotImplemented
 
 
-Tensor.__pow__ = _to_the_power
-
-
 @composite(operators="__rpow__", method=False)
 def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other ** input``, the reflected form of the power.
 
-    :param input: the operand on the right.
-    :param other: the operand on the left, a number or a tensor.
-    :returns: a tensor of the shape to which the operands broadcast.
     :raises TypeError: ``other`` is neither.
 
-    >>> import nbautograd as torch
     >>> 2 ** torch.tensor([1, 3])
     tensor([2, 8])
     """
     return pow(other, input)
 
 
+@method_of_tensor("__ipow__", "pow_")
 def _ipow(input: Tensor, other: Tensor | Number) -> Tensor:
     """Write ``input ** other`` into ``input``, for ``x **= other``.
 
@@ -158,7 +151,6 @@ def _ipow(input: Tensor, other: Tensor | Number) -> Tensor:
     :returns: ``input``.
     :raises TypeError: ``other`` is neither.
 
-    >>> import nbautograd as torch
     >>> x = torch.tensor([1., 3.])
     >>> x **= 2
     >>> x
@@ -167,15 +159,10 @@ def _ipow(input: Tensor, other: Tensor | Number) -> Tensor:
     return apply_augmented(input, "pow_", pow, (other,), {})
 
 
-_ipow.__name__ = _ipow.__qualname__ = "pow_"
-Tensor.__ipow__ = _ipow
-
-
 @composite(out=True)
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """Compute ``input ** exponent`` in float64 (or complex128).
 
-    >>> import nbautograd as torch
     >>> torch.float_power(torch.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
     """
@@ -204,7 +191,6 @@ Tensor.float_power_ = make_inplace_method("float_power_", _of_its_dtype)
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Compute ``input ** 2``, elementwise.
 
-    >>> import nbautograd as torch
     >>> torch.square(torch.tensor([-3.]))
     tensor([9.])
     """

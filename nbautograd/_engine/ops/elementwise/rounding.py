@@ -14,19 +14,7 @@ from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd.errors import DtypeError
 
-__all__ = [
-    "ceil",
-    "copysign",
-    "fix",
-    "floor",
-    "frac",
-    "frexp",
-    "nan_to_num",
-    "nextafter",
-    "round",
-    "signbit",
-    "trunc",
-]
+__all__ = ["ceil", "copysign", "fix", "floor", "frac", "frexp", "nan_to_num", "nextafter", "round", "signbit", "trunc"]
 
 
 # -- rounding --------------------------------------------------------------------------------------------------------
@@ -38,7 +26,6 @@ def floor(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtype is bool or complex.
 
-    >>> import nbautograd as torch
     >>> torch.floor(torch.tensor([-0.5, 1.5]))
     tensor([-1.,  1.])
     """
@@ -51,7 +38,6 @@ def ceil(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtype is bool or complex.
 
-    >>> import nbautograd as torch
     >>> torch.ceil(torch.tensor([0.5, 1.5]))
     tensor([1., 2.])
     """
@@ -64,7 +50,6 @@ def trunc(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtype is bool or complex.
 
-    >>> import nbautograd as torch
     >>> torch.trunc(torch.tensor([-1.5, 1.5]))
     tensor([-1.,  1.])
     """
@@ -78,7 +63,6 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     :param decimals: may be negative: -2 rounds to hundreds.
     :raises RuntimeError: the dtype is bool or complex, or an integer dtype and ``decimals`` is not 0.
 
-    >>> import nbautograd as torch
     >>> torch.round(torch.tensor([0.5, 1.5])), torch.round(torch.tensor([1234.567]), decimals=2)
     (tensor([0., 2.]), tensor([1234.5699]))
     """
@@ -104,7 +88,6 @@ def frac(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.frac(torch.tensor([1.25, -1.25]))
     tensor([ 0.2500, -0.2500])
     """
@@ -133,7 +116,6 @@ def frexp(input: Tensor) -> Any:
 
     :raises RuntimeError: the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> mantissa, exponent = torch.frexp(torch.tensor([3., 8.]))
     >>> mantissa, exponent
     (tensor([0.7500, 0.5000]), tensor([2, 4], dtype=torch.int32))
@@ -157,7 +139,6 @@ def frexp(input: Tensor) -> Any:
 def copysign(input: Tensor, other: Tensor | Number) -> Tensor:
     """Return the absolute value of ``input`` with the sign of ``other``.
 
-    >>> import nbautograd as torch
     >>> torch.copysign(torch.tensor([1., -2.]), -1.)
     tensor([-1., -2.])
     """
@@ -168,7 +149,6 @@ def copysign(input: Tensor, other: Tensor | Number) -> Tensor:
 def signbit(input: Tensor) -> Tensor:
     """Return whether the sign bit is set: the element is negative, or -0.0.
 
-    >>> import nbautograd as torch
     >>> torch.signbit(torch.tensor([1., -1., -0.]))
     tensor([False,  True,  True])
     """
@@ -183,7 +163,6 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 
     :raises RuntimeError: the dtypes are not floating.
 
-    >>> import nbautograd as torch
     >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.])) - 1 == 2**-23
     tensor([True])
     """
@@ -200,7 +179,6 @@ def nan_to_num(
     :param posinf: replaces inf; by default the largest finite number of the dtype.
     :param neginf: replaces -inf; by default the lowest finite number of the dtype.
 
-    >>> import nbautograd as torch
     >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf"), 1.]), posinf=9.)
     tensor([0., 9., 1.])
     """

@@ -15,7 +15,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import under_node
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
-from nbautograd._engine.ops.queries import Number, check_tensors, result_dtype
+from nbautograd._engine.ops.queries import Number, check_tensors, method_of_tensor, result_dtype
 from nbautograd._names.docstrings import described
 from nbautograd.errors import DtypeError
 
@@ -45,7 +45,6 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     :param condition: a bool (or uint8) tensor.
     :raises RuntimeError: ``condition`` is of another dtype.
 
-    >>> import nbautograd as torch
     >>> x = torch.tensor([1., -2.])
     >>> torch.where(x > 0, x, 0.)
     tensor([1., 0.])
@@ -71,6 +70,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         raise
 
 
+@method_of_tensor("where", "where")
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """Return the elements of the tensor where ``condition`` is true, elsewhere those of ``other``.
 
@@ -79,16 +79,11 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     :returns: a tensor of the shape to which all three broadcast.
     :raises RuntimeError: the shapes do not broadcast, or ``condition`` is not of bool dtype.
 
-    >>> import nbautograd as torch
     >>> x = torch.tensor([-1., 2.])
     >>> x.where(x > 0, 0)
     tensor([0., 2.])
     """
     return where(condition, self, other)
-
-
-Tensor.where = _where_method
-_where_method.__qualname__ = "where"
 
 
 def along(node: str) -> Callable[..., Tensor]:
@@ -114,7 +109,6 @@ along_threshold = along("ThresholdBackwardBackward0")
 def relu(input: Tensor) -> Tensor:
     """Compute the rectified linear unit ``max(x, 0)`` of each element; the derivative at 0 is 0.
 
-    >>> import nbautograd as torch
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
@@ -131,7 +125,6 @@ def relu(input: Tensor) -> Tensor:
 def maximum(input: Tensor, other: Tensor) -> Tensor:
     """Return the elementwise maximum; nan propagates, and ties share the gradient.
 
-    >>> import nbautograd as torch
     >>> torch.maximum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
     tensor([3., 5.])
     """
@@ -148,7 +141,6 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
 def minimum(input: Tensor, other: Tensor) -> Tensor:
     """Return the elementwise minimum; nan propagates, and ties share the gradient.
 
-    >>> import nbautograd as torch
     >>> torch.minimum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
     tensor([1., 2.])
     """
@@ -165,7 +157,6 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """Return the elementwise maximum that ignores nan; of ties, ``input`` gets the gradient.
 
-    >>> import nbautograd as torch
     >>> torch.fmax(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
     tensor([3., 2.])
     """
@@ -182,7 +173,6 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """Return the elementwise minimum that ignores nan; of ties, ``input`` gets the gradient.
 
-    >>> import nbautograd as torch
     >>> torch.fmin(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
     tensor([1., 2.])
     """
@@ -262,7 +252,6 @@ _clamp_high = under_node(_clamp_max_tensor, "ClampBackward0", "_clamp_high")
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Clamp each element to at least ``min``.
 
-    >>> import nbautograd as torch
     >>> torch.clamp_min(torch.tensor([-3., 0.5]), -1)
     tensor([-1.0000,  0.5000])
     """
@@ -277,7 +266,6 @@ def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None)
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Clamp each element to at most ``max``.
 
-    >>> import nbautograd as torch
     >>> torch.clamp_max(torch.tensor([0.5, 3.]), 1)
     tensor([0.5000, 1.0000])
     """
@@ -311,7 +299,6 @@ def clamp(
 
     :raises RuntimeError: neither bound is given, or a dtype is complex.
 
-    >>> import nbautograd as torch
     >>> torch.clamp(torch.tensor([-3., 0.5, 3.]), min=-1, max=1)
     tensor([-1.0000,  0.5000,  1.0000])
     """

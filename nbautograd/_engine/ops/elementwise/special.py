@@ -20,19 +20,7 @@ from nbautograd._engine.ops.queries import Number
 from nbautograd._names.docstrings import described
 from nbautograd.errors import kind_of
 
-__all__ = [
-    "digamma",
-    "erf",
-    "erfc",
-    "erfinv",
-    "igamma",
-    "igammac",
-    "lgamma",
-    "logit",
-    "mvlgamma",
-    "polygamma",
-    "xlogy",
-]
+__all__ = ["digamma", "erf", "erfc", "erfinv", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "polygamma", "xlogy"]
 
 real_function = functools.partial(elementwise, floating=True, accepts="bif")
 """Declares an elementwise function of real numbers."""
@@ -70,7 +58,6 @@ def _log_gamma(x: Any) -> Any:
 def lgamma(input: Tensor) -> Tensor:
     """Compute the logarithm of the absolute value of the gamma function.
 
-    >>> import nbautograd as torch
     >>> torch.lgamma(torch.tensor([1., 4.]))
     tensor([0.0000, 1.7918])
     """
@@ -81,7 +68,6 @@ def lgamma(input: Tensor) -> Tensor:
 def digamma(input: Tensor) -> Tensor:
     """Compute the digamma function, the derivative of ``lgamma``; -inf at 0, nan at negative integers.
 
-    >>> import nbautograd as torch
     >>> torch.digamma(torch.tensor([1., 0.5]))
     tensor([-0.5772, -1.9635])
     """
@@ -119,7 +105,6 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     :raises RuntimeError: ``n`` is negative.
     :raises TypeError: ``n`` is not an int.
 
-    >>> import nbautograd as torch
     >>> torch.polygamma(1, torch.tensor([1., 0.5]))
     tensor([1.6449, 4.9348])
     """
@@ -137,7 +122,6 @@ def _polygamma(input: Tensor, n: int) -> Tensor:
     :raises RuntimeError: ``n`` is negative.
     :raises TypeError: ``n`` is not an int.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1., 0.5]).polygamma(1)
     tensor([1.6449, 4.9348])
     """
@@ -154,7 +138,6 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
     :raises RuntimeError: ``p`` is less than 1.
 
-    >>> import nbautograd as torch
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
     """
@@ -169,7 +152,6 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 def special_multigammaln(input: Tensor, p: int) -> Tensor:
     """Compute the logarithm of the multivariate gamma function of dimension ``p``: :func:`mvlgamma`.
 
-    >>> import nbautograd as torch
     >>> torch.special.multigammaln(torch.tensor([3.]), 2)
     tensor([1.5502])
     """
@@ -189,7 +171,6 @@ def igamma(input: Tensor, other: Tensor) -> Tensor:
 
     :raises NotImplementedError: both are integers.
 
-    >>> import nbautograd as torch
     >>> torch.igamma(torch.tensor([1.]), torch.tensor([2.]))
     tensor([0.8647])
     """
@@ -209,7 +190,6 @@ def igammac(input: Tensor, other: Tensor) -> Tensor:
 
     :raises NotImplementedError: both are integers.
 
-    >>> import nbautograd as torch
     >>> torch.igammac(torch.tensor([1.]), torch.tensor([2.]))
     tensor([0.1353])
     """
@@ -224,7 +204,6 @@ def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
     Only the derivative with respect to ``other`` is defined.
 
-    >>> import nbautograd as torch
     >>> torch.special.zeta(torch.tensor([2., 4.]), 1)
     tensor([1.6449, 1.0823])
     """
@@ -238,7 +217,6 @@ def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def erf(input: Tensor) -> Tensor:
     """Compute the error function (DLMF 7.2.1).
 
-    >>> import nbautograd as torch
     >>> torch.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
     """
@@ -249,7 +227,6 @@ def erf(input: Tensor) -> Tensor:
 def erfc(input: Tensor) -> Tensor:
     """Compute the complementary error function ``1 - erf(x)``, accurate where it is tiny.
 
-    >>> import nbautograd as torch
     >>> torch.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
     """
@@ -260,7 +237,6 @@ def erfc(input: Tensor) -> Tensor:
 def erfinv(input: Tensor) -> Tensor:
     """Compute the inverse of the error function: nan outside [-1, 1].
 
-    >>> import nbautograd as torch
     >>> torch.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
     """
@@ -271,7 +247,6 @@ def erfinv(input: Tensor) -> Tensor:
 def special_erfcx(input: Tensor) -> Tensor:
     """Compute the scaled complementary error function ``exp(x**2) * erfc(x)``, without overflow (DLMF 7.2).
 
-    >>> import nbautograd as torch
     >>> torch.special.erfcx(torch.tensor([0., 10.]))
     tensor([1.0000, 0.0561])
     """
@@ -282,7 +257,6 @@ def special_erfcx(input: Tensor) -> Tensor:
 def special_ndtr(input: Tensor) -> Tensor:
     """Compute the cumulative distribution function (CDF) of the standard normal distribution.
 
-    >>> import nbautograd as torch
     >>> torch.special.ndtr(torch.tensor([0., 1.96]))
     tensor([0.5000, 0.9750])
     """
@@ -293,7 +267,6 @@ def special_ndtr(input: Tensor) -> Tensor:
 def special_ndtri(input: Tensor) -> Tensor:
     """Compute the quantile function of the standard normal distribution, the inverse of ``ndtr``; nan outside [0, 1].
 
-    >>> import nbautograd as torch
     >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
     tensor([0.0000, 1.9600])
     """
@@ -304,7 +277,6 @@ def special_ndtri(input: Tensor) -> Tensor:
 def special_log_ndtr(input: Tensor) -> Tensor:
     """Compute the logarithm of the standard normal CDF ``ndtr``, accurate where that is tiny.
 
-    >>> import nbautograd as torch
     >>> torch.special.log_ndtr(torch.tensor([0., -20.]))
     tensor([  -0.6931, -203.9172])
     """
@@ -324,7 +296,6 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 
     :param eps: clamp the input to [eps, 1 - eps] first; None for nan outside [0, 1].
 
-    >>> import nbautograd as torch
     >>> torch.logit(torch.tensor([0.5, 0.9, 1.]), eps=0.01)
     tensor([0.0000, 2.1972, 4.5951])
     """
@@ -341,7 +312,6 @@ NAN = math.nan
 def special_entr(input: Tensor) -> Tensor:
     """Compute the entropy ``-x * log(x)`` of each element: 0 at 0, -inf below.
 
-    >>> import nbautograd as torch
     >>> torch.special.entr(torch.tensor([-1., 0., 0.5]))
     tensor([  -inf, 0.0000, 0.3466])
     """
@@ -361,7 +331,6 @@ def _times(factor: Any, logarithm: Any, of: Any) -> Any:
 def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input * log(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
 
-    >>> import nbautograd as torch
     >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 2.]))
     tensor([0.0000, 1.3863])
     """
@@ -376,7 +345,6 @@ def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def special_xlog1py(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Compute ``input * log1p(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
 
-    >>> import nbautograd as torch
     >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 1.]))
     tensor([0.0000, 1.3863])
     """

@@ -48,7 +48,6 @@ __all__ = [
 def sin(input: Tensor) -> Tensor:
     """Compute the sine of each element, an angle in radians.
 
-    >>> import nbautograd as torch
     >>> torch.sin(torch.tensor([0.]))
     tensor([0.])
     """
@@ -59,7 +58,6 @@ def sin(input: Tensor) -> Tensor:
 def cos(input: Tensor) -> Tensor:
     """Compute the cosine of each element, an angle in radians.
 
-    >>> import nbautograd as torch
     >>> torch.cos(torch.tensor([0.]))
     tensor([1.])
     """
@@ -70,7 +68,6 @@ def cos(input: Tensor) -> Tensor:
 def tan(input: Tensor) -> Tensor:
     """Compute the tangent of each element, an angle in radians.
 
-    >>> import nbautograd as torch
     >>> torch.tan(torch.tensor([0.]))
     tensor([0.])
     """
@@ -81,7 +78,6 @@ def tan(input: Tensor) -> Tensor:
 def asin(input: Tensor) -> Tensor:
     """Compute the inverse sine (arcsine) of each element, in radians; nan outside [-1, 1].
 
-    >>> import nbautograd as torch
     >>> torch.asin(torch.tensor([1.]))
     tensor([1.5708])
     """
@@ -92,7 +88,6 @@ def asin(input: Tensor) -> Tensor:
 def acos(input: Tensor) -> Tensor:
     """Compute the inverse cosine (arccosine) of each element, in radians; nan outside [-1, 1].
 
-    >>> import nbautograd as torch
     >>> torch.acos(torch.tensor([1.]))
     tensor([0.])
     """
@@ -103,7 +98,6 @@ def acos(input: Tensor) -> Tensor:
 def atan(input: Tensor) -> Tensor:
     """Compute the inverse tangent (arctangent) of each element, in radians.
 
-    >>> import nbautograd as torch
     >>> torch.atan(torch.tensor([1.]))
     tensor([0.7854])
     """
@@ -120,7 +114,6 @@ def atan(input: Tensor) -> Tensor:
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """Compute the inverse tangent of ``input / other`` in the right quadrant, in radians: the angle of (other, input).
 
-    >>> import nbautograd as torch
     >>> torch.atan2(torch.tensor([1.]), torch.tensor([-1.]))
     tensor([2.3562])
     """
@@ -135,7 +128,6 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
 def sinc(input: Tensor) -> Tensor:
     """Compute the normalized sinc function ``sin(πx) / (πx)``: 1 at 0.
 
-    >>> import nbautograd as torch
     >>> torch.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
     """
@@ -146,7 +138,6 @@ def sinc(input: Tensor) -> Tensor:
 def deg2rad(input: Tensor) -> Tensor:
     """Convert degrees to radians.
 
-    >>> import nbautograd as torch
     >>> torch.deg2rad(torch.tensor([180.]))
     tensor([3.1416])
     """
@@ -157,7 +148,6 @@ def deg2rad(input: Tensor) -> Tensor:
 def rad2deg(input: Tensor) -> Tensor:
     """Convert radians to degrees.
 
-    >>> import nbautograd as torch
     >>> torch.rad2deg(torch.tensor([3.14159265]))
     tensor([180.])
     """
@@ -171,7 +161,6 @@ def rad2deg(input: Tensor) -> Tensor:
 def sinh(input: Tensor) -> Tensor:
     """Compute the hyperbolic sine of each element.
 
-    >>> import nbautograd as torch
     >>> torch.sinh(torch.tensor([0.]))
     tensor([0.])
     """
@@ -182,7 +171,6 @@ def sinh(input: Tensor) -> Tensor:
 def cosh(input: Tensor) -> Tensor:
     """Compute the hyperbolic cosine of each element.
 
-    >>> import nbautograd as torch
     >>> torch.cosh(torch.tensor([0.]))
     tensor([1.])
     """
@@ -206,7 +194,6 @@ def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
 def tanh(input: Tensor) -> Tensor:
     """Compute the hyperbolic tangent of each element.
 
-    >>> import nbautograd as torch
     >>> torch.tanh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
     """
@@ -217,7 +204,6 @@ def tanh(input: Tensor) -> Tensor:
 def asinh(input: Tensor) -> Tensor:
     """Compute the inverse hyperbolic sine of each element.
 
-    >>> import nbautograd as torch
     >>> torch.asinh(torch.tensor([0.]))
     tensor([0.])
     """
@@ -228,7 +214,6 @@ def asinh(input: Tensor) -> Tensor:
 def acosh(input: Tensor) -> Tensor:
     """Compute the inverse hyperbolic cosine of each element; nan below 1.
 
-    >>> import nbautograd as torch
     >>> torch.acosh(torch.tensor([1.]))
     tensor([0.])
     """
@@ -246,7 +231,6 @@ def half_plane(input: Tensor) -> Tensor:
 def atanh(input: Tensor) -> Tensor:
     """Compute the inverse hyperbolic tangent of each element; nan outside [-1, 1].
 
-    >>> import nbautograd as torch
     >>> torch.atanh(torch.tensor([0.]))
     tensor([0.])
     """
@@ -276,7 +260,6 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     :param abs: float32 or float64, the same dtype as ``angle``; shapes are broadcast.
     :raises RuntimeError: the dtypes differ, or are not supported.
 
-    >>> import nbautograd as torch
     >>> torch.polar(torch.tensor([2.]), torch.tensor([0.]))
     tensor([2.+0.j])
     """

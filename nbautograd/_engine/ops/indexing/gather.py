@@ -50,10 +50,7 @@ def along(index: Any, dim: int) -> tuple[Any, ...]:
 
 
 def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, ...] | None = None) -> int:
-    """Check the index of ``gather`` and ``scatter``, and return the non-negative dimension.
-
-    :raises RuntimeError: a dtype, rank or shape does not match, or an entry is out of bounds.
-    """
+    """Check the index of ``gather`` and ``scatter``, and return the non-negative dimension."""
     d = dimension(dim, a.ndim)
     if index.size == 0:
         return d
@@ -91,7 +88,6 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     :param sparse_grad: return a sparse gradient of ``input``, with the gathered elements.
     :raises RuntimeError: an index is out of bounds, or of another rank or dtype.
 
-    >>> import nbautograd as torch
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
     tensor([[1, 1],
             [4, 3]])
@@ -151,7 +147,6 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     :param index: 1-d, int32 or int64.
     :raises IndexError: an index is out of range, or the index has more dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.index_select(torch.tensor([[1, 2], [3, 4]]), 0, torch.tensor([1, 1]))
     tensor([[3, 4],
             [3, 4]])
@@ -182,7 +177,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     :param dim: by default the tensor is flattened. Along a dimension, negative indices count from the end.
     :raises RuntimeError: the indices are not int64, have another number of dimensions, or are out of range.
 
-    >>> import nbautograd as torch
     >>> torch.take_along_dim(torch.tensor([[10, 30, 20]]), torch.tensor([[1]]), dim=1)
     tensor([[30]])
     """
@@ -200,14 +194,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     d = dimension(dim, input._a.ndim)
     if not input._a.ndim:
         raise IndexError(f"take_along_dim(): Dimension specified as {dim} but tensor has no dimensions")
-    ours = joint_shape([_but(s, d) for s in (input._a.shape, indices._a.shape)])
+    ours = joint_shape([(*s[:d], 1, *s[d + 1 :]) for s in (input._a.shape, indices._a.shape)])
     x = expand(input, *ours[:d], input._a.shape[d], *ours[d + 1 :])
     where = expand(indices, *ours[:d], indices._a.shape[d], *ours[d + 1 :])
     return gather(x, d, where % max(1, x._a.shape[d]))
-
-
-def _but(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
-    return (*shape[:dim], 1, *shape[dim + 1 :])
 
 
 # -- by a mask -------------------------------------------------------------------------------------------------------
@@ -227,7 +217,6 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     :param value: a number or a 0-d tensor.
     :raises RuntimeError: the mask is of another dtype, or does not broadcast.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1., 2.]).masked_fill(torch.tensor([True, False]), -1)
     tensor([-1.,  2.])
     """
@@ -251,10 +240,7 @@ def numpy_dtype(value: Any) -> Any:
 
 
 def check_mask(name: str, mask: Any) -> None:
-    """Check that a mask is of dtype bool.
-
-    :raises RuntimeError: it is not.
-    """
+    """Check that a mask is of dtype bool."""
     if mask.dtype.kind != "b":
         raise RuntimeError(
             f"{name} only supports boolean masks, but got mask with dtype {dtypes.c_type(mask.dtype)} ({name}: "
@@ -269,7 +255,6 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
     :raises RuntimeError: the mask is of another dtype, or does not broadcast.
 
-    >>> import nbautograd as torch
     >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
     tensor([1, 3])
     """
@@ -307,7 +292,6 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
     :raises RuntimeError: ``source`` has fewer elements than the mask selects, or another dtype.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(3).masked_scatter(torch.tensor([True, False, True]), torch.tensor([1., 2.]))
     tensor([1., 0., 2.])
     """
@@ -338,10 +322,7 @@ def first_of(input: Tensor, shape: Any) -> Tensor:
 
 
 def _check_places(name: str, a: Any, index: Any) -> None:
-    """Check that indices into a flattened array are int64 and in range.
-
-    :raises IndexError: an index is out of range.
-    """
+    """Check that indices into a flattened array are int64 and in range."""
     if index.dtype.char not in "lqp":
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtypes.scalar_type(index.dtype)}")
     if index.size and not a.size:
@@ -357,7 +338,6 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
     :raises IndexError: an index is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.take(torch.tensor([[4, 3], [5, 6]]), torch.tensor([0, 3]))
     tensor([4, 6])
     """
@@ -382,7 +362,6 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     :param accumulate: add instead of replacing; indices that occur twice are added twice.
     :raises IndexError: an index is out of range, or ``source`` has another number of elements.
 
-    >>> import nbautograd as torch
     >>> torch.put(torch.tensor([[4, 3], [6, 7]]), torch.tensor([1, 3]), torch.tensor([9, 10]))
     tensor([[ 4,  9],
             [ 6, 10]])
@@ -414,7 +393,6 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """Return the indices of the nonzero elements, shape (count, ndim); or a tuple with one tensor per dimension.
 
-    >>> import nbautograd as torch
     >>> torch.nonzero(torch.tensor([0, 5, 0, 7]))
     tensor([[1],
             [3]])
@@ -436,7 +414,6 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     :raises TypeError: the indices are not integers.
     :raises ValueError: a length is negative.
 
-    >>> import nbautograd as torch
     >>> torch.unravel_index(torch.tensor([3, 5]), (2, 3))
     (tensor([1, 1]), tensor([0, 2]))
     """

@@ -13,23 +13,9 @@ from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
-from nbautograd._engine.ops.indexing.gather import (
-    at_slices,
-    check_range,
-    check_vector,
-    numpy_dtype,  # noqa: F401 - formulas name it
-)
+from nbautograd._engine.ops.indexing.gather import at_slices, check_range, check_vector, numpy_dtype  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.indexing.indexing import own
-from nbautograd._engine.ops.indexing.scatter import (
-    EXTREME,
-    MEAN,
-    PROD,
-    refuse_complex_gradient,
-    scatter_amax,
-    scatter_amin,
-    scatter_mean,
-    scatter_prod,
-)
+from nbautograd._engine.ops.indexing.scatter import EXTREME, MEAN, PROD, REDUCTIONS, refuse_complex_gradient
 from nbautograd._engine.ops.queries import Number
 from nbautograd.errors import UnsupportedDtypeError
 
@@ -82,7 +68,6 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
     :raises RuntimeError: an index is out of bounds, or a shape or a dtype differs.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, 2).index_add(0, torch.tensor([1, 1]), torch.ones(2, 2))
     tensor([[0., 0.],
             [2., 2.]])
@@ -112,7 +97,6 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
     :raises IndexError: an index is out of bounds, or the number of slices differs.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, 2).index_copy(0, torch.tensor([1]), torch.ones(1, 2))
     tensor([[0., 0.],
             [1., 1.]])
@@ -136,7 +120,6 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     :param value: a number or a 0-d tensor.
     :raises IndexError: an index is out of bounds.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, 2).index_fill(0, torch.tensor([1]), 5)
     tensor([[0., 0.],
             [5., 5.]])
@@ -173,18 +156,11 @@ def spread_index(index: Tensor, shape: Any, dim: int) -> Tensor:
     return np.broadcast_to(index.reshape((-1,) + (1,) * (len(shape) - dim - 1)), shape) if shape else index.reshape(())
 
 
-def _indexed(name: str, scattering: Any, formulas: dict[str, str]) -> Any:
-    """Declare the operation under the name of its node."""
-    return op(node="IndexReduceBackward0", symbol=scattering.__name__, name=name, method=False, **formulas)(
-        scattering.__wrapped__
-    )
-
-
 INDEX_REDUCTIONS = {
-    "prod": _indexed("index_prod", scatter_prod, PROD),
-    "mean": _indexed("index_mean", scatter_mean, MEAN),
-    "amax": _indexed("index_amax", scatter_amax, EXTREME),
-    "amin": _indexed("index_amin", scatter_amin, EXTREME),
+    reduce: op(node="IndexReduceBackward0", symbol=f"scatter_{reduce}", name=f"index_{reduce}", method=False, **back)(
+        REDUCTIONS[reduce].__wrapped__
+    )
+    for reduce, back in (("prod", PROD), ("mean", MEAN), ("amax", EXTREME), ("amin", EXTREME))
 }
 
 
@@ -204,7 +180,6 @@ def index_reduce(
     :raises RuntimeError: a shape or a dtype differs, or ``reduce`` is unknown.
     :raises IndexError: an index is out of bounds.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2., 3.]), "prod")
     tensor([6., 1.])
     """

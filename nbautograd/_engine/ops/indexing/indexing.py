@@ -22,15 +22,13 @@ from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.core.views import record_unrecorded_write
 from nbautograd._engine.ops.creation.conversion import brought, copied_from_anywhere, in_dtype_of
 from nbautograd._engine.ops.creation.from_data import number_as
+from nbautograd._engine.ops.queries import method_of_tensor
 from nbautograd._engine.ops.shape.broadcasting import joint_shape
 from nbautograd._engine.ops.shape.shape import unsqueeze, view
 from nbautograd._engine.ops.shape.slicing import select, slice_
 from nbautograd.errors import ShapeError, kind_of, warn
 
-__all__ = [
-    "index_put",
-    "index_put_",
-]
+__all__ = ["index_put", "index_put_"]
 
 Key = Sequence[Any]  # the rest of an index after views are taken: slices, and arrays of indices or masks
 
@@ -116,6 +114,7 @@ def _index_array(item: Any, like: Tensor) -> Any:
     return backend.module(like.device).asarray(backend.fetch(result))
 
 
+@method_of_tensor("__getitem__")
 def _get(x: Tensor, key: Any) -> Tensor:
     """Return ``x[key]``: a view for basic indexing (integers, slices, None, ellipsis), a copy for advanced indexing.
 
@@ -125,7 +124,6 @@ def _get(x: Tensor, key: Any) -> Tensor:
     :raises IndexError: an index is out of range, or there are too many.
     :raises TypeError: an index has an unsupported type.
 
-    >>> import nbautograd as torch
     >>> x = torch.tensor([[1, 2], [3, 4]])
     >>> x[0], x[:, 1], x[x > 2]
     (tensor([1, 2]), tensor([2, 4]), tensor([3, 4]))
@@ -205,10 +203,7 @@ def _alias(input: Tensor) -> Tensor:
 
 @checks_values
 def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    """Check that indices are in range, masks have the right shape, and all broadcast.
-
-    :raises IndexError: one of these does not hold.
-    """
+    """Check that indices are in range, masks have the right shape, and all broadcast."""
     dim = 0
     arrays = []
     for shown in key:
@@ -275,12 +270,10 @@ def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
     return output
 
 
-Tensor.__getitem__ = _get
-
-
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
+@method_of_tensor("__setitem__")
 def _set(x: Tensor, key: Any, value: Any) -> None:
     """Assign ``x[key] = value``, recorded if x or value requires grad.
 
@@ -292,7 +285,6 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     :raises IndexError: an index is out of range, or there are too many.
     :raises TypeError: an index has an unsupported type.
 
-    >>> import nbautograd as torch
     >>> x = torch.zeros(3)
     >>> x[1:] = 5
     >>> x
@@ -383,10 +375,7 @@ def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _assign(target: Any, key: Any, values: Any) -> None:
-    """Assign ``target[key] = values``.
-
-    :raises ShapeError: the values do not broadcast.
-    """
+    """Assign ``target[key] = values``."""
     shape = target[key].shape
     padded = (1,) * (len(shape) - values.ndim) + values.shape
     if values.ndim > len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True)):
@@ -432,9 +421,7 @@ def zero_at(input: Tensor, key: Key) -> Tensor:
     return output
 
 
-Tensor.__setitem__ = _set
-
-
+@method_of_tensor("__delitem__")
 def _delete(x: Tensor, key: Any) -> None:
     """Raise: the elements of a tensor cannot be deleted.
 
@@ -443,16 +430,12 @@ def _delete(x: Tensor, key: Any) -> None:
     :returns: never.
     :raises TypeError: always.
 
-    >>> import nbautograd as torch
     >>> x = torch.zeros(3)
     >>> del x[0]
     Traceback (most recent call last):
     TypeError: Tensor does not support deleting items
     """
     raise TypeError("Tensor does not support deleting items")
-
-
-Tensor.__delitem__ = _delete
 
 
 @composite(inplace_method=True)
@@ -464,7 +447,6 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     :raises IndexError: an index is out of bounds.
     :raises RuntimeError: the values do not broadcast, or are of another dtype.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(3).index_put((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
     """
@@ -480,8 +462,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     if sum(_width(item) for item in indices) > input._a.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input._a.ndim} (got {len(indices)})")
     _check_bounds(key, input._a.shape)
-    result: Tensor = put_at(input, values, key, accumulate)
-    return result
+    return put_at(input, values, key, accumulate)
 
 
 index_put_ = Tensor.index_put_

@@ -17,7 +17,6 @@ __all__ = ["argwhere", "nonzero_static"]
 def argwhere(input: Tensor) -> Tensor:
     """Return the indices of the nonzero elements, shape (count, ndim).
 
-    >>> import nbautograd as torch
     >>> torch.argwhere(torch.tensor([0, 5, 7]))
     tensor([[1],
             [2]])
@@ -34,7 +33,6 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
     :raises RuntimeError: size is negative.
 
-    >>> import nbautograd as torch
     >>> torch.nonzero_static(torch.tensor([0, 5, 7]), size=3)
     tensor([[ 1],
             [ 2],

@@ -96,7 +96,6 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
     :raises RuntimeError: an index is out of bounds, a shape too large, or a dtype differs.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(3).scatter_add(0, torch.tensor([0, 0, 2]), torch.ones(3))
     tensor([2., 0., 1.])
     """
@@ -115,7 +114,6 @@ def scatter(
     :param reduce: ``"add"`` or ``"multiply"`` instead of replacing.
     :raises RuntimeError: an index is out of bounds, a shape too large, or a dtype differs.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, 3).scatter(1, torch.tensor([[2], [0]]), 5.)
     tensor([[0., 0., 5.],
             [5., 0., 0.]])
@@ -395,7 +393,6 @@ def scatter_reduce(
     :param include_self: include the elements of ``input`` in the reduction.
     :raises RuntimeError: an index is out of bounds, a shape too large, a dtype differs, or ``reduce`` is unknown.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).scatter_reduce(0, torch.tensor([0, 0, 1]), torch.tensor([2., 3., 4.]), "prod")
     tensor([6., 4.])
     """

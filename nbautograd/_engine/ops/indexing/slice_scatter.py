@@ -11,12 +11,7 @@ from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.indexing.indexing import own
 from nbautograd._engine.ops.shape.as_strided import check_inside
-from nbautograd._engine.ops.shape.slicing import (
-    as_strided_back,  # noqa: F401 - formulas name it
-    on_diagonal,
-    part,
-    stretch,
-)
+from nbautograd._engine.ops.shape.slicing import as_strided_back, on_diagonal, part, stretch  # noqa: F401 - formulas name some
 from nbautograd.errors import warn
 
 __all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter"]
@@ -58,7 +53,6 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
     :raises RuntimeError: ``src`` has another shape.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, 2).select_scatter(torch.ones(2), 0, 1)
     tensor([[0., 0.],
             [1., 1.]])
@@ -86,7 +80,6 @@ def slice_scatter(
 
     :raises RuntimeError: ``src`` has another shape.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(4).slice_scatter(torch.ones(2), start=1, end=3)
     tensor([0., 1., 1., 0.])
     """
@@ -110,7 +103,6 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
     :raises RuntimeError: ``src`` has another shape.
 
-    >>> import nbautograd as torch
     >>> torch.zeros(2, 2).diagonal_scatter(torch.ones(2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -126,7 +118,6 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     :param storage_offset: the index of the first element in the storage; that of ``input`` if None.
     :raises RuntimeError: ``src`` has another shape, or an element would be outside the storage.
 
-    >>> import nbautograd as torch
     >>> torch.as_strided_scatter(torch.zeros(3), torch.ones(2), (2,), (2,))
     tensor([1., 0., 1.])
     """

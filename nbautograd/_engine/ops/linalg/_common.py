@@ -25,26 +25,6 @@ from nbautograd._engine.ops.shape.transpose import transpose
 from nbautograd._engine.ops.shape.triangular import tril, triu
 from nbautograd.errors import DtypeError, LinAlgError, ShapeError, kind_of
 
-__all__ = [
-    "check_fit",
-    "check_float",
-    "check_info",
-    "check_same",
-    "checked",
-    "each",
-    "eye_of",
-    "identity_of",
-    "is_complex",
-    "lu_arrays",
-    "mH",
-    "permutation",
-    "refuse_derivative",
-    "solve_same",
-    "substitute",
-    "together",
-    "triangle_solve",
-]
-
 
 def scalar_type(x: Any) -> str:
     """Return the scalar type of a tensor or array, as PyTorch's messages call it."""
@@ -82,10 +62,7 @@ def check_float(name: str, x: Any, low: bool = False) -> None:
 
 
 def checked(name: str, x: Any, square: bool = False, label: str = "A") -> None:
-    """Check that ``x`` holds matrices of a dtype that LAPACK supports.
-
-    :raises RuntimeError: fewer than two dimensions, not square where required, or an unsupported dtype.
-    """
+    """Check that ``x`` holds matrices, square where required, of a dtype that LAPACK supports."""
     if isinstance(x, Tensor) or hasattr(x, "ndim"):
         shape = array_of(x).shape
         if len(shape) < 2:
@@ -113,7 +90,6 @@ def check_info(name: str, info: Any, message: str) -> None:
 
     :param info: LAPACK's info for each matrix: 0 for success.
     :param message: the error's message; ``{}`` stands for the info.
-    :raises LinAlgError: one failed; the message names the batch element.
     """
     if backend.is_bare(array_of(info)):
         return
@@ -122,14 +98,6 @@ def check_info(name: str, info: Any, message: str) -> None:
         where = int(np.flatnonzero(info)[0])
         batch = f"(Batch element {where}): " if info.ndim else ""
         raise LinAlgError(f"{name}: {batch}{message.format(int(info.reshape(-1)[where]))}")
-
-
-def refuse_derivative(name: str) -> Any:
-    """Raise in a backward pass, for an operation whose derivative PyTorch does not have either.
-
-    :raises NotImplementedError: always.
-    """
-    raise NotImplementedError(f"the derivative for '{name}' is not implemented")
 
 
 # -- matrices in formulas --------------------------------------------------------------------------------------------
@@ -162,10 +130,7 @@ def identity_of(a: Any) -> Any:
 
 
 def check_fit(name: str, a: Tensor, b: Tensor, left: bool = True) -> None:
-    """Check that the shapes of ``a @ X = b``, or ``X @ a = b``, match.
-
-    :raises RuntimeError: they do not.
-    """
+    """Check that the shapes of ``a @ X = b``, or ``X @ a = b``, match."""
     for x, letter in ((a, "A"), (b, "B")):
         if x._a.ndim < 2:
             raise ShapeError(f"{name}: The input tensor {letter} must have at least 2 dimensions.")
@@ -176,10 +141,7 @@ def check_fit(name: str, a: Tensor, b: Tensor, left: bool = True) -> None:
 
 
 def together(name: str, *arrays: Any, labels: str = "A and B") -> list[Any]:
-    """Return matrices with their batch dimensions broadcast.
-
-    :raises RuntimeError: they do not broadcast.
-    """
+    """Return matrices with their batch dimensions broadcast."""
     try:
         batch = np.broadcast_shapes(*(a.shape[:-2] for a in arrays))
     except ValueError:

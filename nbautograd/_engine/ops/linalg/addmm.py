@@ -75,7 +75,6 @@ def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """Compute ``beta * input + alpha * (mat1 @ mat2)``; ``input`` is broadcast.
 
-    >>> import nbautograd as torch
     >>> torch.addmm(torch.tensor([1., 2.]), torch.eye(2), torch.eye(2))
     tensor([[2., 2.],
             [1., 3.]])
@@ -95,7 +94,6 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """Compute ``beta * input + alpha * (mat @ vec)``.
 
-    >>> import nbautograd as torch
     >>> torch.addmv(torch.tensor([1., 2.]), torch.eye(2), torch.tensor([3., 4.]))
     tensor([4., 6.])
     """
@@ -121,7 +119,6 @@ def addr_same(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Nu
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """Compute ``beta * input + alpha * outer(vec1, vec2)``.
 
-    >>> import nbautograd as torch
     >>> torch.addr(torch.zeros(2, 2), torch.tensor([1., 2.]), torch.tensor([3., 4.]))
     tensor([[3., 4.],
             [6., 8.]])
@@ -137,8 +134,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
             raise RuntimeError(
                 f"addr: For integral input tensors, argument {label} must not be a floating point number, got {factor}"
             )
-    result: Tensor = addr_same(*items, beta, alpha)
-    return result
+    return addr_same(*items, beta, alpha)
 
 
 def one_dtype(*tensors: Tensor) -> list[Tensor]:
@@ -165,7 +161,6 @@ def _check_batches(batch1: Any, batch2: Any) -> None:
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """Compute ``beta * input + alpha * sum(batch1[i] @ batch2[i])``.
 
-    >>> import nbautograd as torch
     >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
     tensor([[6.]])
     """
@@ -187,7 +182,6 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """Compute ``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices.
 
-    >>> import nbautograd as torch
     >>> torch.baddbmm(torch.ones(1), torch.ones(3, 1, 2), torch.ones(3, 2, 1)).shape
     torch.Size([3, 1, 1])
     """

@@ -81,7 +81,6 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     :param upper: return Lᴴ instead.
     :raises LinAlgError: a matrix is not positive-definite.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.cholesky(torch.tensor([[4., 2.], [2., 5.]]))
     tensor([[2., 0.],
             [1., 2.]])
@@ -96,7 +95,6 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """Return the Cholesky decomposition, and LAPACK's info: 0, or the order of the minor that is not positive-definite.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.cholesky_ex(torch.tensor([[1., 2.], [2., 1.]])).info
     tensor(2, dtype=torch.int32)
     """
@@ -111,7 +109,6 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """Compute the Cholesky decomposition; see :func:`linalg.cholesky`.
 
-    >>> import nbautograd as torch
     >>> torch.cholesky(torch.tensor([[4., 2.], [2., 5.]]), upper=True)
     tensor([[2., 1.],
             [0., 2.]])

@@ -58,7 +58,6 @@ def linalg_eigh(A: Tensor, UPLO: str = "L") -> Any:
 
     :param UPLO: the triangle to read, ``"L"`` or ``"U"``.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.eigh(torch.tensor([[2., 0.], [0., 1.]])).eigenvalues
     tensor([1., 2.])
     """
@@ -76,14 +75,12 @@ def _eigvalsh(A: Tensor, UPLO: str) -> Tensor:
 def linalg_eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Return the eigenvalues of symmetric or Hermitian matrices: real, ascending.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.eigvalsh(torch.tensor([[2., 0.], [0., 1.]]))
     tensor([1., 2.])
     """
     checked("linalg.eigvalsh", A, square=True)
     UPLO = _triangle(UPLO)
-    result: Tensor = eigh_parts(A, UPLO)[0] if recorded(A) else _eigvalsh(A, UPLO)
-    return result
+    return eigh_parts(A, UPLO)[0] if recorded(A) else _eigvalsh(A, UPLO)
 
 
 @derivative_helper
@@ -130,7 +127,6 @@ def linalg_eig(A: Tensor) -> Any:
 
     The eigenvectors have norm 1; their order and phases are arbitrary.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.eig(torch.tensor([[0., 1.], [1., 0.]])).eigenvalues.real.sort().values
     tensor([-1.,  1.])
     """
@@ -148,10 +144,8 @@ def _eigvals(A: Tensor) -> Tensor:
 def linalg_eigvals(A: Tensor) -> Tensor:
     """Return the eigenvalues of square matrices: complex, in no particular order.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.eigvals(torch.tensor([[2., 0.], [0., 2.]]))
     tensor([2.+0.j, 2.+0.j])
     """
     checked("linalg.eigvals", A, square=True)
-    result: Tensor = eig_parts(A)[0] if recorded(A) else _eigvals(A)
-    return result
+    return eig_parts(A)[0] if recorded(A) else _eigvals(A)

@@ -25,7 +25,6 @@ __all__ = ["einsum", "inner", "tensordot"]
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Compute the inner product: sums of products over the last dimension of both tensors.
 
-    >>> import nbautograd as torch
     >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
     tensor(7)
     """
@@ -47,7 +46,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     :param dims: the number of dimensions, the last of ``a`` and the first of ``b``; or two lists, one for each tensor.
     :raises RuntimeError: the sizes of two such dimensions differ, and neither is 1.
 
-    >>> import nbautograd as torch
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
     torch.Size([2, 4])
     """
@@ -66,10 +64,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 
 def _with_equal_sizes(a: Tensor, left: list[int], b: Tensor, right: list[int]) -> tuple[Tensor, Tensor]:
-    """Sum each dimension beside one of size 1, which is broadcast, and return both tensors.
-
-    :raises ShapeError: other sizes differ.
-    """
+    """Sum each dimension beside one of size 1, which is broadcast, and return both tensors."""
     for i, j in zip(left, right, strict=True):
         p, q = a._a.shape[i], b._a.shape[j]
         if p != q and p != 1 and q != 1:
@@ -117,7 +112,6 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
     :raises RuntimeError: the equation is malformed, or does not fit the operands.
 
-    >>> import nbautograd as torch
     >>> torch.einsum("ij,j->i", torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 10.]))
     tensor([21., 43.])
     """
@@ -127,7 +121,10 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         equation, operands = _from_lists((equation, *operands))
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
-    inputs, output = _parse(equation, operands)
+    for i, x in enumerate(operands):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"einsum(): operand {i} must be Tensor, not {kind_of(x)}")
+    inputs, output = _subscripts(equation, *[x._a.ndim for x in operands])
     parts = [_only_letters(i, x, letters) for i, (x, letters) in enumerate(zip(operands, inputs, strict=True))]
     sizes = _sizes(parts)
     result, letters = parts[0]
@@ -193,14 +190,6 @@ def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     return equation, tuple(arguments[2 * i] for i in range(pairs))
 
 
-def _parse(equation: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], str]:
-    """Return the subscripts of each operand and of the result, with the ellipsis replaced by unused letters."""
-    for i, x in enumerate(operands):
-        if not isinstance(x, Tensor):
-            raise TypeError(f"einsum(): operand {i} must be Tensor, not {kind_of(x)}")
-    return _subscripts(equation, *[x._a.ndim for x in operands])
-
-
 def _check_output(output: str, inputs: str) -> None:
     for letter in output:
         if output.count(letter) > 1:
@@ -213,7 +202,7 @@ def _check_output(output: str, inputs: str) -> None:
 
 @functools.lru_cache(maxsize=256)
 def _subscripts(equation: str, *ndims: int) -> tuple[tuple[str, ...], str]:
-    """Return the subscripts of each operand and of the result, given the operands' numbers of dimensions."""
+    """Return the subscripts of each operand and of the result, with the ellipsis replaced by unused letters."""
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
@@ -254,10 +243,7 @@ def _width(equation: str, operand: int, term: str, ndim: int) -> int:
 
 
 def _only_letters(operand: int, x: Tensor, letters: str) -> tuple[Tensor, str]:
-    """Replace the repeated subscripts of an operand by diagonals.
-
-    :raises ShapeError: the sizes of a repeated subscript differ.
-    """
+    """Replace the repeated subscripts of an operand by diagonals."""
     while len(set(letters)) < len(letters):
         letter = next(c for c in letters if letters.count(c) > 1)
         i = letters.index(letter)

@@ -15,14 +15,9 @@ from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.op import NATIVE, alias, composite, no_method, op
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import refuse_derivative  # noqa: F401 - a formula names it
 from nbautograd._engine.ops.elementwise.complex import conj
-from nbautograd._engine.ops.linalg._common import (
-    check_same,
-    checked,
-    is_complex,
-    mH,
-    refuse_derivative,  # noqa: F401 - a formula names it
-)
+from nbautograd._engine.ops.linalg._common import check_same, checked, is_complex, mH
 from nbautograd._engine.ops.shape.joining import cat_same
 from nbautograd._engine.ops.shape.triangular import tril
 from nbautograd.errors import ShapeError
@@ -102,7 +97,6 @@ def linalg_householder_product(A: Tensor, tau: Tensor) -> Tensor:
     :param tau: shape (..., k), k at most n.
     :returns: shape (..., m, n).
 
-    >>> import nbautograd as torch
     >>> torch.linalg.householder_product(torch.tensor([[9.], [1.]]), torch.tensor([1.]))
     tensor([[ 0.],
             [-1.]])
@@ -151,7 +145,6 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     :param left: False for ``other @ Q``.
     :param transpose: use Qᴴ.
 
-    >>> import nbautograd as torch
     >>> torch.ormqr(torch.tensor([[9.], [1.]]), torch.tensor([1.]), torch.tensor([[1.], [2.]]))
     tensor([[-2.],
             [-1.]])
@@ -196,7 +189,6 @@ def geqrf(input: Tensor) -> Any:
 
     It has no derivative, as in PyTorch; use :func:`linalg.qr` for a differentiable one.
 
-    >>> import nbautograd as torch
     >>> torch.geqrf(torch.tensor([[3.], [4.]])).tau
     tensor([1.6000])
     """

@@ -109,7 +109,6 @@ def linalg_pinv(
     :param rcond: an older name for ``rtol``.
     :param hermitian: A is Hermitian, for which a faster method exists.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.pinv(torch.tensor([[2.], [0.]]))
     tensor([[0.5000, 0.0000]])
     """
@@ -127,15 +126,13 @@ def linalg_pinv(
     batch = [each.shape for each in (atol, rtol) if isinstance(each, Tensor)]
     if batch and A.numel():
         A = A.expand(*joint_shape([*batch, A.shape[:-2]]), *A.shape[-2:])
-    result: Tensor = pinv_same(A, atol, rtol, hermitian)
-    return result
+    return pinv_same(A, atol, rtol, hermitian)
 
 
 @composite()
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """Return the pseudoinverse of each matrix; see :func:`linalg.pinv`.
 
-    >>> import nbautograd as torch
     >>> torch.pinverse(torch.tensor([[2.], [0.]]))
     tensor([[0.5000, 0.0000]])
     """
@@ -162,7 +159,6 @@ def linalg_matrix_rank(
     :param rtol: the relative tolerance, a fraction of the largest singular value.
     :param tol: an older name for ``atol``, with an ``rtol`` of 0.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.matrix_rank(torch.ones(3, 3))
     tensor(1)
     """
@@ -250,7 +246,6 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
         the driver decides which of the other results are empty.
     :returns: ``(solution, residuals, rank, singular_values)``.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.lstsq(torch.tensor([[1.], [1.]]), torch.tensor([[1.], [3.]])).solution
     tensor([[2.0000]])
     """

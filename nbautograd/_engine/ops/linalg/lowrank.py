@@ -19,17 +19,13 @@ from nbautograd.errors import ShapeError
 __all__ = ["lobpcg", "pca_lowrank", "svd_lowrank"]
 
 
-def random_columns(a: Tensor, q: int) -> Tensor:
-    """Return a random test matrix with q columns, to be multiplied by ``a`` from the left."""
-    return randn(a._a.shape[-1], q, dtype=a.dtype, device=a.device)
-
-
 def range_basis(a: Tensor, q: int, niter: int) -> Tensor:
     """Return orthonormal columns that approximately span the first q left singular vectors.
 
     N. Halko, P. G. Martinsson, J. A. Tropp, "Finding structure with randomness", SIAM Review 53 (2011), algorithm 4.4.
     """
-    basis: Tensor = linalg_qr(matmul(a, random_columns(a, q)))[0]
+    test = randn(a._a.shape[-1], q, dtype=a.dtype, device=a.device)
+    basis: Tensor = linalg_qr(matmul(a, test))[0]
     for _ in range(niter):
         basis = linalg_qr(matmul(mH(a), basis))[0]
         basis = linalg_qr(matmul(a, basis))[0]
@@ -48,7 +44,6 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     :param M: subtracted from A first; broadcast.
     :returns: ``(U, S, V)``.
 
-    >>> import nbautograd as torch
     >>> torch.svd_lowrank(torch.ones(4, 4), q=1)[1].round()
     tensor([4.])
     """
@@ -73,7 +68,6 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     :returns: ``(U, S, V)``; the columns of V are the principal directions.
     :raises ValueError: q is not between 0 and min(m, n), or ``niter`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.pca_lowrank(torch.tensor([[1., 0.], [3., 0.]]), q=1)[1]
     tensor([1.4142])
     """
@@ -113,7 +107,6 @@ def lobpcg(
     :param largest: False for the smallest eigenvalues.
     :returns: the eigenvalues, and the eigenvectors, of norm 1 with respect to B, as columns.
 
-    >>> import nbautograd as torch
     >>> torch.lobpcg(torch.tensor([[2., 0.], [0., 5.]]), k=1)[0]
     tensor([5.])
     """

@@ -13,6 +13,7 @@ from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops._internal import refuse_derivative  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.linalg._common import (
     check_fit,
     check_info,
@@ -23,11 +24,11 @@ from nbautograd._engine.ops.linalg._common import (
     mH,
     no_info,
     permutation,
-    refuse_derivative,  # noqa: F401 - formulas name it
     substitute,
     together,
     triangle_solve,
 )
+from nbautograd._engine.ops.queries import method_of_tensor
 from nbautograd._engine.ops.shape.joining import cat_same
 from nbautograd._engine.ops.shape.transpose import transpose
 from nbautograd._engine.ops.shape.triangular import tril, triu
@@ -94,15 +95,12 @@ def _upper(packed: Any) -> Any:
     return np.triu(packed[..., : min(packed.shape[-2:]), :])
 
 
-def _check_pivot(name: str, pivot: Any) -> None:
-    if not pivot:
-        raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU; leave pivot=True")
-
-
-def _check(name: str, a: Any) -> None:
+def _check(name: str, a: Any, pivot: Any) -> None:
     if isinstance(a, Tensor) and a._a.ndim < 2:
         raise ShapeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(a._a.shape)} instead")
     checked(name, a)
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU; leave pivot=True")
 
 
 @no_method(node="LinalgLuBackward0", symbol="LU", many=True, A="lu_back(g[0], g[1], result[2], result[0], result[1])")
@@ -118,13 +116,11 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
 
     :param A: shape (..., m, n).
 
-    >>> import nbautograd as torch
     >>> torch.linalg.lu(torch.tensor([[1., 2.], [4., 4.]])).U
     tensor([[4., 4.],
             [0., 1.]])
     """
-    _check("linalg.lu", A)
-    _check_pivot("linalg.lu_factor", pivot)
+    _check("linalg.lu", A, pivot)
     low, up, p = lu_triple(A)
     return return_type("linalg_lu")((p.detach(), low, up))
 
@@ -150,12 +146,10 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     :returns: ``(LU, pivots)``; pivots are row swaps, 1-based.
     :raises RuntimeError: a diagonal element of U is 0.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.lu_factor(torch.tensor([[1., 2.], [4., 4.]])).pivots
     tensor([2, 2], dtype=torch.int32)
     """
-    _check("torch.linalg.lu_factor", A)
-    _check_pivot("linalg.lu_factor", pivot)
+    _check("torch.linalg.lu_factor", A, pivot)
     packed, pivots, info = lu_packed(A)
     _refuse_zero(info)
     return return_type("linalg_lu_factor")((packed, pivots))
@@ -173,12 +167,10 @@ def _refuse_zero(info: Tensor) -> None:
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """Return the packed LU of :func:`lu_factor`, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.lu_factor_ex(torch.zeros(2, 2)).info
     tensor(1, dtype=torch.int32)
     """
-    _check("torch.linalg.lu_factor_ex", A)
-    _check_pivot("linalg.lu_factor", pivot)
+    _check("torch.linalg.lu_factor_ex", A, pivot)
     packed, pivots, info = lu_packed(A)
     if check_errors:
         _refuse_zero(info)
@@ -191,7 +183,6 @@ def lu(input: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
 
     :param get_infos: also return LAPACK's info, instead of raising.
 
-    >>> import nbautograd as torch
     >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
     tensor([2, 2], dtype=torch.int32)
     """
@@ -199,6 +190,7 @@ def lu(input: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
     return return_type("_lu_with_info")(result) if get_infos else (result[0], result[1])
 
 
+@method_of_tensor("lu", "lu")
 def _lu(self: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
     """Compute the LU decomposition in packed form and its pivots, as a plain tuple; see :func:`torch.lu`.
 
@@ -207,15 +199,10 @@ def _lu(self: Tensor, pivot: bool = True, get_infos: Any = False) -> Any:
     :returns: the packed factors, of the matrix's dtype, and the pivots, int32; with ``get_infos`` also the infos.
     :raises RuntimeError: the input has fewer than two dimensions, or ``pivot`` is False.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1., 2.], [4., 4.]]).lu()[1]
     tensor([2, 2], dtype=torch.int32)
     """
     return tuple(lu(self, pivot, get_infos))
-
-
-_lu.__name__ = _lu.__qualname__ = "lu"
-Tensor.lu = _lu
 
 
 # -- unpacking -------------------------------------------------------------------------------------------------------
@@ -250,7 +237,6 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     :param unpack_data: False for empty L and U.
     :param unpack_pivots: False for an empty P.
 
-    >>> import nbautograd as torch
     >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[1., 2.], [4., 4.]]))).P
     tensor([[0., 1.],
             [1., 0.]])
@@ -330,7 +316,6 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
     :param left: False for ``X @ A = B``.
     :param adjoint: solve with Aᴴ.
 
-    >>> import nbautograd as torch
     >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[2., 0.], [0., 4.]]))
     >>> torch.linalg.lu_solve(LU, pivots, torch.tensor([[2.], [2.]]))
     tensor([[1.0000],
@@ -350,15 +335,13 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
             f"{list(LU._a.shape)}, pivots {list(pivots._a.shape)}"
         )
     check_fit(name, LU, B, left)
-    result: Tensor = lu_solve_same(LU, pivots, B, bool(left), bool(adjoint))
-    return result
+    return lu_solve_same(LU, pivots, B, bool(left), bool(adjoint))
 
 
 @composite(out=True, names="input=b")
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """Solve ``A @ X = b`` for X, given the packed LU of A; see :func:`linalg.lu_solve`.
 
-    >>> import nbautograd as torch
     >>> torch.lu_solve(torch.tensor([[2.], [2.]]), *torch.lu(torch.tensor([[2., 0.], [0., 4.]])))
     tensor([[1.0000],
             [0.5000]])
@@ -395,7 +378,6 @@ def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
 
     :raises LinAlgError: a matrix is singular.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.ldl_factor(torch.tensor([[4., 2.], [2., 3.]])).LD
     tensor([[4.0000, 0.0000],
             [0.5000, 2.0000]])
@@ -410,7 +392,6 @@ def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
 def linalg_ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """Return the packed LDL of :func:`ldl_factor`, and LAPACK's info: 0, or the position of a zero block of D.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.ldl_factor_ex(torch.eye(2)).info
     tensor(0, dtype=torch.int32)
     """
@@ -448,7 +429,6 @@ def ldl_solution(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tens
 def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """Solve ``A @ X = B`` for X, given the packed LDL of A.
 
-    >>> import nbautograd as torch
     >>> LD, pivots = torch.linalg.ldl_factor(torch.tensor([[4., 2.], [2., 3.]]))
     >>> torch.linalg.ldl_solve(LD, pivots, torch.tensor([[6.], [5.]]))
     tensor([[1.],
@@ -467,5 +447,4 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool =
     if pivots._a.dtype.kind not in "iu":
         raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype}")
     check_fit(name, LD, B)
-    result: Tensor = ldl_solution(LD, pivots, B, hermitian)
-    return result
+    return ldl_solution(LD, pivots, B, hermitian)

@@ -14,7 +14,7 @@ from nbautograd._engine.core import tracing
 from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
-from nbautograd._engine.ops.queries import Number, check_tensors
+from nbautograd._engine.ops.queries import Number, check_tensors, method_of_tensor
 from nbautograd._engine.ops.shape.broadcasting import temporarily_expanded as expanded
 from nbautograd._engine.ops.shape.shape import squeezed, temporarily_reshaped as reshaped, unsafe_view
 from nbautograd.errors import DtypeError, ShapeError, is_pytorchs
@@ -101,7 +101,6 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     :returns: shape (n, p).
     :raises RuntimeError: one is not 2-d, or their shapes or dtypes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.mm(torch.tensor([[1., 2.]]), torch.tensor([[3.], [4.]]))
     tensor([[11.]])
     """
@@ -125,7 +124,6 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
     :raises RuntimeError: the shapes or dtypes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.mv(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
     tensor([3., 7.])
     """
@@ -151,7 +149,6 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
     :raises RuntimeError: one is not 1-d, or their lengths or dtypes differ.
 
-    >>> import nbautograd as torch
     >>> torch.dot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
     tensor(7.)
     """
@@ -177,7 +174,6 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
     :raises RuntimeError: the shapes or dtypes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.bmm(torch.ones(10, 3, 4), torch.ones(10, 4, 5)).shape
     torch.Size([10, 3, 5])
     """
@@ -206,7 +202,6 @@ def outer_product(input: Tensor, vec2: Tensor) -> Tensor:
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Compute the outer product of two vectors: (n,) and (m,) give (n, m).
 
-    >>> import nbautograd as torch
     >>> torch.outer(torch.tensor([1., 2.]), torch.tensor([3., 4.]))
     tensor([[3., 4.],
             [6., 8.]])
@@ -214,8 +209,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for label, v in (("self", input), ("vec2", vec2)):
         if v._a.ndim != 1:
             raise ShapeError(f"outer: Expected 1-D argument {label}, but got {v._a.ndim}-D")
-    product_: Tensor = input.unsqueeze(1) * vec2
-    return product_
+    return input.unsqueeze(1) * vec2
 
 
 ger = outer
@@ -231,7 +225,6 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
     :raises RuntimeError: the shapes or dtypes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1, 2], [3, 4]]) @ torch.tensor([1, 1])
     tensor([3, 7])
     """
@@ -240,6 +233,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     return into(out, result, "matmul")
 
 
+@method_of_tensor("__matmul__")
 def _at(self: Tensor, other: Any) -> Any:
     """Compute ``self @ other``; return NotImplemented if the other operand is not a tensor.
 
@@ -247,7 +241,6 @@ def _at(self: Tensor, other: Any) -> Any:
     :returns: a tensor, with the shape of the result of :func:`matmul`.
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1., 2.]]) @ torch.tensor([[3.], [4.]])
     tensor([[11.]])
     """
@@ -256,9 +249,6 @@ def _at(self: Tensor, other: Any) -> Any:
             check_tensors("matmul", input=self, other=other)
         return NotImplemented
     return mm(self, other) if self._a.ndim == 2 == other._a.ndim else _matmul(self, other)
-
-
-Tensor.__matmul__ = _at
 
 
 def _matmul(a: Tensor, b: Tensor) -> Tensor:
@@ -318,7 +308,6 @@ def _rmatmul(input: Tensor, other: Tensor) -> Tensor:
     :returns: a tensor, with the shape of the result of :func:`matmul`.
     :raises TypeError: ``other`` is not a tensor.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2).__rmatmul__(torch.eye(2))
     tensor([1., 1.])
     """

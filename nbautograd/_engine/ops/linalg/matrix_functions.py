@@ -65,7 +65,6 @@ def linalg_matrix_exp(A: Tensor) -> Tensor:
 
     :param A: shape (..., n, n).
 
-    >>> import nbautograd as torch
     >>> torch.linalg.matrix_exp(torch.tensor([[0., 1.], [0., 0.]]))
     tensor([[1., 1.],
             [0., 1.]])
@@ -85,7 +84,6 @@ def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
     :param A: shape (..., m, m).
     :raises LinAlgError: n is negative and a matrix is singular.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.matrix_power(torch.tensor([[1., 1.], [0., 1.]]), 5)
     tensor([[1., 5.],
             [0., 1.]])
@@ -170,7 +168,6 @@ def linalg_multi_dot(tensors: Any) -> Tensor:
     :param tensors: matrices; the first may be a vector (a row), and so may the last (a column).
     :raises RuntimeError: there are fewer than two, or their shapes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.multi_dot([torch.ones(10, 100), torch.ones(100, 5), torch.ones(5, 2)]).shape
     torch.Size([10, 2])
     """

@@ -78,7 +78,6 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     :param mode: ``"reduced"`` (Q has min(m, n) columns), ``"complete"`` (Q is square) or ``"r"`` (R only).
     :raises RuntimeError: the mode is unknown; or backward through ``"r"``, or through ``"complete"`` with m > n.
 
-    >>> import nbautograd as torch
     >>> Q, R = torch.linalg.qr(torch.tensor([[3., 1.], [4., 2.]]))
     >>> torch.allclose(Q @ R, torch.tensor([[3., 1.], [4., 2.]]))
     True
@@ -97,7 +96,6 @@ def qr(input: Tensor, some: bool = True) -> Any:
 
     :param some: False for a square Q.
 
-    >>> import nbautograd as torch
     >>> torch.qr(torch.eye(2)).R.abs()
     tensor([[1., 0.],
             [0., 1.]])

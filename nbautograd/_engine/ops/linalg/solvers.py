@@ -38,23 +38,10 @@ from nbautograd._engine.ops.linalg._common import (  # noqa: F401 - a formula na
 )
 from nbautograd.errors import LinAlgError, ShapeError, kind_of
 
-__all__ = [
-    "cholesky_inverse",
-    "cholesky_solve",
-    "det",
-    "inverse",
-    "logdet",
-    "slogdet",
-    "triangular_solve",
-]
+__all__ = ["cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "slogdet", "triangular_solve"]
 
 
 # -- systems ---------------------------------------------------------------------------------------------------------
-
-
-def _is_vector(a: Tensor, b: Tensor) -> bool:
-    """Return whether ``b`` is a batch of vectors, by PyTorch's rule."""
-    return b._a.ndim == 1 or (a._a.ndim - 1 == b._a.ndim and b._a.shape == a._a.shape[:-1])
 
 
 def _system(name: str, a: Tensor, b: Tensor, left: bool) -> Tensor:
@@ -62,7 +49,8 @@ def _system(name: str, a: Tensor, b: Tensor, left: bool) -> Tensor:
     if not isinstance(b, Tensor):
         raise TypeError(f"{name}(): argument 'B' (position 2) must be Tensor, not {kind_of(b)}")
     check_same(name, a, b)
-    if not _is_vector(a, b):
+    are_vectors = b._a.ndim == 1 or (a._a.ndim - 1 == b._a.ndim and b._a.shape == a._a.shape[:-1])
+    if not are_vectors:
         check_fit(name, a, b, left)
         return solve_same(a, b, left)
     if not left:
@@ -102,7 +90,6 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     :param left: False for ``X @ A = B``.
     :raises LinAlgError: a matrix is singular.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.solve(torch.tensor([[2., 0.], [0., 4.]]), torch.tensor([2., 2.]))
     tensor([1.0000, 0.5000])
     """
@@ -114,7 +101,6 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """Return the solution of :func:`solve`, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(2)).info
     tensor(1, dtype=torch.int32)
     """
@@ -137,7 +123,6 @@ def linalg_solve_triangular(
     :param left: False for ``X @ A = B``.
     :param unitriangular: assume a diagonal of 1, without reading it.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.solve_triangular(torch.tensor([[2., 9.], [0., 4.]]), torch.tensor([[20.], [8.]]), upper=True)
     tensor([[1.],
             [2.]])
@@ -158,7 +143,6 @@ def triangular_solve(
 
     :param transpose: solve with the transpose of A.
 
-    >>> import nbautograd as torch
     >>> torch.triangular_solve(torch.tensor([[20.], [8.]]), torch.tensor([[2., 9.], [0., 4.]])).solution
     tensor([[1.],
             [2.]])
@@ -215,7 +199,6 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
     :param upper: L is the upper factor, A = Lᴴ L.
 
-    >>> import nbautograd as torch
     >>> torch.cholesky_solve(torch.tensor([[8.]]), torch.tensor([[2.]]))
     tensor([[2.]])
     """
@@ -225,8 +208,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     checked("cholesky_solve", L, square=True, label="L")
     check_same("cholesky_solve", B, L, ("b", "A"))
     check_fit("cholesky_solve", L, B)
-    result: Tensor = cholesky_solve_same(B, L, upper)
-    return result
+    return cholesky_solve_same(B, L, upper)
 
 
 @derivative_helper
@@ -240,7 +222,6 @@ def cholesky_inverse_back(g: Any, inverse: Any, factor: Any, upper: bool) -> Any
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """Compute the inverse of A = L Lᴴ, given the Cholesky factor L.
 
-    >>> import nbautograd as torch
     >>> torch.cholesky_inverse(torch.tensor([[2.]]))
     tensor([[0.2500]])
     """
@@ -284,14 +265,12 @@ def linalg_inv(A: Tensor) -> Tensor:
 
     :raises LinAlgError: a matrix is singular.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.inv(torch.tensor([[2., 0.], [0., 4.]]))
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
     checked("linalg.inv", A, square=True)
-    result: Tensor = inv_same(A)
-    return result
+    return inv_same(A)
 
 
 inverse = linalg_inv
@@ -303,7 +282,6 @@ alias(inverse=inverse)
 def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """Return the inverse of each matrix, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.inv_ex(torch.zeros(2, 2)).info
     tensor(1, dtype=torch.int32)
     """
@@ -324,7 +302,6 @@ def linalg_tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     :param ind: the number of A's first dimensions that form the rows.
     :raises RuntimeError: the products of the sizes of rows and columns differ.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
     torch.Size([6, 2, 3])
     """
@@ -349,7 +326,6 @@ def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     :param dims: dimensions of A that are moved to its end first.
     :raises RuntimeError: A, reshaped to a matrix, is not square.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.tensorsolve(torch.eye(6).reshape(2, 3, 6), torch.ones(2, 3))
     tensor([1., 1., 1., 1., 1., 1.])
     """
@@ -403,7 +379,6 @@ def linalg_det(A: Tensor) -> Tensor:
 
     :param A: shape (..., n, n).
 
-    >>> import nbautograd as torch
     >>> torch.linalg.det(torch.tensor([[2., 0.], [1., 4.]]))
     tensor(8.)
     """
@@ -436,7 +411,6 @@ def slogdet_parts(A: Tensor) -> Any:
 def linalg_slogdet(A: Tensor) -> Any:
     """Return the sign and the logarithm of the absolute value of each determinant, without overflow.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.slogdet(torch.eye(2) * -3).logabsdet
     tensor(2.1972)
     """
@@ -448,7 +422,6 @@ def linalg_slogdet(A: Tensor) -> Any:
 def slogdet(input: Tensor) -> Any:
     """Return the sign and the logarithm of the absolute value of each determinant; see :func:`linalg.slogdet`.
 
-    >>> import nbautograd as torch
     >>> torch.slogdet(torch.eye(2) * -3).sign
     tensor(1.)
     """
@@ -460,7 +433,6 @@ def slogdet(input: Tensor) -> Any:
 def logdet(input: Tensor) -> Tensor:
     """Return the log-determinant of each matrix: -inf where the determinant is 0, nan where it is negative.
 
-    >>> import nbautograd as torch
     >>> torch.logdet(torch.eye(2) * 3)
     tensor(2.1972)
     """

@@ -98,10 +98,7 @@ def _svdvals(A: Tensor) -> Tensor:
 
 
 def converging(name: str, function: Any, *args: Any) -> Any:
-    """Run one of NumPy's decompositions and return its result.
-
-    :raises LinAlgError: it did not converge.
-    """
+    """Run one of NumPy's decompositions and return its result, with PyTorch's error if it does not converge."""
     try:
         return function(*args)
     except np.linalg.LinAlgError:
@@ -125,7 +122,6 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     :returns: ``(U, S, Vh)``; the singular values S are real, in descending order.
     :raises LinAlgError: the matrix has nan or inf.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.svd(torch.tensor([[0., 2.], [1., 0.]])).S
     tensor([2., 1.])
     """
@@ -138,14 +134,12 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """Return the singular values, in descending order.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.svdvals(torch.tensor([[0., 2.], [1., 0.]]))
     tensor([2., 1.])
     """
     checked("linalg.svdvals", A)
     _check_driver(driver)
-    result: Tensor = svd_parts(A, False)[1] if recorded(A) else _svdvals(A)
-    return result
+    return svd_parts(A, False)[1] if recorded(A) else _svdvals(A)
 
 
 def recorded(A: Tensor) -> bool:
@@ -160,7 +154,6 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     :param some: False for square U and V.
     :param compute_uv: False for zeros in place of U and V.
 
-    >>> import nbautograd as torch
     >>> torch.svd(torch.tensor([[0., 2.], [1., 0.]])).S
     tensor([2., 1.])
     """

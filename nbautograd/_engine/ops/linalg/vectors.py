@@ -23,7 +23,6 @@ __all__ = ["cross", "vdot"]
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Compute the dot product of two vectors, the first of which is conjugated.
 
-    >>> import nbautograd as torch
     >>> torch.vdot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
     tensor(7.)
     """
@@ -35,7 +34,6 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Compute the dot products of vectors along a dimension, the first conjugated; batch dimensions are broadcast.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.vecdot(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
     tensor([3., 7.])
     """
@@ -67,7 +65,6 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
     :raises RuntimeError: the length along ``dim`` is not 3.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.cross(torch.tensor([1., 0., 0.]), torch.tensor([0., 1., 0.]))
     tensor([0., 0., 1.])
     """
@@ -85,8 +82,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise ShapeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[d]} and {other.shape[d]}"
         )
-    result: Tensor = cross_same(input, other, d)
-    return result
+    return cross_same(input, other, d)
 
 
 @composite(out=True)
@@ -95,7 +91,6 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
     :param dim: the dimension of the vectors; by default the first of size 3.
 
-    >>> import nbautograd as torch
     >>> torch.cross(torch.tensor([1., 0., 0.]), torch.tensor([0., 1., 0.]), dim=0)
     tensor([0., 0., 1.])
     """
@@ -111,7 +106,6 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - PyTorch's name
     """Return vandermonde matrices: the powers of each element from 0 to N - 1, along a new last dimension.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
     tensor([[1, 2, 4],
             [1, 3, 9]])
@@ -134,7 +128,6 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - Py
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:  # noqa: N803
     """Return a view of the diagonals of matrices: :func:`diagonal` over the last two dimensions by default.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """

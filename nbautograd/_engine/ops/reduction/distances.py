@@ -114,7 +114,6 @@ def vector_norm(input: Tensor, p: float = 2, dim: Dims = None, keepdim: bool = F
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """Return the p-norm of ``input - other``.
 
-    >>> import nbautograd as torch
     >>> torch.dist(torch.tensor([1., 5.]), torch.tensor([4., 1.]))
     tensor(5.)
     """
@@ -132,7 +131,6 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
     :raises RuntimeError: ``input`` has fewer than two dimensions, or p or maxnorm are negative.
 
-    >>> import nbautograd as torch
     >>> torch.renorm(torch.tensor([[3., 4.], [0.3, 0.4]]), 2, 0, 1.)
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
@@ -215,7 +213,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = "use_mm_fo
     :raises RuntimeError: the numbers of columns differ, the dtype is not floating, or p is negative.
     :raises ValueError: the mode is unknown.
 
-    >>> import nbautograd as torch
     >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
     """
@@ -256,7 +253,6 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     :returns: shape (N (N - 1) / 2,).
     :raises RuntimeError: ``input`` is not 2-d, or not floating.
 
-    >>> import nbautograd as torch
     >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
     tensor([5.0000, 1.0000, 4.2426])
     """

@@ -26,12 +26,7 @@ ANY = object()
 
 
 def check(name: str, a: Any, dim: Any = ANY) -> None:
-    """Check that the dtype is ordered, and that ``dim``, if it is not None, is not empty.
-
-    :raises NotImplementedError: the dtype is complex.
-    :raises RuntimeError: the tensor has no elements, and ``dim`` is None.
-    :raises IndexError: ``dim`` has size 0.
-    """
+    """Check that the dtype is ordered, and that ``dim``, if it is not None, is not empty."""
     if a.dtype.kind == "c":
         dimensions(None if dim is ANY or name.startswith("arg") else dim, a.ndim)
         dtype = dtypes.of(a.dtype).name.title().replace("64", "Float").replace("128", "Double")
@@ -111,7 +106,6 @@ def min_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
 def max(input: Tensor, dim: Int | Tensor = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
     """Return the maximum of all elements, the maxima along ``dim`` with their indices, or the elementwise maximum.
 
-    >>> import nbautograd as torch
     >>> torch.max(torch.tensor([1., 3., 2.]))
     tensor(3.)
     """
@@ -125,7 +119,6 @@ def max(input: Tensor, dim: Int | Tensor = None, keepdim: bool = False, *, other
 def min(input: Tensor, dim: Int | Tensor = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
     """Return the minimum of all elements, the minima along ``dim`` with their indices, or the elementwise minimum.
 
-    >>> import nbautograd as torch
     >>> torch.min(torch.tensor([1., 3., 2.]))
     tensor(1.)
     """
@@ -143,7 +136,6 @@ SHARED = "spread(g, input.shape, dim, keepdim) * ties(input, spread(result, inpu
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """Return the maximum over ``dim``, by default of all elements; ties share the gradient.
 
-    >>> import nbautograd as torch
     >>> torch.amax(torch.tensor([[1., 4.], [3., 2.]]), dim=1)
     tensor([4., 3.])
     """
@@ -155,7 +147,6 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """Return the minimum over ``dim``, by default of all elements; ties share the gradient.
 
-    >>> import nbautograd as torch
     >>> torch.amin(torch.tensor([[1., 4.], [3., 2.]]), dim=1)
     tensor([1., 2.])
     """
@@ -181,7 +172,6 @@ def both_extremes(input: Tensor, dim: int | None, keepdim: bool) -> Any:
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the minimum and the maximum, of all elements or along ``dim``, as ``(min, max)``.
 
-    >>> import nbautograd as torch
     >>> torch.aminmax(torch.tensor([1., 3., 2.])).max
     tensor(3.)
     """
@@ -207,7 +197,6 @@ def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the index of the maximum, in the flattened tensor or along ``dim``; of ties, the first.
 
-    >>> import nbautograd as torch
     >>> torch.argmax(torch.tensor([1., 3., 2.]))
     tensor(1)
     """
@@ -218,7 +207,6 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the index of the minimum, in the flattened tensor or along ``dim``; of ties, the first.
 
-    >>> import nbautograd as torch
     >>> torch.argmin(torch.tensor([2., 1., 3.]))
     tensor(1)
     """

@@ -62,7 +62,6 @@ def linalg_vector_norm(
         elements.
     :param dim: the dimension of the vectors, or several; None for all.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.vector_norm(torch.tensor([3., 4.]))
     tensor(5.)
     """
@@ -72,8 +71,7 @@ def linalg_vector_norm(
         raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
     x = _in_dtype(name, x, dtype)
     dim, p = _dims(dim), float(ord)
-    result: Tensor = vector_norm(x, p, dim, keepdim)
-    return result
+    return vector_norm(x, p, dim, keepdim)
 
 
 # -- matrices --------------------------------------------------------------------------------------------------------
@@ -106,7 +104,6 @@ def linalg_matrix_norm(
     :param dim: the two dimensions of the matrices.
     :raises RuntimeError: the order is not supported.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.matrix_norm(torch.tensor([[3., 0.], [0., 4.]]), 2)
     tensor(4.)
     """
@@ -138,8 +135,7 @@ def _of_singular_values(A: Tensor, ord: Any, dims: tuple[int, int], keepdim: boo
 
 def largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
     """Return the maximum along a dimension; 0 if it is empty."""
-    result: Tensor = x.amax(dim, keepdim) if x._a.shape[dim] else x.sum(dim, keepdim)
-    return result
+    return x.amax(dim, keepdim) if x._a.shape[dim] else x.sum(dim, keepdim)
 
 
 @composite(method=False, out=True)
@@ -156,7 +152,6 @@ def linalg_norm(
     :param ord: as in :func:`vector_norm` or :func:`matrix_norm`; None for the 2-norm of all elements over ``dim``.
     :param dim: one dimension for vectors, two for matrices; by default the whole input, as a vector or a matrix.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.norm(torch.tensor([[3., 0.], [0., 4.]]))
     tensor(5.)
     """
@@ -187,7 +182,6 @@ def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
 
     :param p: an order of :func:`matrix_norm`; None for 2, by singular values, which also supports non-square matrices.
 
-    >>> import nbautograd as torch
     >>> torch.linalg.cond(torch.tensor([[4., 0.], [0., 2.]]))
     tensor(2.)
     """
@@ -226,7 +220,6 @@ def norm(
     :param p: a number, ``inf``, ``-inf``, ``"fro"`` (2, the default) or ``"nuc"``, the sum of singular values.
     :raises RuntimeError: the dtype is an integer dtype or bool.
 
-    >>> import nbautograd as torch
     >>> torch.norm(torch.tensor([3., 4.]))
     tensor(5.)
     """

@@ -58,7 +58,6 @@ def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
 def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the cumulative product along ``dim``; int64 for integers and bools.
 
-    >>> import nbautograd as torch
     >>> torch.cumprod(torch.tensor([1., 2., 3.]), dim=0)
     tensor([1., 2., 6.])
     """
@@ -106,7 +105,6 @@ def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
 def prod(input: Tensor, dim: Int = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the product of all elements or over one dimension; int64 for integers and bools.
 
-    >>> import nbautograd as torch
     >>> torch.prod(torch.tensor([2., 3., 4.]))
     tensor(24.)
     """

@@ -62,7 +62,6 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 
     :raises RuntimeError: ``k`` is not between 1 and the size of ``dim``.
 
-    >>> import nbautograd as torch
     >>> torch.kthvalue(torch.tensor([3., 1., 2.]), 2).values
     tensor(2.)
     """
@@ -129,7 +128,6 @@ def nanmedian_over(input: Tensor, dim: int, keepdim: bool) -> Any:
 def median(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
     """Return the median of all elements, the lower of two; with ``dim``, the median along it and its index.
 
-    >>> import nbautograd as torch
     >>> torch.median(torch.tensor([1., 4., 3., 2.]))
     tensor(2.)
     """
@@ -142,7 +140,6 @@ def median(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
 def nanmedian(input: Tensor, dim: Int = None, keepdim: bool = False) -> Any:
     """Return the median, ignoring nan; see :func:`median`.
 
-    >>> import nbautograd as torch
     >>> torch.nanmedian(torch.tensor([1., float("nan"), 3., 2.]))
     tensor(2.)
     """
@@ -174,7 +171,6 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the mode, the most frequent element, along ``dim`` (the smallest of ties), and the index of its last
     occurrence.
 
-    >>> import nbautograd as torch
     >>> torch.mode(torch.tensor([1., 2., 2., 3.])).values
     tensor(2.)
     """
@@ -254,7 +250,6 @@ def quantile(
     :param interpolation: between two elements: linear, lower, higher, midpoint or nearest.
     :raises RuntimeError: the dtype is not float32 or float64, or ``q`` or ``interpolation`` is invalid.
 
-    >>> import nbautograd as torch
     >>> torch.quantile(torch.tensor([1., 2., 3., 4.]), 0.25)
     tensor(1.7500)
     """
@@ -267,7 +262,6 @@ def nanquantile(
 ) -> Tensor:
     """Return the q-quantiles, ignoring nan; see :func:`quantile`.
 
-    >>> import nbautograd as torch
     >>> torch.nanquantile(torch.tensor([1., float("nan"), 2.]), 0.5)
     tensor(1.5000)
     """

@@ -11,15 +11,7 @@ from nbautograd._engine.arrays.size import by_name, dimensions, sizes
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.compiler.op import composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import (
-    axes,
-    count,  # noqa: F401 - formulas name it
-    pairwise_mean,
-    pairwise_sum,
-    sum_to,
-    summed,
-    upcast_half,
-)
+from nbautograd._engine.ops._internal import axes, count, pairwise_mean, pairwise_sum, sum_to, summed, upcast_half  # noqa: F401 - formulas name some
 from nbautograd.errors import DtypeError
 
 __all__ = ["all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "sum"]
@@ -64,7 +56,6 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes
     :param keepdim: keep reduced dimensions with length 1.
     :param dtype: cast to this dtype first.
 
-    >>> import nbautograd as torch
     >>> torch.sum(torch.tensor([[1., 2.], [3., 4.]]), dim=0)
     tensor([4., 6.])
     """
@@ -93,7 +84,6 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
 
     :raises RuntimeError: ``input`` is complex.
 
-    >>> import nbautograd as torch
     >>> torch.nansum(torch.tensor([1., float("nan"), 2.]))
     tensor(3.)
     """
@@ -114,7 +104,6 @@ def sum_to_size(input: Tensor, *_size: Any, size: Any = None) -> Tensor:
     :param size: the shape, also as integers one by one.
     :raises RuntimeError: ``size`` does not broadcast to that shape.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """
@@ -150,7 +139,6 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype
 
     :raises RuntimeError: the dtype is an integer dtype or bool, and ``dtype`` is not given.
 
-    >>> import nbautograd as torch
     >>> torch.mean(torch.tensor([[1., 2.], [3., 4.]]))
     tensor(2.5000)
     """
@@ -171,7 +159,6 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
 
     :raises RuntimeError: the dtype is an integer dtype or bool.
 
-    >>> import nbautograd as torch
     >>> torch.nanmean(torch.tensor([1., float("nan"), 2.]))
     tensor(1.5000)
     """
@@ -199,7 +186,6 @@ def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Return whether all elements, or all over ``dim``, are nonzero.
 
-    >>> import nbautograd as torch
     >>> torch.all(torch.tensor([True, False]))
     tensor(False)
     """
@@ -210,7 +196,6 @@ def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Return whether any element, or any over ``dim``, is nonzero.
 
-    >>> import nbautograd as torch
     >>> torch.any(torch.tensor([True, False]))
     tensor(True)
     """
@@ -221,7 +206,6 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """Return the number of nonzero elements, of all or over ``dim``.
 
-    >>> import nbautograd as torch
     >>> torch.count_nonzero(torch.tensor([1, 0, 2]))
     tensor(2)
     """
@@ -260,7 +244,6 @@ def exp_difference(a: Any, b: Any) -> Any:
 def logsumexp(input: Tensor, dim: Ints, keepdim: bool = False) -> Tensor:
     """Compute ``log(sum(exp(input)))`` over ``dim``, without overflow.
 
-    >>> import nbautograd as torch
     >>> torch.logsumexp(torch.tensor([1000., 1000.]), dim=0)
     tensor(1000.6932)
     """

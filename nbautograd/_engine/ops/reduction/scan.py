@@ -120,7 +120,6 @@ def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
 def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return the cumulative sum along ``dim``; int64 for integers and bools.
 
-    >>> import nbautograd as torch
     >>> torch.cumsum(torch.tensor([1., 2., 3.]), dim=0)
     tensor([1., 3., 6.])
     """
@@ -165,7 +164,6 @@ def cummin_over(input: Tensor, dim: int) -> Any:
 def cummax(input: Tensor, dim: int) -> Any:
     """Return the cumulative maximum along ``dim``, and its indices; of ties, the last.
 
-    >>> import nbautograd as torch
     >>> torch.cummax(torch.tensor([1., 3., 2.]), dim=0).values
     tensor([1., 3., 3.])
     """
@@ -176,7 +174,6 @@ def cummax(input: Tensor, dim: int) -> Any:
 def cummin(input: Tensor, dim: int) -> Any:
     """Return the cumulative minimum along ``dim``, and its indices; of ties, the last.
 
-    >>> import nbautograd as torch
     >>> torch.cummin(torch.tensor([2., 3., 1.]), dim=0).values
     tensor([2., 2., 1.])
     """
@@ -217,7 +214,6 @@ def _complex_logaddexp(a: Any, b: Any) -> Any:
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """Compute ``log(cumsum(exp(input)))`` along ``dim``, without overflow.
 
-    >>> import nbautograd as torch
     >>> torch.logcumsumexp(torch.tensor([1000., 1000.]), dim=0)
     tensor([1000.0000, 1000.6932])
     """
@@ -247,7 +243,6 @@ def diff(
     :param append: a tensor to append.
     :raises RuntimeError: ``input`` is 0-d, or n is negative.
 
-    >>> import nbautograd as torch
     >>> torch.diff(torch.tensor([1, 4, 9]))
     tensor([3, 5])
     """
@@ -295,7 +290,6 @@ def gradient(
     :param edge_order: 1 or 2, the order of accuracy at the edges.
     :raises RuntimeError: a dimension is too short, or ``spacing`` does not match ``dim``.
 
-    >>> import nbautograd as torch
     >>> torch.gradient(torch.tensor([1., 4., 9., 16.]))[0]
     tensor([3., 4., 6., 7.])
     """
@@ -405,7 +399,6 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
     :param x: the coordinates of the elements of y, broadcast with it; evenly spaced by ``dx`` (1) by default.
     :raises RuntimeError: the coordinates do not match y, or both ``x`` and ``dx`` are given.
 
-    >>> import nbautograd as torch
     >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
     tensor(10.5000)
     """
@@ -425,7 +418,6 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """Compute the integral along ``dim`` by the trapezoidal rule: an alias of :func:`trapezoid`.
 
-    >>> import nbautograd as torch
     >>> torch.trapz(torch.tensor([1., 5., 10.]), dx=2)
     tensor(21.)
     """
@@ -436,7 +428,6 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) 
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """Compute the cumulative integral along ``dim`` by the trapezoidal rule, from the second element on.
 
-    >>> import nbautograd as torch
     >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
     tensor([ 3.0000, 10.5000])
     """

@@ -92,7 +92,6 @@ def searchsorted(
     :param out_int32: return int32, not int64.
     :raises RuntimeError: the shapes do not match, or right and side contradict each other.
 
-    >>> import nbautograd as torch
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))
     tensor([1, 3])
     """
@@ -109,7 +108,6 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
     :param right: buckets include their left boundary, not their right one.
 
-    >>> import nbautograd as torch
     >>> torch.bucketize(torch.tensor([3, 6, 9]), torch.tensor([1, 3, 5, 7, 9]))
     tensor([1, 3, 4])
     """

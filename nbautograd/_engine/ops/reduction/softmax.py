@@ -19,10 +19,7 @@ __all__ = ["log_softmax", "softmax"]
 
 
 def refuse_integers(name: str, a: Any) -> None:
-    """Check that an array is of a real floating dtype.
-
-    :raises NotImplementedError: it is not.
-    """
+    """Check that an array is of a real floating dtype."""
     if dtypes.of(a.dtype).rank != 2:
         raise UnsupportedDtypeError(name, dtypes.of(a.dtype), "f")
 
@@ -106,7 +103,6 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
     :param dtype: cast to this dtype first.
     :raises NotImplementedError: the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.softmax(torch.tensor([0., 0.]), dim=0)
     tensor([0.5000, 0.5000])
     """
@@ -122,7 +118,6 @@ def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> T
     :param dtype: cast to this dtype first.
     :raises NotImplementedError: the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.log_softmax(torch.tensor([0., 0.]), dim=0)
     tensor([-0.6931, -0.6931])
     """

@@ -49,7 +49,6 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     :param stable: has no effect: the sort is always stable.
     :raises RuntimeError: the elements are complex.
 
-    >>> import nbautograd as torch
     >>> torch.sort(torch.tensor([3., 1., 2.])).indices
     tensor([1, 2, 0])
     """
@@ -60,7 +59,6 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Return the indices that sort the elements along ``dim``; the sort is stable.
 
-    >>> import nbautograd as torch
     >>> torch.argsort(torch.tensor([3., 1., 2.]), descending=True)
     tensor([0, 2, 1])
     """
@@ -73,12 +71,10 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 def msort(input: Tensor) -> Tensor:
     """Return the elements sorted along the first dimension.
 
-    >>> import nbautograd as torch
     >>> torch.msort(torch.tensor([3., 1., 2.]))
     tensor([1., 2., 3.])
     """
-    values: Tensor = sort_over(input, 0, False)[0]
-    return values
+    return sort_over(input, 0, False)[0]
 
 
 def _few(a: Any, k: int, d: int, largest: bool) -> Any:
@@ -124,7 +120,6 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     :param sorted: has no effect: the result is always sorted.
     :raises RuntimeError: ``k`` is larger than the dimension, or the elements are complex.
 
-    >>> import nbautograd as torch
     >>> torch.topk(torch.tensor([3., 1., 2.]), 2).values
     tensor([3., 2.])
     """

@@ -32,7 +32,6 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     :param minlength: the minimum length of the result.
     :raises RuntimeError: ``input`` is not such a tensor, or the number of weights differs.
 
-    >>> import nbautograd as torch
     >>> torch.bincount(torch.tensor([1, 3, 1]))
     tensor([0, 2, 0, 1])
     """
@@ -82,10 +81,7 @@ def _floating(a: Any, name: str) -> None:
 
 
 def _limits(a: Any, low: float, high: float, name: str) -> tuple[float, float]:
-    """Return the range of a histogram: by default that of the elements, widened to length 1 if they are all equal.
-
-    :raises RuntimeError: a limit is not finite.
-    """
+    """Return the range of a histogram: by default that of the elements, widened to length 1 if they are all equal."""
     if low == high and a.size:
         low, high = float(a.min()), float(a.max())
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -101,7 +97,6 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     :param min: the lower end; if it equals ``max``, the range is that of the elements.
     :raises RuntimeError: the dtype is not floating, or an argument is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.histc(torch.tensor([1., 2., 1.]), bins=4, min=0, max=3)
     tensor([0., 2., 1., 0.])
     """
@@ -151,7 +146,6 @@ def histogram(
     :returns: ``(hist, bin_edges)``.
     :raises RuntimeError: an argument does not match the input.
 
-    >>> import nbautograd as torch
     >>> torch.histogram(torch.tensor([1., 2., 1.]), bins=2, range=(0., 2.)).hist
     tensor([0., 3.])
     """
@@ -185,7 +179,6 @@ def histogramdd(
     :returns: ``(hist, bin_edges)``.
     :raises RuntimeError: an argument does not match the input.
 
-    >>> import nbautograd as torch
     >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.], [2., 2.], [2., 2.]]), bins=[2, 2]).hist
     tensor([[0., 1.],
             [1., 2.]])
@@ -331,7 +324,6 @@ def cov(
     :param aweights: the weight of each observation.
     :raises RuntimeError: the input has more than two dimensions or is bool, or the weights do not match.
 
-    >>> import nbautograd as torch
     >>> torch.cov(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
@@ -373,7 +365,6 @@ def corrcoef(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the input has more than two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.corrcoef(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])

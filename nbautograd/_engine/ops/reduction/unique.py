@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -10,19 +10,11 @@ from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import under_node
+from nbautograd._engine.ops._internal import refuse_derivative as not_implemented, under_node  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd._engine.ops.reduction.sorting import order
 
 __all__ = ["unique", "unique_consecutive"]
-
-
-def not_implemented(name: str) -> NoReturn:
-    """Raise in a backward pass: the operation has no derivative.
-
-    :raises NotImplementedError: always.
-    """
-    raise NotImplementedError(f"the derivative for '{name}' is not implemented")
 
 
 def _runs(rows: Any, places: Any) -> tuple[Any, Any, Any]:
@@ -116,7 +108,6 @@ def unique(
     :param return_inverse: also return the index of each element of ``input`` in the result.
     :param return_counts: also return the number of occurrences of each.
 
-    >>> import nbautograd as torch
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
@@ -133,7 +124,6 @@ def unique_consecutive(
     :param return_inverse: also return the index of each element of ``input`` in the result.
     :param return_counts: also return the length of each run.
 
-    >>> import nbautograd as torch
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """

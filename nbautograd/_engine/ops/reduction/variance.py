@@ -11,15 +11,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.argument_errors import check_option
 from nbautograd._engine.compiler.op import composite, no_method
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops._internal import (
-    added,  # noqa: F401 - formulas name it
-    axes,
-    count,
-    pairwise_mean,
-    ratio,  # noqa: F401 - formulas name it
-    summed,
-    upcast_half,
-)
+from nbautograd._engine.ops._internal import added, axes, count, pairwise_mean, ratio, summed, upcast_half  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.reduction.reduction import Dims
 from nbautograd.errors import DtypeError, warn
 
@@ -141,7 +133,6 @@ def var(
     :param unbiased: True for a correction of 1, False for 0.
     :raises RuntimeError: the dtype is an integer dtype or bool.
 
-    >>> import nbautograd as torch
     >>> torch.var(torch.tensor([1., 2., 3.]))
     tensor(1.)
     """
@@ -159,7 +150,6 @@ def std(
 ) -> Tensor:
     """Return the standard deviation of all elements or over ``dim``: the square root of :func:`var`.
 
-    >>> import nbautograd as torch
     >>> torch.std(torch.tensor([1., 2., 3.]))
     tensor(1.)
     """
@@ -177,7 +167,6 @@ def var_mean(
 ) -> tuple[Tensor, Tensor]:
     """Return the variance and the mean; see :func:`var`.
 
-    >>> import nbautograd as torch
     >>> torch.var_mean(torch.tensor([1., 2., 3.]))
     (tensor(1.), tensor(2.))
     """
@@ -195,7 +184,6 @@ def std_mean(
 ) -> tuple[Tensor, Tensor]:
     """Return the standard deviation and the mean; see :func:`std`.
 
-    >>> import nbautograd as torch
     >>> torch.std_mean(torch.tensor([1., 2., 3.]))
     (tensor(1.), tensor(2.))
     """

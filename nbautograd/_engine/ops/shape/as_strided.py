@@ -29,18 +29,12 @@ from nbautograd._engine.core.views import (
     views_of,
 )
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - used in a formula
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, method_of_tensor
 from nbautograd._engine.ops.shape import shape as shapes, transpose
 from nbautograd._engine.ops.shape.slicing import as_strided_in
 from nbautograd.errors import AutogradError, InplaceError, kind_of, name_operation
 
-__all__ = [
-    "TypedStorage",
-    "UntypedStorage",
-    "as_strided",
-    "as_strided_",
-    "resize_as_",
-]
+__all__ = ["TypedStorage", "UntypedStorage", "as_strided", "as_strided_", "resize_as_"]
 
 
 # -- any strides -----------------------------------------------------------------------------------------------------
@@ -55,7 +49,6 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     :param storage_offset: the index of the first element in the storage; by default that of ``input``.
     :raises RuntimeError: an element would be outside the storage, or a stride is negative.
 
-    >>> import nbautograd as torch
     >>> torch.arange(4).as_strided((3, 2), (1, 1))
     tensor([[0, 1],
             [1, 2],
@@ -71,10 +64,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 
 def check_inside(a: Any, wanted: Geometry) -> None:
-    """Check that a strided view is inside the storage of ``a``.
-
-    :raises RuntimeError: it is not.
-    """
+    """Check that a strided view is inside the storage of ``a``."""
     if min(wanted.strides, default=0) < 0:
         raise RuntimeError(
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(wanted.strides)}"
@@ -170,6 +160,7 @@ for _name, _function in {
 as_strided_ = Tensor.as_strided_
 
 
+@method_of_tensor("resize_", "resize_")
 def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = contiguous_format) -> Tensor:
     """Resize the tensor in place, row-major; the storage grows if it is too small.
 
@@ -182,7 +173,6 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
     :returns: the tensor itself.
     :raises RuntimeError: the tensor requires grad.
 
-    >>> import nbautograd as torch
     >>> torch.arange(6).resize_(2, 2)
     tensor([[0, 1],
             [2, 3]])
@@ -229,10 +219,6 @@ class _Shape:
         self.shape, self.ndim = shape, len(shape)
 
 
-Tensor.resize_ = _resize
-Tensor.resize_.__name__ = Tensor.resize_.__qualname__ = "resize_"
-
-
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Resize the tensor in place to the shape of another tensor.
 
@@ -274,6 +260,7 @@ def _share(t: Tensor, array: Any, recorded: Tensor) -> Tensor:
     return t
 
 
+@method_of_tensor("set_", "set_")
 def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Make this tensor share the storage of another tensor, or a storage; without ``source`` it becomes empty.
 
@@ -284,7 +271,6 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     :returns: the tensor itself.
     :raises RuntimeError: ``source`` has another dtype, is too small, or the tensor is a leaf that requires grad.
 
-    >>> import nbautograd as torch
     >>> torch.empty(0).set_(torch.ones(4).untyped_storage(), 1, (2,), (1,))
     tensor([1., 1.])
     """
@@ -314,10 +300,6 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     return _share(self, a, source if getattr(source, "requires_grad", False) else self)
 
 
-_set.__name__ = _set.__qualname__ = "set_"
-Tensor.set_ = _set
-
-
 # -- storage ---------------------------------------------------------------------------------------------------------
 
 
@@ -325,7 +307,6 @@ Tensor.set_ = _set
 def storage_offset(input: Tensor) -> int:
     """Return the index of the first element in the storage.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5)[2:].storage_offset()
     2
     """
@@ -336,7 +317,6 @@ def storage_offset(input: Tensor) -> int:
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     """Return whether two tensors have the same storage, offset, shape and strides.
 
-    >>> import nbautograd as torch
     >>> x = torch.ones(2)
     >>> x.is_set_to(x.view(2)), x.is_set_to(torch.ones(2))
     (True, False)
@@ -351,25 +331,22 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
 def untyped_storage(input: Tensor) -> UntypedStorage:
     """Return the tensor's storage, as bytes.
 
-    >>> import nbautograd as torch
     >>> torch.ones(5)[2:].untyped_storage().nbytes()
     20
     """
     return UntypedStorage(input._shared_array())
 
 
+@method_of_tensor("storage", "storage")
 def _storage(self: Tensor) -> TypedStorage:
     """Return the tensor's storage, as elements of its dtype.
 
     :returns: a typed storage, of all elements of the memory.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5)[2:].storage().tolist()
     [0, 1, 2, 3, 4]
     """
     return TypedStorage(self._shared_array())
 
 
-Tensor.storage = _storage
-_storage.__qualname__ = "storage"
 Tensor.storage_type = lambda self: TypedStorage

@@ -15,14 +15,7 @@ from nbautograd._engine.ops.shape.shape import reshape, unsqueeze
 from nbautograd._names.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 
-__all__ = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "broadcast_shapes",
-    "broadcast_tensors",
-    "broadcast_to",
-]
+__all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors", "broadcast_to"]
 
 
 @op(symbol="expand", kind=VIEW, input="sum_to(g, input.shape)")
@@ -32,7 +25,6 @@ def expand(input: Tensor, *size: int) -> Tensor:
     :param size: the new shape; -1 keeps a size.
     :raises RuntimeError: a size other than 1 would change, or there are too few sizes.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1], [2]]).expand(-1, 3)
     tensor([[1, 1, 1],
             [2, 2, 2]])
@@ -55,10 +47,7 @@ temporarily_expanded = OPS["expand"].temporary_view
 
 
 def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of ``expand``'s result, with -1 replaced.
-
-    :raises RuntimeError: the shape does not expand to the other.
-    """
+    """Return the shape of ``expand``'s result, with -1 replaced."""
     extra = len(want) - len(have)
     if extra < 0:
         raise ShapeError(
@@ -83,7 +72,6 @@ def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """Return a view of the tensor broadcast to ``size``.
 
-    >>> import nbautograd as torch
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
@@ -98,7 +86,6 @@ alias(broadcast_to=expand)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """Return a view of the tensor expanded to the shape of ``other``.
 
-    >>> import nbautograd as torch
     >>> torch.ones(1).expand_as(torch.zeros(2))
     tensor([1., 1.])
     """
@@ -112,7 +99,6 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     :raises RuntimeError: they do not broadcast.
     :raises ValueError: a size is negative.
 
-    >>> import nbautograd as torch
     >>> torch.broadcast_shapes((2,), (3, 1), 1)
     torch.Size([3, 2])
     """
@@ -143,7 +129,6 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
     :raises RuntimeError: they do not broadcast.
 
-    >>> import nbautograd as torch
     >>> torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3]]))
     (tensor([[1, 2]]), tensor([[3, 3]]))
     """
@@ -153,10 +138,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the common shape to which shapes broadcast.
-
-    :raises RuntimeError: they do not.
-    """
+    """Return the common shape to which shapes broadcast."""
     results: list[int] = []
     for number, shape in enumerate(shapes):
         results = [1] * (len(shape) - len(results)) + results
@@ -171,10 +153,7 @@ def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def several(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """Return the tensors of ``*tensors``, which may be one sequence.
-
-    :raises TypeError: an element is not a tensor.
-    """
+    """Return the tensors of ``*tensors``, which may be one sequence."""
     operands = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     for i, t in enumerate(operands):
         if not isinstance(t, Tensor):
@@ -199,7 +178,6 @@ def _atleast(one: Any) -> Any:
 def atleast_1d(t: Tensor) -> Tensor:
     """Return a view of the tensor, or of each of several, with at least one dimension.
 
-    >>> import nbautograd as torch
     >>> torch.atleast_1d(torch.tensor(1))
     tensor([1])
     """
@@ -210,7 +188,6 @@ def atleast_1d(t: Tensor) -> Tensor:
 def atleast_2d(t: Tensor) -> Tensor:
     """Return a view of the tensor, or of each of several, with at least two dimensions; a vector becomes a row.
 
-    >>> import nbautograd as torch
     >>> torch.atleast_2d(torch.tensor([1, 2]))
     tensor([[1, 2]])
     """
@@ -221,7 +198,6 @@ def atleast_2d(t: Tensor) -> Tensor:
 def atleast_3d(t: Tensor) -> Tensor:
     """Return a view of the tensor, or of several, with at least three dimensions; a matrix gets a last one of size 1.
 
-    >>> import nbautograd as torch
     >>> torch.atleast_3d(torch.tensor([1, 2])).shape
     torch.Size([1, 2, 1])
     """

@@ -88,7 +88,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int |
     :raises RuntimeError: the shapes differ in another dimension.
     :raises ValueError: there are no tensors.
 
-    >>> import nbautograd as torch
     >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
     tensor([1, 2, 3])
     """
@@ -145,7 +144,6 @@ def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
 def unbind(input: Tensor, dim: int = 0) -> Any:
     """Return the slices along a dimension, which is removed, as a tuple of views.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1, 2], [3, 4]]).unbind()
     (tensor([1, 2]), tensor([3, 4]))
     """
@@ -202,7 +200,6 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor
 
     :raises RuntimeError: the shapes differ.
 
-    >>> import nbautograd as torch
     >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
@@ -216,7 +213,6 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor
 def hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """Stack tensors horizontally: concatenate along dimension 1, or 0 for 1-d tensors.
 
-    >>> import nbautograd as torch
     >>> torch.hstack([torch.tensor([1]), torch.tensor([2, 3])])
     tensor([1, 2, 3])
     """
@@ -228,7 +224,6 @@ def hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 def vstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """Stack tensors vertically: concatenate along dimension 0; 1-d tensors become rows.
 
-    >>> import nbautograd as torch
     >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
@@ -243,7 +238,6 @@ row_stack = vstack
 def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """Stack tensors depthwise: concatenate along dimension 2.
 
-    >>> import nbautograd as torch
     >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[[1, 3],
              [2, 4]]])
@@ -255,7 +249,6 @@ def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """Concatenate tensors along dimension 1; 1-d tensors become columns.
 
-    >>> import nbautograd as torch
     >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 3],
             [2, 4]])
@@ -296,7 +289,6 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
     :raises RuntimeError: a tensor has more than two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor(3))
     tensor([[1, 2, 0],
             [0, 0, 3]])
@@ -308,8 +300,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
             )
     if not tensors:
         return wrap(np.zeros((1, 0), dtypes.get_default_dtype().numpy))
-    result: Tensor = block_diag_same(_one_dtype(tensors, "block_diag"))
-    return result
+    return block_diag_same(_one_dtype(tensors, "block_diag"))
 
 
 @with_argument_errors
@@ -321,7 +312,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         two dimensions.
     :raises RuntimeError: a tensor has more than one dimension, the dtypes differ, or ``indexing`` is neither of these.
 
-    >>> import nbautograd as torch
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")
     (tensor([[1, 1],
             [2, 2]]), tensor([[3, 4],
@@ -354,7 +344,6 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
     :raises RuntimeError: a tensor is not 1-d.
 
-    >>> import nbautograd as torch
     >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[1, 3],
             [1, 4],
@@ -377,7 +366,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
     :raises RuntimeError: the tensor is not 1-d, or ``r`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.combinations(torch.tensor([1, 2, 3]))
     tensor([[1, 2],
             [1, 3],

@@ -107,11 +107,7 @@ for _mode, _name in (("reflect", "Reflection"), ("replicate", "Replication"), ("
 
 
 def _padding_numbers(pad: Any) -> list[int]:
-    """Return the argument ``pad`` as an even number of ints.
-
-    :raises TypeError: it is not a sequence of ints.
-    :raises RuntimeError: its length is odd.
-    """
+    """Return the argument ``pad`` as an even number of ints."""
     if not isinstance(pad, (tuple, list)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {kind_of(pad)}")
     for item in pad:
@@ -143,10 +139,7 @@ def _padding_value(value: Any, input: Tensor) -> Any:
 
 
 def _check_fit(input: Tensor, pads: Pads, mode: str) -> None:
-    """Check that the input is large enough for the padding in this mode.
-
-    :raises RuntimeError: it is not.
-    """
+    """Check that the input is large enough for the padding in this mode."""
     first = input._a.ndim - len(pads)
     if mode != "circular" and 0 in input._a.shape[first - 1 :]:
         raise RuntimeError(
@@ -179,7 +172,6 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     :raises RuntimeError: more padding than fits.
     :raises NotImplementedError: the mode is unknown, or does not support these dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (1, 2))
     tensor([[0, 1, 2, 3, 0, 0]])
     >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (2, 0), mode="reflect")

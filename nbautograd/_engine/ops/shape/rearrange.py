@@ -11,19 +11,12 @@ from nbautograd._engine.arrays.size import as_int, by_name, dimension, sizes
 from nbautograd._engine.arrays.strides import empty_as, in_format
 from nbautograd._engine.compiler.op import NATIVE, alias, composite, op, with_numpy_names
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, method_of_tensor
 from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.shape import clone, reshape, unsafe_view, unsqueeze
 from nbautograd._names.docstrings import described
 
-__all__ = [
-    "fliplr",
-    "flipud",
-    "kron",
-    "repeat_interleave",
-    "roll",
-    "rot90",
-]
+__all__ = ["fliplr", "flipud", "kron", "repeat_interleave", "roll", "rot90"]
 
 
 @op(symbol="flip", half=NATIVE, input="g if dims == () else flip(g, *dims)")
@@ -32,7 +25,6 @@ def flip(input: Tensor, *dims: int) -> Tensor:
 
     :raises RuntimeError: a dimension is named twice.
 
-    >>> import nbautograd as torch
     >>> torch.flip(torch.arange(3), (0,))
     tensor([2, 1, 0])
     """
@@ -52,19 +44,16 @@ def _turned(a: Any, dims: tuple[int, ...]) -> Any:
     return output
 
 
+@method_of_tensor("__reversed__")
 def _reversed(self: Tensor) -> Tensor:
     """Return ``reversed(tensor)``: the tensor flipped along the first dimension.
 
     :returns: a tensor of the same shape.
 
-    >>> import nbautograd as torch
     >>> reversed(torch.tensor([1, 2, 3]))
     tensor([3, 2, 1])
     """
     return flip(self, 0) if self._a.ndim else self
-
-
-Tensor.__reversed__ = _reversed
 
 
 @composite()
@@ -73,7 +62,6 @@ def fliplr(input: Tensor) -> Tensor:
 
     :raises RuntimeError: there is only one dimension.
 
-    >>> import nbautograd as torch
     >>> torch.fliplr(torch.tensor([[1, 2]]))
     tensor([[2, 1]])
     """
@@ -88,7 +76,6 @@ def flipud(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the tensor is 0-d.
 
-    >>> import nbautograd as torch
     >>> torch.flipud(torch.tensor([1, 2]))
     tensor([2, 1])
     """
@@ -108,7 +95,6 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     :param dims: the dimensions; by default the flattened tensor is shifted.
     :raises RuntimeError: their numbers differ.
 
-    >>> import nbautograd as torch
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
@@ -140,7 +126,6 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
     :raises RuntimeError: there are not two different dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
             [1, 3]])
@@ -173,7 +158,6 @@ def repeat(input: Tensor, *repeats: int) -> Tensor:
     :returns: a tensor with one dimension for each number.
     :raises RuntimeError: there are fewer numbers than dimensions, or one is negative.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
@@ -199,7 +183,6 @@ def unrepeat(g: Any, shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
 def tile(input: Tensor, *_dims: Any, dims: Ints = None) -> Tensor:
     """Return the tensor repeated along each dimension, as NumPy's ``tile`` does; missing numbers are 1.
 
-    >>> import nbautograd as torch
     >>> torch.tile(torch.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
     """
@@ -222,7 +205,6 @@ def repeat_interleave(
     :param output_size: the length of the result, if it is known.
     :raises RuntimeError: a number is negative, or their count is not the number of elements.
 
-    >>> import nbautograd as torch
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([2, 1]))
@@ -293,7 +275,6 @@ alias(repeat_interleave=repeat_interleave)
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Return the Kronecker product: a block ``element * other`` for each element of ``input``.
 
-    >>> import nbautograd as torch
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """

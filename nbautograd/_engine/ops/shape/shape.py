@@ -16,6 +16,7 @@ from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, no_method, op
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.queries import method_of_tensor
 from nbautograd.errors import ShapeError, kind_of
 
 __all__ = ["clone", "flatten", "ravel", "squeeze", "unflatten", "unsqueeze"]
@@ -118,6 +119,7 @@ def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]
     return restride(line.view(dtype), shape, strides)
 
 
+@method_of_tensor("view", "view")
 def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """Return a view with another shape, one size of which may be -1, or with the bytes reinterpreted as another dtype.
 
@@ -127,7 +129,6 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
     :raises RuntimeError: the shape has another number of elements, or the strides do not allow a view (use ``reshape``
         instead).
 
-    >>> import nbautograd as torch
     >>> torch.arange(6).view(2, -1)
     tensor([[0, 1, 2],
             [3, 4, 5]])
@@ -144,10 +145,6 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
             raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
         return view_dtype(self, dtype.numpy)
     return view(self, *(shape if size is None else by_name(size, "size", shape)))
-
-
-_view.__name__ = _view.__qualname__ = "view"
-Tensor.view = _view
 
 
 @no_method(node="UnsafeViewBackward0", symbol="view", half=NATIVE, input="g.reshape(input.shape)")
@@ -169,7 +166,6 @@ def reshape(input: Tensor, *_shape: Any, shape: Ints = None) -> Tensor:
     :param shape: one size may be -1, which is inferred.
     :raises RuntimeError: the shape has another number of elements.
 
-    >>> import nbautograd as torch
     >>> torch.arange(4).reshape((2, 2))
     tensor([[0, 1],
             [2, 3]])
@@ -196,7 +192,6 @@ def renamed(cls: type, name: str) -> type:
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """Return a view with the shape of ``other``.
 
-    >>> import nbautograd as torch
     >>> torch.arange(4).view_as(torch.ones(2, 2)).shape
     torch.Size([2, 2])
     """
@@ -207,7 +202,6 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """Return the tensor reshaped to the shape of ``other``.
 
-    >>> import nbautograd as torch
     >>> torch.arange(4).reshape_as(torch.ones(2, 2)).shape
     torch.Size([2, 2])
     """
@@ -218,7 +212,6 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Return the dimensions from ``start_dim`` to ``end_dim`` flattened into one; a view where possible.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3, 4).flatten(1).shape
     torch.Size([2, 12])
     """
@@ -237,7 +230,6 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def ravel(input: Tensor) -> Tensor:
     """Return the tensor flattened to one dimension; a view where possible.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 2).ravel()
     tensor([1., 1., 1., 1.])
     """
@@ -250,7 +242,6 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
     :raises RuntimeError: the sizes do not multiply up to the length of the dimension.
 
-    >>> import nbautograd as torch
     >>> torch.ones(6).unflatten(0, (2, 3)).shape
     torch.Size([2, 3])
     """
@@ -277,7 +268,6 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """Return a view with a dimension of size 1 inserted at ``dim``.
 
-    >>> import nbautograd as torch
     >>> torch.ones(3).unsqueeze(0).shape
     torch.Size([1, 3])
     """
@@ -332,7 +322,6 @@ def squeeze_some(input: Tensor, dims: Any) -> Tensor:
 def squeeze(input: Tensor, dim: Ints = None) -> Tensor:
     """Return a view without dimensions of size 1: all of them, or those in ``dim``.
 
-    >>> import nbautograd as torch
     >>> torch.ones(1, 3, 1).squeeze().shape, torch.ones(1, 3, 1).squeeze(0).shape
     (torch.Size([3]), torch.Size([3, 1]))
     """
@@ -350,7 +339,6 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
     :param memory_format: the memory format of the copy; by default that of ``input``.
 
-    >>> import nbautograd as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> x.clone()
     tensor([1., 1.], grad_fn=<CloneBackward0>)
@@ -370,7 +358,6 @@ def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
 
     :param memory_format: another order of dimensions: ``torch.channels_last`` or ``torch.channels_last_3d``.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3).t().contiguous().is_contiguous()
     True
     """
@@ -381,6 +368,7 @@ def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
     return clone(input, memory_format=memory_format)
 
 
+@method_of_tensor("is_contiguous")
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     """Return whether the tensor is contiguous in memory: row-major without gaps, or in the order of ``memory_format``.
 
@@ -388,7 +376,6 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     :returns: a Python bool.
     :raises TypeError: ``memory_format`` is not a memory format.
 
-    >>> import nbautograd as torch
     >>> x = torch.ones(2, 3)
     >>> x.is_contiguous(), x.t().is_contiguous()
     (True, False)
@@ -405,9 +392,6 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
         n == 1 or have == want
         for n, have, want in zip(a.shape, strides_of(a), stride_tools.channels_last(a.shape), strict=True)
     )
-
-
-Tensor.is_contiguous = is_contiguous
 
 
 @no_method(symbol="Re", input="cast_back(g, input.dtype)")

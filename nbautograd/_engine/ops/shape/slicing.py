@@ -46,7 +46,6 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
     :raises IndexError: the index is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1, 2], [3, 4]]).select(1, 0)
     tensor([1, 3])
     """
@@ -55,10 +54,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 def checked_index(index: Any, shape: tuple[int, ...], dim: int) -> int:
-    """Check that an index is in range (CuPy would wrap it around), and return it.
-
-    :raises IndexError: it is not.
-    """
+    """Check that an index is in range (CuPy would wrap it around), and return it."""
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     result = as_int(index, "select(): argument 'index'")
@@ -98,7 +94,6 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
     :raises RuntimeError: the slice is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5).narrow(0, 1, 3)
     tensor([1, 2, 3])
     """
@@ -145,7 +140,6 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     :param offset: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: the two dimensions are the same.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1, 2], [3, 4]]).diagonal()
     tensor([1, 4])
     """
@@ -169,7 +163,6 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     :returns: a tensor whose last dimension is of length ``size``; ``dimension`` enumerates the windows.
     :raises RuntimeError: a window is longer than the dimension, or the step is not positive.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5).unfold(0, 3, 2)
     tensor([[0, 1, 2],
             [2, 3, 4]])

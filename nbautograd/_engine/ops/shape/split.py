@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.compiler.op import NATIVE, VIEW, alias, composite, no_method, with_numpy_names
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.queries import check_tensors, method_of_tensor
 from nbautograd._engine.ops.shape.joining import cat_same, zeros_for_missing
 from nbautograd._engine.ops.shape.slicing import slice_, stretch
 from nbautograd.errors import kind_of
@@ -35,38 +35,25 @@ def parts_of(a: Any, sections: Sequence[int], d: int) -> list[Any]:
     return [stretch(a, d, start, stop) for start, stop in pairwise(accumulate(sections, initial=0))]
 
 
-@no_method(node="SplitBackward0", symbol="split", kind=VIEW, many=True, input="rejoin(g, input.shape, sections, dim)")
-def split_evenly(input: Tensor, sections: Any, dim: int) -> Any:
-    """Return views of parts of equal size (the last may be smaller) along a dimension."""
-    return parts_of(input, sections, dim)
+def _declare(name: str, node: str, doc: str, **kind: str) -> Any:
+    """Declare a split into parts of the given lengths, with its own node."""
+
+    def parts(input: Tensor, sections: Any, dim: int) -> Any:
+        return parts_of(input, sections, dim)
+
+    parts.__doc__ = doc
+    rejoined = "rejoin(g, input.shape, sections, dim)"
+    return no_method(node=node, symbol="split", many=True, name=name, input=rejoined, **kind)(parts)
 
 
-@no_method(
-    node="SplitWithSizesBackward0", symbol="split", kind=VIEW, many=True, input="rejoin(g, input.shape, sections, dim)"
-)
-def split_at(input: Tensor, sections: Any, dim: int) -> Any:
-    """Return views of parts of the given sizes along a dimension."""
-    return parts_of(input, sections, dim)
+EVENLY = "Return views of parts of equal size (the last may be smaller) along a dimension."
+AT = "Return views of parts of the given sizes along a dimension."
+APART = "Split like ``split_{}``, but into parts that autograd does not treat as views."
 
-
-@no_method(
-    node="UnsafeSplitBackward0", symbol="split", many=True, half=NATIVE, input="rejoin(g, input.shape, sections, dim)"
-)
-def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
-    """Split like ``split_evenly``, but into parts that autograd does not treat as views."""
-    return parts_of(input, sections, dim)
-
-
-@no_method(
-    node="UnsafeSplitWithSizesBackward0",
-    symbol="split",
-    many=True,
-    half=NATIVE,
-    input="rejoin(g, input.shape, sections, dim)",
-)
-def split_apart_at(input: Tensor, sections: Any, dim: int) -> Any:
-    """Split like ``split_at``, but into parts that autograd does not treat as views."""
-    return parts_of(input, sections, dim)
+split_evenly = _declare("split_evenly", "SplitBackward0", EVENLY, kind=VIEW)
+split_at = _declare("split_at", "SplitWithSizesBackward0", AT, kind=VIEW)
+split_apart = _declare("split_apart", "UnsafeSplitBackward0", APART.format("evenly"), half=NATIVE)
+split_apart_at = _declare("split_apart_at", "UnsafeSplitWithSizesBackward0", APART.format("at"), half=NATIVE)
 
 
 def rejoin(parts: list[Any], shape: tuple[int, ...], sections: Sequence[int], dim: int) -> Any:
@@ -119,17 +106,16 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     :param split_size_or_sections: the size of every part (the last may be smaller), or a list of sizes.
     :raises RuntimeError: the sizes do not sum to that of the dimension.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5).split(2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     if isinstance(split_size_or_sections, (tuple, list)):
         return split_with_sizes(tensor, split_size_or_sections, dim)
     d, n = _length(tensor, dim, "split")
-    result: tuple[Tensor, ...] = split_evenly(tensor, _even(split_size_or_sections, n, "split"), d)
-    return result
+    return split_evenly(tensor, _even(split_size_or_sections, n, "split"), d)
 
 
+@method_of_tensor("split", "split")
 def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Return views of parts of ``split_size`` (the last may be smaller), or of the given sizes, along a dimension.
 
@@ -139,15 +125,10 @@ def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     :raises RuntimeError: a size is negative, or the sizes do not sum to that of the dimension.
     :raises IndexError: ``dim`` is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5).split(2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     return split(self, split_size, dim)
-
-
-Tensor.split = _split
-_split.__qualname__ = "split"
 
 
 @composite()
@@ -156,13 +137,11 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
     :raises RuntimeError: the sizes do not sum to that of the dimension.
 
-    >>> import nbautograd as torch
     >>> torch.arange(3).split_with_sizes([1, 2])
     (tensor([0]), tensor([1, 2]))
     """
     d, n = _length(input, dim, "split_with_sizes")
-    result: tuple[Tensor, ...] = split_at(input, _given(split_sizes, n, d), d)
-    return result
+    return split_at(input, _given(split_sizes, n, d), d)
 
 
 def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, list[int]]:
@@ -179,52 +158,44 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
     :raises RuntimeError: ``chunks`` is not positive.
 
-    >>> import nbautograd as torch
     >>> torch.arange(5).chunk(2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
     d, sections = _chunks(input, chunks, dim)
-    result: tuple[Tensor, ...] = (split_evenly if input._a.shape[d] else split_at)(input, sections, d)
-    return result
+    return (split_evenly if input._a.shape[d] else split_at)(input, sections, d)
 
 
 @composite()
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Split like ``split``; the parts may be modified in place, if the tensor itself is not used afterwards.
 
-    >>> import nbautograd as torch
     >>> torch.unsafe_split(torch.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
     d, n = _length(input, dim, "split")
-    result: tuple[Tensor, ...] = split_apart(input, _even(split_size, n, "split"), d)
-    return result
+    return split_apart(input, _even(split_size, n, "split"), d)
 
 
 @composite()
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split like ``split_with_sizes``; the parts may be modified in place, if the tensor itself is not used afterwards.
 
-    >>> import nbautograd as torch
     >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
     """
     d, n = _length(input, dim, "split_with_sizes")
-    result: tuple[Tensor, ...] = split_apart_at(input, _given(split_sizes, n, d), d)
-    return result
+    return split_apart_at(input, _given(split_sizes, n, d), d)
 
 
 @composite()
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Split like ``chunk``; the parts may be modified in place, if the tensor itself is not used afterwards.
 
-    >>> import nbautograd as torch
     >>> torch.unsafe_chunk(torch.arange(3), 2)
     (tensor([0, 1]), tensor([2]))
     """
     d, sections = _chunks(input, chunks, dim)
-    result: tuple[Tensor, ...] = (split_apart if input._a.shape[d] else split_apart_at)(input, sections, d)
-    return result
+    return (split_apart if input._a.shape[d] else split_apart_at)(input, sections, d)
 
 
 @with_numpy_names
@@ -236,7 +207,6 @@ def tensor_split(
     :param indices_or_sections: the number of parts, or the indices to split at; or a CPU tensor with them.
     :raises RuntimeError: the tensor is 0-d, or the number is not positive.
 
-    >>> import nbautograd as torch
     >>> torch.tensor_split(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     >>> torch.tensor_split(torch.arange(5), (1, 3))
@@ -304,7 +274,6 @@ hsplit = _splitter(
 
     :raises RuntimeError: the length is not divisible by the number.
 
-    >>> import nbautograd as torch
     >>> torch.hsplit(torch.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """,
@@ -317,7 +286,6 @@ vsplit = _splitter(
 
     :raises RuntimeError: the length is not divisible by the number.
 
-    >>> import nbautograd as torch
     >>> torch.vsplit(torch.tensor([[1], [2]]), 2)
     (tensor([[1]]), tensor([[2]]))
     """,
@@ -330,7 +298,6 @@ dsplit = _splitter(
 
     :raises RuntimeError: the length is not divisible by the number.
 
-    >>> import nbautograd as torch
     >>> torch.dsplit(torch.tensor([[[1, 2]]]), 2)
     (tensor([[[1]]]), tensor([[[2]]]))
     """,

@@ -24,10 +24,7 @@ def permuted(a: Any, dims: tuple[int, ...]) -> Any:
 
 
 def order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """Return a permutation as non-negative dimensions.
-
-    :raises RuntimeError: it has too few or too many dimensions, or one twice.
-    """
+    """Return a permutation as non-negative dimensions."""
     if len(dims) != ndim:
         raise RuntimeError(
             "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of "
@@ -51,7 +48,6 @@ def permute(input: Tensor, *dims: int) -> Tensor:
 
     :raises RuntimeError: ``dims`` is not a permutation of the dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
     torch.Size([4, 2, 3])
     """
@@ -66,7 +62,6 @@ temporarily_permuted = OPS["permute"].temporary_view
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view with two dimensions swapped.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3).transpose(0, 1).shape
     torch.Size([3, 2])
     """
@@ -84,7 +79,6 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Return a view with two dimensions swapped (NumPy's name for ``transpose``).
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3).swapaxes(0, 1).shape
     torch.Size([3, 2])
     """
@@ -95,7 +89,6 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view with two dimensions swapped (an alias of ``transpose``).
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3).swapdims(0, 1).shape
     torch.Size([3, 2])
     """
@@ -108,7 +101,6 @@ def t(input: Tensor) -> Tensor:
 
     :raises RuntimeError: there are more than two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.ones(2, 3).t().shape
     torch.Size([3, 2])
     """
@@ -124,20 +116,17 @@ def _at_most_2d(a: Any) -> Any:
 def _reversed(self: Tensor) -> Tensor:
     n = self._a.ndim
     if n not in (0, 2):
-        _warn_reversed(n)
+        warn(
+            f"The use of x.T on tensors of dimension other than 2, here {n}, to reverse their shape is deprecated. Use "
+            "x.mT to transpose batches of matrices or x.permute(*range(x.ndim - 1, -1, -1)) to reverse the dimensions."
+        )
     return permute(self, *range(n - 1, -1, -1))
 
 
-def _warn_reversed(ndim: int) -> None:
-    warn(
-        f"The use of x.T on tensors of dimension other than 2, here {ndim}, to reverse their shape is deprecated. Use "
-        "x.mT to transpose batches of matrices or x.permute(*range(x.ndim - 1, -1, -1)) to reverse the dimensions."
-    )
-
-
-def _check_matrices(t: Tensor, name: str) -> Tensor:
+def _transposed(t: Tensor, name: str, owner: str = "Tensor.") -> Tensor:
+    """Return the transpose of each matrix; a scalar itself, with a warning."""
     if not t._a.ndim:
-        _warn_scalar(f"Tensor.{name}")
+        _warn_scalar(owner + name)
         return t
     if t._a.ndim < 2:
         raise RuntimeError(
@@ -165,25 +154,17 @@ def adjoint(input: Tensor) -> Tensor:
 
     :raises RuntimeError: there is one dimension.
 
-    >>> import nbautograd as torch
     >>> torch.tensor([[1j, 2]]).adjoint()
     tensor([[0.-1.j],
             [2.-0.j]])
     """
-    if not input._a.ndim:
-        _warn_scalar("adjoint()")
-        return input.conj()
-    if input._a.ndim < 2:
-        raise RuntimeError(
-            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input._a.ndim}-D tensor."
-        )
-    return transpose(input, -2, -1).conj()
+    return _transposed(input, "adjoint()", "").conj()
 
 
 Tensor.T = property(_reversed, doc="A view with the dimensions in reversed order: the transpose.")
-Tensor.mT = property(lambda self: _check_matrices(self, "mT"), doc="The transpose of each matrix, as a view.")
+Tensor.mT = property(lambda self: _transposed(self, "mT"), doc="The transpose of each matrix, as a view.")
 Tensor.H = property(_hermitian, doc="The conjugate transpose of a matrix.")
-Tensor.mH = property(lambda self: _check_matrices(self, "mH").conj(), doc="The conjugate transpose of each matrix.")
+Tensor.mH = property(lambda self: _transposed(self, "mH").conj(), doc="The conjugate transpose of each matrix.")
 
 
 @composite()
@@ -192,7 +173,6 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
 
     :raises RuntimeError: a dimension is repeated, or the numbers of dimensions differ.
 
-    >>> import nbautograd as torch
     >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
     """

@@ -22,17 +22,7 @@ from nbautograd._engine.ops.shape.shape import clone, reshape, unsqueeze
 from nbautograd._engine.ops.shape.slicing import diagonal, on_diagonal
 from nbautograd._names.docstrings import described
 
-__all__ = [
-    "diag",
-    "diag_embed",
-    "diagflat",
-    "trace",
-    "tril",
-    "tril_indices",
-    "triu",
-    "triu_indices",
-    "vander",
-]
+__all__ = ["diag", "diag_embed", "diagflat", "trace", "tril", "tril_indices", "triu", "triu_indices", "vander"]
 
 # -- diagonals -------------------------------------------------------------------------------------------------------
 
@@ -46,7 +36,6 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     :param dim2: the second one.
     :raises RuntimeError: the two dimensions are the same, or the tensor is 0-d.
 
-    >>> import nbautograd as torch
     >>> torch.diag_embed(torch.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])
@@ -72,7 +61,6 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: the tensor has neither one dimension nor two.
 
-    >>> import nbautograd as torch
     >>> torch.diag(torch.tensor([1, 2])), torch.diag(torch.tensor([[1, 2], [3, 4]]))
     (tensor([[1, 0],
             [0, 2]]), tensor([1, 4]))
@@ -91,7 +79,6 @@ def diagonal_copied(input: Tensor, offset: int) -> Tensor:
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """Return the diagonal matrix of the flattened input.
 
-    >>> import nbautograd as torch
     >>> torch.diagflat(torch.tensor([[1], [2]]))
     tensor([[1, 0],
             [0, 2]])
@@ -137,7 +124,6 @@ def trace(input: Tensor) -> Tensor:
 
     :raises RuntimeError: the tensor is not a matrix.
 
-    >>> import nbautograd as torch
     >>> torch.trace(torch.tensor([[1., 2.], [3., 4.]]))
     tensor(5.)
     """
@@ -166,7 +152,6 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: there are fewer than two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.tril(torch.ones(2, 2))
     tensor([[1., 0.],
             [1., 1.]])
@@ -182,7 +167,6 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: there are fewer than two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.triu(torch.ones(2, 2))
     tensor([[1., 1.],
             [0., 1.]])
@@ -191,62 +175,39 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     return row_major(np.triu(input, diagonal))
 
 
-def _indices(
-    name: str, row: int, col: int, lower: bool, offset: int, dtype: Any, device: Any, layout: Any, pin_memory: bool
-) -> Tensor:
-    dtype = check_options(name, dtype, layout, pin_memory)
-    for what, n in (("row", row), ("col", col)):
-        if as_int(n, f"{name}(): argument '{what}'") < 0:
-            raise RuntimeError(f"{name}(): {what} must be non-negative, got {n}")
-    module, offset = backend.module(as_device(device)), as_int(offset, f"{name}(): argument 'offset'")
-    kind = dtypes.int64 if dtype is None else dtype
-    if kind.rank != 1 or kind.itemsize < 2:
-        raise NotImplementedError(f"{name}(): not implemented for dtype {kind!r}: expected an integer dtype")
-    i, j = np.indices((row, col))
-    result = np.stack(np.nonzero(j - i <= offset if lower else j - i >= offset))
-    return wrap_known(module.asarray(result.astype(kind.numpy)))
+def _indices_of(name: str, which: str, example: str) -> Any:
+    """Make ``tril_indices`` or ``triu_indices``."""
+
+    def make(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: dtypes.dtype | None = None,
+        device: device | str | int | None = None,
+        layout: Any = None,
+        pin_memory: bool = False,
+    ) -> Tensor:
+        dtype = check_options(name, dtype, layout, pin_memory)
+        for what, n in (("row", row), ("col", col)):
+            if as_int(n, f"{name}(): argument '{what}'") < 0:
+                raise RuntimeError(f"{name}(): {what} must be non-negative, got {n}")
+        module, offset = backend.module(as_device(device)), as_int(offset, f"{name}(): argument 'offset'")
+        kind = dtypes.int64 if dtype is None else dtype
+        if kind.rank != 1 or kind.itemsize < 2:
+            raise NotImplementedError(f"{name}(): not implemented for dtype {kind!r}: expected an integer dtype")
+        i, j = np.indices((row, col))
+        result = np.stack(np.nonzero(j - i <= offset if which == "lower" else j - i >= offset))
+        return wrap_known(module.asarray(result.astype(kind.numpy)))
+
+    make.__name__ = make.__qualname__ = name
+    first = f"Return the indices of a matrix's {which} triangle, shape (2, count): row numbers and column numbers."
+    make.__doc__ = f"{first}\n\n    >>> torch.{name}(2, 2)\n    {example}\n    "
+    return creation(make)
 
 
-@creation
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: device | str | int | None = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
-    """Return the indices of a matrix's lower triangle, shape (2, count): row numbers and column numbers.
-
-    >>> import nbautograd as torch
-    >>> torch.tril_indices(2, 2)
-    tensor([[0, 1, 1],
-            [0, 0, 1]])
-    """
-    return _indices("tril_indices", row, col, True, offset, dtype, device, layout, pin_memory)
-
-
-@creation
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: device | str | int | None = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
-    """Return the indices of a matrix's upper triangle, shape (2, count): row numbers and column numbers.
-
-    >>> import nbautograd as torch
-    >>> torch.triu_indices(2, 2)
-    tensor([[0, 0, 1],
-            [0, 1, 1]])
-    """
-    return _indices("triu_indices", row, col, False, offset, dtype, device, layout, pin_memory)
+tril_indices = _indices_of("tril_indices", "lower", "tensor([[0, 1, 1],\n            [0, 0, 1]])")
+triu_indices = _indices_of("triu_indices", "upper", "tensor([[0, 0, 1],\n            [0, 1, 1]])")
 
 
 @with_argument_errors
@@ -258,7 +219,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     :param increasing: powers increase from left to right; by default they decrease.
     :raises RuntimeError: ``x`` is not a vector, or ``N`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.vander(torch.tensor([1, 2, 3]))
     tensor([[1, 1, 1],
             [4, 2, 1],

@@ -15,31 +15,8 @@ from nbautograd._engine.ops.shape import joining, shape as shapes, slicing, spli
 from nbautograd._engine.ops.shape.as_strided import as_strided
 from nbautograd._engine.ops.shape.broadcasting import expand
 
-__all__ = [
-    "alias_copy",
-    "as_strided_copy",
-    "detach_copy",
-    "diagonal_copy",
-    "expand_copy",
-    "narrow_copy",
-    "permute_copy",
-    "select_copy",
-    "slice_copy",
-    "split_copy",
-    "split_with_sizes_copy",
-    "squeeze_copy",
-    "t_copy",
-    "transpose_copy",
-    "unbind_copy",
-    "unfold_copy",
-    "unsqueeze_copy",
-    "view_as_complex_copy",
-    "view_as_real_copy",
-    "view_copy",
-]
 
-
-def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
+def _copies(name: str, view: Callable[..., Any]) -> Any:
     """Declare ``name``: the result of ``view`` as a copy."""
 
     def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -53,7 +30,7 @@ def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
     if view.__annotations__:
         copy.__wrapped__ = view  # whose arguments are checked
     copy.__doc__ = f"The result of ``{name.removesuffix('_copy')}`` as a copy, not a view."
-    return composite(method=method, out=True)(copy)
+    return composite(method=name == "narrow_copy", out=True)(copy)
 
 
 def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
@@ -78,30 +55,29 @@ def _permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     return transpose.permute(input, dims)
 
 
-def _alias(input: Tensor) -> Tensor:
-    if input.is_contiguous():
-        return shapes.view(input, *input._a.shape)
-    return transpose.permute(input, *range(input.ndim))
-
-
-alias_copy = _copies("alias_copy", lambda input: input)
-as_strided_copy = _copies("as_strided_copy", as_strided)
-detach_copy = _copies("detach_copy", lambda input: input.detach())
-diagonal_copy = _copies("diagonal_copy", slicing.diagonal)
-expand_copy = _copies("expand_copy", _expand)
-narrow_copy = _copies("narrow_copy", slicing.narrow, method=True)
-permute_copy = _copies("permute_copy", _permute)
-select_copy = _copies("select_copy", slicing.select)
-slice_copy = _copies("slice_copy", _slice)
-split_copy = _copies("split_copy", split.split)
-split_with_sizes_copy = _copies("split_with_sizes_copy", split.split_with_sizes)
-squeeze_copy = _copies("squeeze_copy", shapes.squeeze)
-t_copy = _copies("t_copy", transpose.t)
-transpose_copy = _copies("transpose_copy", transpose.transpose)
-unbind_copy = _copies("unbind_copy", joining.unbind)
-unfold_copy = _copies("unfold_copy", slicing.unfold)
-unsqueeze_copy = _copies("unsqueeze_copy", shapes.unsqueeze)
-view_as_complex_copy = _copies("view_as_complex_copy", view_as_complex)
-view_as_real_copy = _copies("view_as_real_copy", view_as_real)
-view_copy = _copies("view_copy", _view_as)
+_VIEWS: dict[str, Callable[..., Any]] = {
+    "alias": lambda input: input,
+    "as_strided": as_strided,
+    "detach": lambda input: input.detach(),
+    "diagonal": slicing.diagonal,
+    "expand": _expand,
+    "narrow": slicing.narrow,
+    "permute": _permute,
+    "select": slicing.select,
+    "slice": _slice,
+    "split": split.split,
+    "split_with_sizes": split.split_with_sizes,
+    "squeeze": shapes.squeeze,
+    "t": transpose.t,
+    "transpose": transpose.transpose,
+    "unbind": joining.unbind,
+    "unfold": slicing.unfold,
+    "unsqueeze": shapes.unsqueeze,
+    "view_as_complex": view_as_complex,
+    "view_as_real": view_as_real,
+    "view": _view_as,
+}
+for _name, _view in _VIEWS.items():
+    globals()[f"{_name}_copy"] = _copies(f"{_name}_copy", _view)
 _view_as.__qualname__ = "view_copy"
+__all__ = [f"{_name}_copy" for _name in _VIEWS]

@@ -22,76 +22,62 @@ from nbautograd.errors import DtypeError
 __all__: list[str] = []
 
 
-def _frequencies(
-    name: str, indices: tuple[int, ...], n: Any, d: float, dtype: dtypes.dtype | None, layout: Any, device: Device
-) -> Any:
-    """Return ``range(*indices) / (n * d)``."""
-    dtype = check_options(name, dtype, layout)
-    kind = dtype or dtypes.get_default_dtype()
-    if kind.rank < 2:
-        raise DtypeError(f"{name} requires a floating point or complex dtype, but got {kind!r}")
-    if kind.is_complex:
-        raise NotImplementedError(f'"{name}" not implemented for complex numbers: dtype={kind!r}')
-    unit = 1 / (n * d) if n * d else math.inf
-    with backend.quiet():  # where d is 0, 0 * inf is nan
-        return backend.module(as_device(device)).arange(*indices).astype(kind.numpy) * kind.numpy.type(unit)
+def _frequencies(name: str, doc: str) -> Any:
+    """Make ``fft_fftfreq``, or ``fft_rfftfreq`` for real signals."""
+
+    def make(
+        n: int,
+        d: float = 1.0,
+        *,
+        out: Tensor | None = None,
+        dtype: dtypes.dtype | None = None,
+        layout: Any = None,
+        device: Device = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        length = as_int(n, f"{name}(): argument 'n' (position 1)")
+        if length < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {length}: [{length}] in {name}()")
+        dtype = check_options(name, dtype, layout)
+        kind = dtype or dtypes.get_default_dtype()
+        if kind.rank < 2:
+            raise DtypeError(f"{name} requires a floating point or complex dtype, but got {kind!r}")
+        if kind.is_complex:
+            raise NotImplementedError(f'"{name}" not implemented for complex numbers: dtype={kind!r}')
+        half, is_real = length // 2, name == "fft_rfftfreq"
+        unit = 1 / (length * d) if length * d else math.inf
+        with backend.quiet():  # where d is 0, 0 * inf is nan
+            steps = backend.module(as_device(device)).arange(*((half + 1,) if is_real else (-half, (length + 1) // 2)))
+            values = steps.astype(kind.numpy) * kind.numpy.type(unit)
+        return ranged(name, values if is_real else np.roll(values, -half), out, requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = doc
+    return creation(make)
 
 
-def _length(name: str, n: Any) -> int:
-    length = as_int(n, f"{name}(): argument 'n' (position 1)")
-    if length < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {length}: [{length}] in {name}()")
-    return length
-
-
-@creation
-def fft_fftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+fft_fftfreq = _frequencies(
+    "fft_fftfreq",
     """Return the sample frequencies of :func:`fft_fft`, in cycles per unit of time.
 
     :param n: the number of points.
     :param d: the sample spacing.
 
-    >>> import nbautograd as torch
     >>> torch.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
-    """
-    length = _length("fft_fftfreq", n)
-    values = _frequencies("fft_fftfreq", (-(length // 2), (length + 1) // 2), length, d, dtype, layout, device)
-    return ranged("fft_fftfreq", np.roll(values, -(length // 2)), out, requires_grad)
-
-
-@creation
-def fft_rfftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    """,
+)
+fft_rfftfreq = _frequencies(
+    "fft_rfftfreq",
     """Return the sample frequencies of :func:`fft_rfft`, in cycles per unit of time.
 
     :param n: the number of points of the real signal.
     :param d: the sample spacing.
 
-    >>> import nbautograd as torch
     >>> torch.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
-    """
-    length = _length("fft_rfftfreq", n)
-    values = _frequencies("fft_rfftfreq", (length // 2 + 1,), length, d, dtype, layout, device)
-    return ranged("fft_rfftfreq", values, out, requires_grad)
+    """,
+)
 
 
 def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
@@ -107,7 +93,6 @@ def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
 def fft_fftshift(input: Tensor, dim: Dims = None) -> Tensor:
     """Return the transform with frequency 0 shifted to the center, along all or some dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.fft.fftshift(torch.arange(5))
     tensor([3, 4, 0, 1, 2])
     """
@@ -118,7 +103,6 @@ def fft_fftshift(input: Tensor, dim: Dims = None) -> Tensor:
 def fft_ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
     """Return the inverse of :func:`fft_fftshift`.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ifftshift(torch.arange(5))
     tensor([2, 3, 4, 0, 1])
     """

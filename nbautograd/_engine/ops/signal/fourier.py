@@ -6,7 +6,7 @@ adjoint of a transform is the inverse transform with the opposite normalization,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,20 +77,14 @@ def hermitian_twice(input: Tensor, dim: int, length: int) -> Tensor:
 
 
 def _mode(name: str, norm: Any) -> str:
-    """Check the normalization, and return it.
-
-    :raises RuntimeError: it is unknown.
-    """
+    """Check the normalization, and return it."""
     if check_option(name, "norm", norm, "str | None") not in (None, *FLIPPED):
         raise RuntimeError(f'{name}(): Invalid normalization mode: "{norm}"; expected one of {", ".join(FLIPPED)}')
     return norm or "backward"
 
 
 def _signal(name: str, input: Any, real: bool = False) -> Tensor:
-    """Return the input, integers cast to floats.
-
-    :raises RuntimeError: it is complex where it must be real, or of half precision.
-    """
+    """Return the input, integers cast to floats."""
     check_tensors(name, input=input)
     kind = input.dtype
     if kind.is_complex and real:
@@ -183,7 +177,6 @@ def fft_fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None
     :param norm: ``"forward"`` divides by n, ``"ortho"`` by sqrt(n), ``"backward"`` (None) not at all.
     :raises RuntimeError: ``n`` is less than 1, or the normalization is unknown.
 
-    >>> import nbautograd as torch
     >>> torch.fft.fft(torch.tensor([1., 0., 0., 0.]))
     tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
@@ -196,7 +189,6 @@ def fft_ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 
     :param norm: ``"backward"`` (None) divides by n, ``"ortho"`` by sqrt(n), ``"forward"`` not at all.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ifft(torch.tensor([4., 0., 0., 0.])).real
     tensor([1., 1., 1., 1.])
     """
@@ -209,7 +201,6 @@ def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 
     :raises RuntimeError: the input is complex.
 
-    >>> import nbautograd as torch
     >>> torch.fft.rfft(torch.tensor([1., 0., 0., 0.])).shape
     torch.Size([3])
     """
@@ -222,7 +213,6 @@ def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 def fft_ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Return the inverse of :func:`fft_hfft`: half of the inverse transform of a real signal.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ihfft(torch.tensor([4., 0., 0., 0.])).real
     tensor([1., 1., 1.])
     """
@@ -246,7 +236,6 @@ def fft_irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | No
 
     :param n: the length of the result; by default ``2 * (m - 1)`` for an input of m elements.
 
-    >>> import nbautograd as torch
     >>> torch.fft.irfft(torch.fft.rfft(torch.tensor([1., 2., 3.])), 3)
     tensor([1., 2., 3.])
     """
@@ -261,7 +250,6 @@ def fft_hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 
     :param n: the length of the result; by default ``2 * (m - 1)`` for an input of m elements.
 
-    >>> import nbautograd as torch
     >>> torch.fft.hfft(torch.tensor([1., 1., 1.]))
     tensor([4., 0., 0., 0.])
     """
@@ -294,7 +282,6 @@ def fft_fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None 
     :param dim: the dimensions; by default as many of the last as ``s`` has elements.
     :raises RuntimeError: the lengths of ``s`` and ``dim`` differ, or a dimension is repeated.
 
-    >>> import nbautograd as torch
     >>> torch.fft.fftn(torch.ones(2, 2)).real
     tensor([[4., 0.],
             [0., 0.]])
@@ -306,7 +293,6 @@ def fft_fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None 
 def fft_ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """Return the inverse of :func:`fft_fftn`.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ifftn(torch.fft.fftn(torch.ones(2, 2))).real
     tensor([[1., 1.],
             [1., 1.]])
@@ -320,7 +306,6 @@ def fft_rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
 
     :raises RuntimeError: the input is complex, or it has no dimensions to transform.
 
-    >>> import nbautograd as torch
     >>> torch.fft.rfftn(torch.ones(2, 4)).shape
     torch.Size([2, 3])
     """
@@ -333,7 +318,6 @@ def fft_rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
 def fft_ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """Return the inverse of :func:`fft_hfftn`.
 
-    >>> import nbautograd as torch
     >>> torch.fft.ihfftn(torch.ones(2, 4)).shape
     torch.Size([2, 3])
     """
@@ -359,7 +343,6 @@ def fft_irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | Non
 
     :param s: the sizes of the result; by default ``2 * (m - 1)`` along the last dimension.
 
-    >>> import nbautograd as torch
     >>> torch.fft.irfftn(torch.fft.rfftn(torch.ones(2, 4))).shape
     torch.Size([2, 4])
     """
@@ -372,7 +355,6 @@ def fft_irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | Non
 def fft_hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """Return the real transform of a Hermitian signal, given as its first half along the last dimension.
 
-    >>> import nbautograd as torch
     >>> torch.fft.hfftn(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """
@@ -383,67 +365,25 @@ def fft_hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
     return _fft_c2r(conj(x), dims[-1:], FLIPPED[mode], last)
 
 
-@composite(method=False, out=True)
-def fft_fft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_fftn` along two dimensions, the last two by default.
+def _along_two(of_several: Callable[..., Tensor], columns: int, result: int) -> Any:
+    """Declare a transform along two dimensions; an example has a size along the last one, and that of its result."""
 
-    >>> import nbautograd as torch
-    >>> torch.fft.fft2(torch.ones(3, 2, 2)).shape
-    torch.Size([3, 2, 2])
+    def transform(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
+        return of_several(input, s, dim, norm)
+
+    several = of_several.__name__
+    transform.__name__ = transform.__qualname__ = f"{several[:-1]}2"
+    transform.__doc__ = f"""Compute :func:`{several}` along two dimensions, the last two by default.
+
+    >>> torch.fft.{several[4:-1]}2(torch.ones(3, 2, {columns})).shape
+    torch.Size([3, 2, {result}])
     """
-    return fft_fftn(input, s, dim, norm)
+    return composite(method=False, out=True)(transform)
 
 
-@composite(method=False, out=True)
-def fft_ifft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_ifftn` along two dimensions, the last two by default.
-
-    >>> import nbautograd as torch
-    >>> torch.fft.ifft2(torch.ones(3, 2, 2)).shape
-    torch.Size([3, 2, 2])
-    """
-    return fft_ifftn(input, s, dim, norm)
-
-
-@composite(method=False, out=True)
-def fft_rfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_rfftn` along two dimensions, the last two by default.
-
-    >>> import nbautograd as torch
-    >>> torch.fft.rfft2(torch.ones(3, 2, 4)).shape
-    torch.Size([3, 2, 3])
-    """
-    return fft_rfftn(input, s, dim, norm)
-
-
-@composite(method=False, out=True)
-def fft_irfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_irfftn` along two dimensions, the last two by default.
-
-    >>> import nbautograd as torch
-    >>> torch.fft.irfft2(torch.ones(3, 2, 3)).shape
-    torch.Size([3, 2, 4])
-    """
-    return fft_irfftn(input, s, dim, norm)
-
-
-@composite(method=False, out=True)
-def fft_hfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_hfftn` along two dimensions, the last two by default.
-
-    >>> import nbautograd as torch
-    >>> torch.fft.hfft2(torch.ones(3, 2, 3)).shape
-    torch.Size([3, 2, 4])
-    """
-    return fft_hfftn(input, s, dim, norm)
-
-
-@composite(method=False, out=True)
-def fft_ihfft2(input: Tensor, s: Sizes = None, dim: Ints = (-2, -1), norm: str | None = None) -> Tensor:
-    """Compute :func:`fft_ihfftn` along two dimensions, the last two by default.
-
-    >>> import nbautograd as torch
-    >>> torch.fft.ihfft2(torch.ones(3, 2, 4)).shape
-    torch.Size([3, 2, 3])
-    """
-    return fft_ihfftn(input, s, dim, norm)
+fft_fft2 = _along_two(fft_fftn, 2, 2)
+fft_ifft2 = _along_two(fft_ifftn, 2, 2)
+fft_rfft2 = _along_two(fft_rfftn, 4, 3)
+fft_irfft2 = _along_two(fft_irfftn, 3, 4)
+fft_hfft2 = _along_two(fft_hfftn, 3, 4)
+fft_ihfft2 = _along_two(fft_ihfftn, 4, 3)

@@ -117,10 +117,7 @@ def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
 def _check_istft(
     input: Tensor, n: int, hop: int, size: int, window: Any, onesided: bool | None, return_complex: bool
 ) -> None:
-    """Check that the spectrum and the sizes match.
-
-    :raises RuntimeError: they do not match.
-    """
+    """Check that the spectrum and the sizes match."""
     if not input.dtype.is_complex:
         raise DtypeError(
             f"istft requires a complex-valued input tensor, from stft with return_complex=True, but got {input.dtype!r}"
@@ -213,7 +210,6 @@ def stft(
     :return: shape (batch, frequency, time).
     :raises RuntimeError: the sizes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.stft(torch.ones(2, 32), 8, window=torch.hann_window(8), return_complex=True).shape
     torch.Size([2, 5, 17])
     """
@@ -239,10 +235,7 @@ def stft(
 
 
 def _overlap_add_normalized(pieces: Tensor, weights: Tensor, hop: int, start: int, length: int) -> Tensor:
-    """Return ``length`` elements of the weighted sum of overlapping pieces, divided by the sum of the squared weights.
-
-    :raises RuntimeError: an element is covered by no weight.
-    """
+    """Return ``length`` elements of the weighted sum of overlapping pieces, divided by the sum of squared weights."""
     count, n = pieces.shape[-2:]
     whole = n + hop * (count - 1)
     signal = narrow(overlap_add(pieces * weights, hop, whole), -1, start, length)
@@ -280,7 +273,6 @@ def istft(
     :return: shape (time,) or (batch, time).
     :raises RuntimeError: the sizes do not match, or an element is covered by no window (the overlap-add condition).
 
-    >>> import nbautograd as torch
     >>> x, window = torch.arange(32.), torch.hann_window(8)
     >>> y = torch.istft(torch.stft(x, 8, window=window, return_complex=True), 8, window=window)
     >>> torch.allclose(x, y, atol=1e-5)

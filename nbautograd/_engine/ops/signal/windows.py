@@ -68,10 +68,7 @@ def kaiser_bessel(k: Any, length: int, beta: float) -> Any:
 def _begin(
     name: str, window_length: Any, dtype: dtypes.dtype | None, layout: Any, device: Device, pin_memory: bool
 ) -> tuple[Any, int, dtypes.dtype]:
-    """Check the arguments of a window function, and return the points, their number and the dtype.
-
-    :raises RuntimeError: the length is negative, or the dtype is not floating.
-    """
+    """Check the arguments of a window function, and return the points, their number and the dtype."""
     dtype = check_options(name, dtype, layout, pin_memory)
     n = as_int(window_length, f"{name}(): argument 'window_length' (position 1)")
     if n < 0:
@@ -102,10 +99,8 @@ def bartlett_window(
 ) -> Tensor:
     """Return the Bartlett (triangular) window.
 
-    :param periodic: omit the last point of the symmetric window of one more point.
     :raises RuntimeError: the length is negative, or the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -126,9 +121,6 @@ def blackman_window(
 ) -> Tensor:
     """Return the Blackman window: a sum of three cosines.
 
-    :param periodic: omit the last point of the symmetric window of one more point.
-
-    >>> import nbautograd as torch
     >>> torch.blackman_window(4)[1:]
     tensor([0.3400, 1.0000, 0.3400])
     """
@@ -151,9 +143,6 @@ def hamming_window(
 ) -> Tensor:
     """Return the Hamming window: ``alpha - beta * cos(2πk / n)``.
 
-    :param periodic: omit the last point of the symmetric window of one more point.
-
-    >>> import nbautograd as torch
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
@@ -174,9 +163,6 @@ def hann_window(
 ) -> Tensor:
     """Return the Hann window: ``(1 - cos(2πk / n)) / 2``.
 
-    :param periodic: omit the last point of the symmetric window of one more point.
-
-    >>> import nbautograd as torch
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -198,9 +184,6 @@ def kaiser_window(
 ) -> Tensor:
     """Return the Kaiser window; a larger ``beta`` gives a wider main lobe and lower side lobes.
 
-    :param periodic: omit the last point of the symmetric window of one more point.
-
-    >>> import nbautograd as torch
     >>> torch.kaiser_window(4, beta=5.)
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """
