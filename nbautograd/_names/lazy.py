@@ -166,8 +166,8 @@ LATE = {
     "_engine.ops.creation.random_inplace": """
         || bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_""",
 }
-"""By module, its names, in three groups with bars between them: functions of the package that are also methods of Tensor;
-other functions and classes; other methods. The module's declarations attach the methods.
+"""By module, its names, in three groups with bars between them: functions of the package that are also methods of
+Tensor; other functions and classes; other methods. The module's declarations attach the methods.
 """
 
 

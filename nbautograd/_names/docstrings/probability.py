@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbautograd._names.docstrings.tables import Tables, alike
+from nbautograd._names.docstrings.classes import Tables, alike
 
 __all__ = ["TABLES"]
 

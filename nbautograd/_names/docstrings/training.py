@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbautograd._names.docstrings.tables import Tables
+from nbautograd._names.docstrings.classes import Tables
 
 __all__ = ["TABLES"]
 
