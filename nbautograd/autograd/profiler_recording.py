@@ -290,8 +290,12 @@ def _flops(name: str, args: Any, kwargs: Any, result: Any) -> int:
         return 0
     elements = int(np.prod(result._a.shape))
     inner: int = {  # numbers multiplied and summed for one element
-        **{f"aten::{each}": lambda: tensors[0]._a.shape[-1] for each in ("mm", "bmm", "matmul", "linear")},
-        **{f"aten::{each}": lambda: tensors[1]._a.shape[-1] for each in ("addmm", "baddbmm")},
+        "aten::mm": lambda: tensors[0]._a.shape[-1],
+        "aten::bmm": lambda: tensors[0]._a.shape[-1],
+        "aten::matmul": lambda: tensors[0]._a.shape[-1],
+        "aten::linear": lambda: tensors[0]._a.shape[-1],
+        "aten::addmm": lambda: tensors[1]._a.shape[-1],
+        "aten::baddbmm": lambda: tensors[1]._a.shape[-1],
         "aten::convolution": lambda: math.prod(tensors[1]._a.shape[1:]),
     }.get(name, lambda: 0)()
     return elements if name in ("aten::mul", "aten::add") else 2 * elements * inner
