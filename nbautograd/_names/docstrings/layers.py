@@ -306,15 +306,34 @@ family("pad", "a tensor of the shape of ``input``, enlarged by the padding.", SH
 SHARED_BY_UTILITIES = {
     "a": "the lower bound.",
     "b": "the upper bound.",
+    "bn": "the normalization, in evaluation mode.",
+    "bn_b": "its bias, shape (c,); None for 0.",
+    "bn_eps": "its addition to the variance.",
+    "bn_rm": "its running mean, shape (c,).",
+    "bn_rv": "its running variance, shape (c,).",
+    "bn_w": "its weight, shape (c,); None for 1.",
     "clip_value": "the maximum absolute value after clipping.",
+    "conv": "the convolution, in evaluation mode.",
+    "conv_b": "its bias, shape (o,); None for 0.",
+    "conv_w": "the weight of the convolution.",
+    "dim": "the dimension of the outputs.",
+    "eps": "a small number that keeps the divisor from being zero.",
     "error_if_nonfinite": "raise if the norm is infinite or nan.",
     "foreach": "a hint about speed, accepted.",
     "gain": "the factor of the standard deviation.",
     "generator": "the source of random numbers; the default generator if None.",
     "groups": "groups of channels, each with an identity of its own.",
+    "linear": "the linear layer, in evaluation mode.",
+    "linear_b": "its bias, shape (o,); None for 0.",
+    "linear_w": "the weight of the linear layer.",
     "max_norm": "the maximum norm after clipping.",
     "mean": "the mean.",
+    "memory_format": "the order of the dimensions in memory.",
     "mode": '``"fan_in"`` keeps the variance forward, ``"fan_out"`` backward.',
+    "module": "the module.",
+    "module_cls": "the class of the module.",
+    "n_power_iterations": "iterations of the power method in each forward pass.",
+    "name": "the name of the parameter.",
     "nonlinearity": "the function that follows, by its name in :mod:`nn.functional`.",
     "norm_type": "the order of the norm.",
     "parameters": "tensors, or one.",
@@ -323,6 +342,7 @@ SHARED_BY_UTILITIES = {
     "tensor": "the tensor that is filled, and returned.",
     "tensors": "tensors, or one.",
     "total_norm": "the norm of all gradients together.",
+    "transpose": "True if the convolution is transposed.",
     "val": "the number.",
     "vec": "a vector with all elements, one parameter after the other.",
 }
@@ -334,3 +354,10 @@ family("calculate_gain", "a number.")
 family("clip_grad_norm clip_grad_norm_ get_total_norm", "the norm of all gradients together, a scalar.")
 family("clip_grad_value_ clip_grads_with_norm_ vector_to_parameters", "None: gradients or parameters are changed.")
 family("parameters_to_vector", "a vector.")
+family(
+    """spectral_norm remove_spectral_norm weight_norm remove_weight_norm convert_conv2d_weight_memory_format
+    convert_conv3d_weight_memory_format""",
+    "the module itself; the shapes of its parameters are unchanged.",
+)
+family("fuse_conv_bn_eval fuse_linear_bn_eval skip_init", "a module.")
+family("fuse_conv_bn_weights fuse_linear_bn_weights", "the new weight and bias, of the shapes of the old ones.")
