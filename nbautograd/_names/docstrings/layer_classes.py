@@ -130,6 +130,7 @@ TABLES = Tables(
         "RNN": [*RNN_NAMES[:3], "nonlinearity", *RNN_NAMES[3:], "device", "dtype"],
         "LSTM": [*RNN_NAMES, "proj_size", "device", "dtype"],
         "GRU": [*RNN_NAMES, "device", "dtype"],
+        "Softmax2d": [],
     },
     functions={
         **alike(f"{BATCH_NORMS} SyncBatchNorm", "batch_norm"),
