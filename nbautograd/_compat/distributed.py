@@ -72,13 +72,6 @@ def is_initialized() -> bool:
     return False
 
 
-def _no_group(name: str) -> NoReturn:
-    raise ValueError(
-        "Default process group has not been initialized, please make sure to call init_process_group; and that "
-        f"torch.distributed.{name} is not part of nbautograd: it is one process with one device"
-    )
-
-
 def get_rank(group: Any = None) -> int:
     """Raise, as PyTorch does without a group.
 
@@ -94,28 +87,20 @@ def get_rank(group: Any = None) -> int:
 
 
 def get_world_size(group: Any = None) -> int:
-    """Raise, as PyTorch does without a group.
-
-    :param group: accepted and ignored.
-    :returns: nothing, because it always raises.
-    :raises ValueError: always.
-
-    >>> get_world_size()  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ValueError: Default process group has not been initialized, please make sure to call init_process_group; ...
-    """
     _no_group("get_world_size")
 
 
 def get_backend(group: Any = None) -> str:
-    """Raise, as PyTorch does without a group.
-
-    :param group: accepted and ignored.
-    :returns: nothing, because it always raises.
-    :raises ValueError: always.
-
-    >>> get_backend()  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ValueError: Default process group has not been initialized, please make sure to call init_process_group; ...
-    """
     _no_group("get_backend")
+
+
+def _no_group(name: str) -> NoReturn:
+    raise ValueError(
+        "Default process group has not been initialized, please make sure to call init_process_group; and that "
+        f"torch.distributed.{name} is not part of nbautograd: it is one process with one device"
+    )
+
+
+for _function in (get_world_size, get_backend):
+    _function.__doc__ = (get_rank.__doc__ or "").replace("get_rank", _function.__name__)
+del _function

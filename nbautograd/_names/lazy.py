@@ -35,194 +35,151 @@ NAMESPACES = """
     testing torch_version types utils version""".split()  # noqa: SIM905
 """Modules that are loaded on access as attributes of the package; others are loaded when they are imported."""
 
-FAMILIES = {
-    "amp.autocast_mode": "autocast",
-    "amp.state": """
-        autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
-        get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
-        set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype
-        set_autocast_enabled set_autocast_gpu_dtype""",
-    "nn.functional": """
-        adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d
-        conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm hardshrink
-        layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_
-        rms_norm rrelu rrelu_ selu selu_ threshold threshold_""",
-    "_engine.ops.elementwise.bessel": "i0",
-    "_engine.ops.linalg.cholesky": "cholesky",
-    "_engine.ops.linalg.qr": "qr",
-    "_engine.ops.linalg.svd": "svd",
-    "_engine.ops.reduction.distances": "cdist dist renorm",
-    "_engine.ops.reduction.norms": "norm",
-    "_engine.ops.linalg.einsum": "einsum inner tensordot",
-    "_engine.ops.creation.interop": "asarray from_dlpack from_file frombuffer",
-    "_engine.ops.linalg.least_squares": "pinverse",
-    "_engine.ops.linalg.lowrank": "lobpcg pca_lowrank svd_lowrank",
-    "_engine.ops.linalg.lu": "lu lu_solve lu_unpack",
-    "_engine.ops.linalg.matrix_functions": "chain_matmul matrix_exp matrix_power",
-    "_engine.ops.reduction.sorting": "argsort msort sort topk",
-    "_engine.ops.indexing.nonzero": "argwhere nonzero_static",
-    "_engine.ops.reduction.searchsorted": "bucketize searchsorted",
-    "_engine.ops.reduction.quantiles": "kthvalue median mode nanmedian nanquantile quantile",
-    "_engine.ops.reduction.unique": "unique unique_consecutive",
-    "_engine.ops.shape.padding": "constant_pad_nd",
-    "_engine.ops.linalg.householder": "geqrf orgqr ormqr",
-    "_engine.ops.indexing.slice_scatter": "as_strided_scatter diagonal_scatter select_scatter slice_scatter",
-    "_engine.ops.indexing.index_add": "index_add index_copy index_fill index_reduce",
-    "_engine.ops.indexing.scatter": "scatter scatter_add scatter_reduce",
-    "_engine.ops.linalg.solvers": "cholesky_inverse cholesky_solve det inverse logdet slogdet triangular_solve",
-    "_engine.ops.elementwise.special": "digamma erf erfc erfinv igamma igammac lgamma logit mvlgamma polygamma xlogy",
-    "_engine.ops.reduction.statistics": "bincount corrcoef cov histc histogram histogramdd",
-    "_engine.ops.signal.stft": "istft stft",
-    "_engine.ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
-    "_engine.ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
-    "_engine.core.printing": "set_printoptions",
-    "_engine.core.return_types": "_rebuild_results",
-    "_engine.ops.checks": """
-        _assert _assert_async _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value
-        _check_with _shape_as_tensor""",
-    "sparse": "hspmm smm sparse_coo_tensor sparse_csr_tensor sspaddmm",
-    "_engine.batching.transform": "vmap",
-    "serialization": "load save",
-    "storage": """
-        BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
-        FloatStorage HalfStorage IntStorage LongStorage ShortStorage""",
-    "_names.import_hook": "standing_in",
-    "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
-    "autograd.inference": "inference_mode",
-    "_engine.rng.generator": "Generator _rebuild_generator default_generator",
-    "_engine.ops.creation.reparameterization": "_dirichlet_grad _standard_gamma_grad",
-    "_engine.ops.creation.distributions": "_sample_dirichlet _standard_gamma bernoulli binomial multinomial poisson",
-    "_engine.ops.linalg.addmm": "addbmm addmm addmv addr baddbmm",
-    "_engine.ops.linalg.vectors": "cross vdot",
-    "_engine.ops.reduction.softmax": "log_softmax softmax",
-    "_engine.ops.reduction.variance": "std std_mean var var_mean",
-    "_engine.ops.shape.rearrange": "fliplr flipud kron repeat_interleave roll rot90",
-    "_engine.ops.functions_of_methods": """
-        detach detach_ dsmm flip permute reshape spmm tile abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_
-        arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_
-        deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fix_ floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_
-        nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_
-        trunc_ xlogy_""",
-    "_engine.ops.foreach": """
-        _foreach_abs _foreach_acos _foreach_asin _foreach_atan _foreach_ceil _foreach_clone _foreach_cos
-        _foreach_cosh _foreach_erf _foreach_erfc _foreach_exp _foreach_expm1 _foreach_floor _foreach_frac
-        _foreach_lgamma _foreach_log _foreach_log10 _foreach_log1p _foreach_log2 _foreach_max _foreach_neg
-        _foreach_reciprocal _foreach_round _foreach_rsqrt _foreach_sigmoid _foreach_sign _foreach_sin
-        _foreach_sinh _foreach_sqrt _foreach_tan _foreach_tanh _foreach_trunc _foreach_add _foreach_sub
-        _foreach_mul _foreach_div _foreach_clamp_min _foreach_clamp_max _foreach_pow _foreach_maximum
-        _foreach_minimum _foreach_addcdiv _foreach_addcmul _foreach_lerp _foreach_mm _foreach_norm
-        _foreach_powsum _foreach_abs_ _foreach_acos_ _foreach_asin_ _foreach_atan_ _foreach_ceil_ _foreach_cos_
-        _foreach_cosh_ _foreach_erf_ _foreach_erfc_ _foreach_exp_ _foreach_expm1_ _foreach_floor_ _foreach_frac_
-        _foreach_lgamma_ _foreach_log_ _foreach_log10_ _foreach_log1p_ _foreach_log2_ _foreach_neg_
-        _foreach_reciprocal_ _foreach_round_ _foreach_rsqrt_ _foreach_sigmoid_ _foreach_sign_ _foreach_sin_
-        _foreach_sinh_ _foreach_sqrt_ _foreach_tan_ _foreach_tanh_ _foreach_trunc_ _foreach_add_ _foreach_sub_
-        _foreach_mul_ _foreach_div_ _foreach_clamp_min_ _foreach_clamp_max_ _foreach_pow_ _foreach_maximum_
-        _foreach_minimum_ _foreach_addcdiv_ _foreach_addcmul_ _foreach_copy_ _foreach_lerp_ _foreach_zero_""",
-    "_engine.ops.reduction.scan": """
-        cummax cummin cumsum cumulative_trapezoid diff gradient logcumsumexp trapezoid trapz""",
-    "_engine.ops.reduction.products": "cumprod prod",
-    "_engine.ops.shape.split": """
-        chunk dsplit hsplit split split_with_sizes tensor_split unsafe_chunk unsafe_split
-        unsafe_split_with_sizes vsplit""",
-    "_engine.ops.elementwise.trigonometric": """
-        acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh cos cosh
-        deg2rad polar rad2deg sin sinc sinh tan tanh""",
-    "_engine.ops.shape.view_copies": """
-        alias_copy as_strided_copy detach_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy
-        slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy
-        unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy""",
-    "_engine.ops.creation.legacy_tensor_types": """
-        BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor
-        FloatTensor HalfTensor IntTensor LongTensor ShortTensor""",
-    "_engine.ops.shape.as_strided": "TypedStorage UntypedStorage as_strided as_strided_ resize_as_",
-    "_engine.ops.indexing.gather": """
-        gather index_select masked_fill masked_scatter masked_select nonzero put take take_along_dim
-        unravel_index""",
-    "_engine.ops.shape.joining": """
-        block_diag cartesian_prod cat column_stack combinations concat concatenate dstack hstack meshgrid
-        row_stack stack unbind vstack""",
-    "_engine.ops.reduction.minmax": "amax amin aminmax argmax argmin max min",
-    "_engine.ops.creation.random": """
-        get_rng_state initial_seed manual_seed normal rand rand_like randint randint_like randn randn_like
-        randperm seed set_rng_state""",
-    "_compat.accelerator": "Event Stream get_device_module",
-    "_compat.backends": "get_float32_matmul_precision set_float32_matmul_precision",
-    "_compat.compiler": "compile",
-    "_compat.symbolic": """
-        SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum""",
-    "_compat.futures": "Future",
-    "_compat.jit": "fork wait",
-    "_compat.process": """
-        compiled_with_cxx11_abi cond get_file_path has_lapack has_mkl has_openmp has_spectral init_num_threads
-        is_distributed is_storage is_vulkan_available set_anomaly_enabled set_flush_denormal thread_safe_generator
-        typename""",
-    "nn.functional.native": """
-        alpha_dropout_ dropout dropout_ embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout
-        feature_dropout_""",
-}
-"""By module, the names that the package takes from it."""
+FOREACH = """
+    abs abs_ acos acos_ add add_ addcdiv addcdiv_ addcmul addcmul_ asin asin_ atan atan_ ceil ceil_ clamp_max
+    clamp_max_ clamp_min clamp_min_ clone copy_ cos cos_ cosh cosh_ div div_ erf erf_ erfc erfc_ exp exp_ expm1
+    expm1_ floor floor_ frac frac_ lerp lerp_ lgamma lgamma_ log log10 log10_ log1p log1p_ log2 log2_ log_ max
+    maximum maximum_ minimum minimum_ mm mul mul_ neg neg_ norm pow pow_ powsum reciprocal reciprocal_ round round_
+    rsqrt rsqrt_ sigmoid sigmoid_ sign sign_ sin sin_ sinh sinh_ sqrt sqrt_ sub sub_ tan tan_ tanh tanh_ trunc
+    trunc_ zero_"""
+"""The functions of lists of tensors, without the prefix of their names."""
 
-METHODS = {
-    "_engine.core.rare_methods": "apply_ map2_ map_ resize resize_as",
-    "nn.functional": "hardshrink prelu",
-    "_engine.ops.elementwise.bessel": "i0 i0_",
-    "sparse": """
-        _indices _values smm sparse_mask sspaddmm to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
-        to_sparse_csr""",
+LATE = {
+    "amp.autocast_mode": "| autocast",
+    "amp.state": """
+        | autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
+        get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled
+        is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+        set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
+    "nn.functional": """
+        hardshrink prelu | adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_
+        channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity
+        group_norm layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle
+        relu_ rms_norm rrelu rrelu_ selu selu_ threshold threshold_""",
+    "_engine.ops.elementwise.bessel": "i0 || i0_",
     "_engine.ops.linalg.cholesky": "cholesky",
     "_engine.ops.linalg.qr": "qr",
     "_engine.ops.linalg.svd": "svd",
-    "_engine.ops.reduction.distances": "dist renorm renorm_",
+    "_engine.ops.reduction.distances": "dist renorm | cdist | renorm_",
     "_engine.ops.reduction.norms": "norm",
-    "_engine.ops.linalg.einsum": "inner",
+    "_engine.ops.linalg.einsum": "inner | einsum tensordot",
+    "_engine.ops.creation.interop": "| asarray from_dlpack from_file frombuffer",
     "_engine.ops.linalg.least_squares": "pinverse",
-    "_engine.ops.linalg.lu": "lu lu_solve",
-    "_engine.ops.linalg.matrix_functions": "matrix_exp matrix_power",
+    "_engine.ops.linalg.lowrank": "| lobpcg pca_lowrank svd_lowrank",
+    "_engine.ops.linalg.lu": "lu lu_solve | lu_unpack",
+    "_engine.ops.linalg.matrix_functions": "matrix_exp matrix_power | chain_matmul",
     "_engine.ops.reduction.sorting": "argsort msort sort topk",
     "_engine.ops.indexing.nonzero": "argwhere nonzero_static",
+    "_engine.ops.reduction.searchsorted": "| bucketize searchsorted",
     "_engine.ops.reduction.quantiles": "kthvalue median mode nanmedian nanquantile quantile",
     "_engine.ops.reduction.unique": "unique unique_consecutive",
+    "_engine.ops.shape.padding": "| constant_pad_nd",
     "_engine.ops.linalg.householder": "geqrf orgqr ormqr",
     "_engine.ops.indexing.slice_scatter": "as_strided_scatter diagonal_scatter select_scatter slice_scatter",
     "_engine.ops.indexing.index_add": """
-        index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_""",
-    "_engine.ops.indexing.scatter": "scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_",
+        index_add index_copy index_fill index_reduce || index_add_ index_copy_ index_fill_ index_reduce_""",
+    "_engine.ops.indexing.scatter": "scatter scatter_add scatter_reduce || scatter_ scatter_add_ scatter_reduce_",
     "_engine.ops.linalg.solvers": "cholesky_inverse cholesky_solve det inverse logdet slogdet triangular_solve",
     "_engine.ops.elementwise.special": """
-        digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ igamma igamma_ igammac igammac_ lgamma lgamma_ logit logit_
-        mvlgamma mvlgamma_ polygamma polygamma_ xlogy xlogy_""",
-    "_engine.ops.reduction.statistics": "bincount corrcoef cov histc histogram",
+        digamma erf erfc erfinv igamma igammac lgamma logit mvlgamma polygamma xlogy || digamma_ erf_ erfc_ erfinv_
+        igamma_ igammac_ lgamma_ logit_ mvlgamma_ polygamma_ xlogy_""",
+    "_engine.ops.reduction.statistics": "bincount corrcoef cov histc histogram | histogramdd",
     "_engine.ops.signal.stft": "istft stft",
-    "_engine.ops.shape.triangular": "diag diag_embed diagflat fill_diagonal_ trace tril tril_ triu triu_",
-    "_engine.ops.creation.distributions": "bernoulli multinomial",
-    "_engine.ops.linalg.addmm": "addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_",
+    "_engine.ops.shape.triangular": """
+        diag diag_embed diagflat trace tril triu | tril_indices triu_indices vander | fill_diagonal_ tril_ triu_""",
+    "_engine.ops.signal.windows": "| bartlett_window blackman_window hamming_window hann_window kaiser_window",
+    "_engine.core.printing": "| set_printoptions",
+    "_engine.core.return_types": "| _rebuild_results",
+    "_engine.ops.checks": """
+        | _assert _assert_async _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value
+        _check_with _shape_as_tensor""",
+    "sparse": """
+        smm sspaddmm | hspmm sparse_coo_tensor sparse_csr_tensor | _indices _values sparse_mask to_sparse
+        to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr""",
+    "_engine.batching.transform": "| vmap",
+    "serialization": "| load save",
+    "storage": """
+        | BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
+        FloatStorage HalfStorage IntStorage LongStorage ShortStorage""",
+    "_names.import_hook": "| standing_in",
+    "autograd.anomaly_mode": "| is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "autograd.inference": "| inference_mode",
+    "_engine.rng.generator": "| Generator _rebuild_generator default_generator",
+    "_engine.ops.creation.reparameterization": "| _dirichlet_grad _standard_gamma_grad",
+    "_engine.ops.creation.distributions": "bernoulli multinomial | _sample_dirichlet _standard_gamma binomial poisson",
+    "_engine.ops.linalg.addmm": "addbmm addmm addmv addr baddbmm || addbmm_ addmm_ addmv_ addr_ baddbmm_",
     "_engine.ops.linalg.vectors": "cross vdot",
     "_engine.ops.reduction.softmax": "log_softmax softmax",
-    "_engine.ops.reduction.variance": "std var",
-    "_engine.ops.shape.rearrange": "__reversed__ flip fliplr flipud kron repeat repeat_interleave roll rot90 tile",
-    "_engine.ops.reduction.scan": "cummax cummin cumsum cumsum_ diff logcumsumexp",
-    "_engine.ops.reduction.products": "cumprod cumprod_ prod",
+    "_engine.ops.reduction.variance": "std var | std_mean var_mean",
+    "_engine.ops.shape.rearrange": "fliplr flipud kron repeat_interleave roll rot90 || __reversed__ flip repeat tile",
+    "_engine.ops.functions_of_methods": """
+        | detach detach_ dsmm flip permute reshape spmm tile abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_
+        arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_
+        cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fix_ floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_
+        log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_
+        square_ tan_ tanh_ trunc_ xlogy_""",
+    "_engine.ops.foreach": "| " + " ".join(f"_foreach_{name}" for name in FOREACH.split()),
+    "_engine.ops.reduction.scan": """
+        cummax cummin cumsum diff logcumsumexp | cumulative_trapezoid gradient trapezoid trapz | cumsum_""",
+    "_engine.ops.reduction.products": "cumprod prod || cumprod_",
     "_engine.ops.shape.split": """
-        chunk dsplit hsplit split split_with_sizes tensor_split unsafe_chunk unsafe_split
-        unsafe_split_with_sizes vsplit""",
+        chunk dsplit hsplit split split_with_sizes tensor_split unsafe_chunk unsafe_split unsafe_split_with_sizes
+        vsplit""",
     "_engine.ops.elementwise.trigonometric": """
-        acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2
-        arctan2_ arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh atanh_ cos cos_
-        cosh cosh_ deg2rad deg2rad_ rad2deg rad2deg_ sin sin_ sinc sinc_ sinh sinh_ tan tan_ tanh tanh_""",
-    "_engine.ops.shape.view_copies": "narrow_copy",
-    "_engine.ops.creation.legacy_tensor_types": "_construct new type",
+        acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh cos cosh deg2rad
+        rad2deg sin sinc sinh tan tanh | polar | acos_ acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan2_ arctan_
+        arctanh_ asin_ asinh_ atan2_ atan_ atanh_ cos_ cosh_ deg2rad_ rad2deg_ sin_ sinc_ sinh_ tan_ tanh_""",
+    "_engine.ops.shape.view_copies": """
+        narrow_copy | alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
+        slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy
+        unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy""",
+    "_engine.ops.creation.legacy_tensor_types": """
+        | BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor
+        FloatTensor HalfTensor IntTensor LongTensor ShortTensor | _construct new type""",
     "_engine.ops.shape.as_strided": """
-        as_strided as_strided_ is_set_to resize_ resize_as_ set_ squeeze_ storage storage_offset storage_type
-        swapaxes_ swapdims_ t_ transpose_ unsqueeze_ untyped_storage""",
+        as_strided as_strided_ resize_as_ | TypedStorage UntypedStorage | is_set_to resize_ set_ squeeze_ storage
+        storage_offset storage_type swapaxes_ swapdims_ t_ transpose_ unsqueeze_ untyped_storage""",
     "_engine.ops.indexing.gather": """
-        gather index_select masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select nonzero put
-        put_ take take_along_dim""",
-    "_engine.ops.shape.joining": "unbind",
+        gather index_select masked_fill masked_scatter masked_select nonzero put take take_along_dim | unravel_index |
+        masked_fill_ masked_scatter_ put_""",
+    "_engine.ops.shape.joining": """
+        unbind | block_diag cartesian_prod cat column_stack combinations concat concatenate dstack hstack meshgrid
+        row_stack stack vstack""",
     "_engine.ops.reduction.minmax": "amax amin aminmax argmax argmin max min",
+    "_engine.ops.creation.random": """
+        | get_rng_state initial_seed manual_seed normal rand rand_like randint randint_like randn randn_like randperm
+        seed set_rng_state""",
+    "_compat.accelerator": "| Event Stream get_device_module",
+    "_compat.backends": "| get_float32_matmul_precision set_float32_matmul_precision",
+    "_compat.compiler": "| compile",
+    "_compat.symbolic": "| SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
+    "_compat.futures": "| Future",
+    "_compat.jit": "| fork wait",
+    "_compat.process": """
+        | compiled_with_cxx11_abi cond get_file_path has_lapack has_mkl has_openmp has_spectral init_num_threads
+        is_distributed is_storage is_vulkan_available set_anomaly_enabled set_flush_denormal thread_safe_generator
+        typename""",
+    "nn.functional.native": """
+        | alpha_dropout_ dropout dropout_ embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_
+        feature_dropout feature_dropout_""",
+    "_engine.core.rare_methods": "|| apply_ map2_ map_ resize resize_as",
     "_engine.ops.creation.random_inplace": """
-        bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_""",
+        || bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_""",
 }
-"""By module, the methods that its declarations attach to Tensor."""
+"""By module, its names, in three groups with bars between them: functions of the package that are also methods of
+Tensor; other functions and classes; other methods. The module's declarations attach the methods.
+"""
+
+
+def _taken(place: int) -> dict[str, str]:
+    """Return by module the names of the first group and of the one at a place."""
+    groups = {module: f"{names}||".split("|") for module, names in LATE.items()}
+    return {
+        module: f"{parts[0]} {parts[place]}" for module, parts in groups.items() if (parts[0] + parts[place]).strip()
+    }
+
+
+FAMILIES, METHODS = _taken(1), _taken(2)
 
 ABSENT_METHODS = """
     chalf const_data_ptr eig hash_tensor index int_repr ipu lstsq module_load mtia q_per_channel_axis
@@ -356,7 +313,7 @@ def load() -> None:
     """
     from nbautograd._names import namespaces
 
-    for module in dict.fromkeys([*FAMILIES, *METHODS]):  # always in the same order
+    for module in LATE:  # always in the same order
         import_module(f"{PACKAGE}.{module}")
     for path in NAMESPACES:
         namespaces.module(path)

@@ -12,6 +12,7 @@ from nbautograd._engine.arrays.caching_allocator import is_whole
 from nbautograd._engine.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.arrays.thread_pool import process_lock
+from nbautograd._engine.compiler.promotion import broadcasts_to
 from nbautograd._engine.core.defaults import is_warn_always_enabled
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
@@ -81,11 +82,19 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
             fresh.append((leaf, held + as_tensor(d)))
         else:
             if held._a.shape != d.shape:
-                from nbautograd.autograd.misfits import check_added
-
-                check_added(leaf, held, d)
+                _check_added(leaf, held, d)
             grown.append((held, d))
     return fresh, grown
+
+
+def _check_added(leaf: Tensor, held: Tensor, d: Any) -> None:
+    """Check that a gradient broadcasts to the shape of ``.grad``."""
+    if not broadcasts_to(d.shape, held._a.shape):
+        raise AutogradError(
+            f"Function AccumulateGrad returned an invalid gradient at index 0 - got {list(d.shape)} but expected shape "
+            f"compatible with {list(held.shape)}, that of the existing .grad: the .data of the leaf, now of shape "
+            f"{list(leaf.shape)}, has been exchanged. Set its .grad to None first."
+        )
 
 
 def _sparse_sum(held: Tensor | None, d: Any) -> Tensor:

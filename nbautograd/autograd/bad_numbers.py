@@ -6,6 +6,7 @@ Loaded when it is switched on, and when a backward pass has found a NaN.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from nbautograd._engine.base.bad_numbers import first_bad, is_written, name_of, number, of_gradient, of_result
@@ -24,27 +25,18 @@ Place = tuple[str, int]
 
 def begin(infinite: bool) -> None:
     """Check the results of all operations from now on, also of infinities if ``infinite``."""
-    dispatch_mode.push(_stop_at_infinity if infinite else _stop_at_nan, around=True, everywhere=True)
+    dispatch_mode.push(_STOP[infinite], around=True, everywhere=True)
     inplace.followers.append(inplace.IDLE)
 
 
 def end(infinite: bool) -> None:
     """Undo ``begin``."""
-    dispatch_mode.pop(_stop_at_infinity if infinite else _stop_at_nan)
+    dispatch_mode.pop(_STOP[infinite])
     inplace.followers.remove(inplace.IDLE)
 
 
-def _stop_at_nan(op: Any, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Run an operation (a dispatch mode) and raise if its result has a NaN."""
-    return _run_and_check(op, run, args, kwargs, infinite=False)
-
-
-def _stop_at_infinity(op: Any, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Run an operation (a dispatch mode) and raise if its result has a NaN, or an infinity that no argument had."""
-    return _run_and_check(op, run, args, kwargs, infinite=True)
-
-
-def _run_and_check(op: Any, run: Callable[..., Any], args: Any, kwargs: Any, infinite: bool) -> Any:
+def _run_and_check(infinite: bool, op: Any, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Run an operation and raise if its result has a NaN or, if ``infinite``, an infinity that no argument had."""
     result = run(*args, **kwargs)
     if not op.name.startswith(UNSET):
         for tensor in result if isinstance(result, (tuple, list)) else (result,):
@@ -54,6 +46,10 @@ def _run_and_check(op: Any, run: Callable[..., Any], args: Any, kwargs: Any, inf
                 if found is not None:
                     _raise(op, args, kwargs, tensor, array, found)
     return result
+
+
+_STOP = {infinite: partial(_run_and_check, infinite) for infinite in (False, True)}
+"""The dispatch modes, by whether they look for infinities."""
 
 
 def _raise(op: Any, args: Any, kwargs: Any, result: Tensor, array: Any, found: tuple[tuple[int, ...], int]) -> None:

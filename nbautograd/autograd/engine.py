@@ -146,13 +146,7 @@ def _execute(roots: Roots, retain_graph: bool, create_graph: bool, accumulate_in
         accumulation.finish(_run_fast(roots, retain_graph, create_graph), create_graph)
     else:
         _run_full(roots, retain_graph, create_graph, accumulate_into, accumulate=True)
-    if task.callbacks is not None:
-        _call_back(task)
-
-
-def _call_back(task: GraphTask) -> None:
-    """Call the queued callbacks of a pass, and those that they queue."""
-    for callback in task.callbacks or ():
+    for callback in task.callbacks or ():  # also those that they queue
         callback()
 
 
@@ -182,8 +176,8 @@ def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict
         gradients = {(leaf, 0): materialize(pending[leaf]) for leaf, _ in targets if leaf in pending}
     else:
         gradients = _run_full(roots, retain_graph, create_graph, targets, accumulate=False)
-    if task.callbacks is not None:
-        _call_back(task)
+    for callback in task.callbacks or ():
+        callback()
     return gradients
 
 

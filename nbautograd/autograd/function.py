@@ -18,7 +18,7 @@ from nbautograd._engine.core.tensor import Tensor, new, wrap
 from nbautograd._engine.fusion.lazy_gradient import materialize_pending
 from nbautograd._engine.ops._internal import cast, sum_to
 from nbautograd._names.docstrings.methods import describe_methods
-from nbautograd.autograd import function_jvp, function_outputs, saved_tensors as saving, tangents
+from nbautograd.autograd import function_outputs, saved_tensors as saving, tangents
 from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.errors import AutogradError, kind_of, warn
 
@@ -401,7 +401,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)
         before = {id(a): a._fn for a in tensors}
-        levels = function_jvp.levels_of(args)
+        levels = function_outputs.levels_of(args)
         with no_grad(), tangents.suspended():
             if plain_style:
                 answer = cls.forward(node, *args, **kwargs)
@@ -418,7 +418,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         else:
             function_outputs.connect(node, tensors, outputs, False)
         for level in levels:
-            function_jvp.set_tangents(node, args, outputs, level)
+            function_outputs.set_tangents(node, args, outputs, level)
         return tuple(outputs) if several else outputs[0]
 
 

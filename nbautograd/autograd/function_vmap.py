@@ -53,7 +53,8 @@ def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
         if own_rule:
             return _by_own_rule(cls, args, level)
         values, dims = _taken_apart(args, level)
-        return _generated(cls, base, dims, level).apply(*values)
+        generated = _generated(cls, base, dims, level)
+        return _wrapped(generated.apply(*values), generated.out_dims, level)
 
 
 def _taken_apart(args: Any, level: BatchLevel) -> tuple[Any, Any]:
@@ -125,21 +126,7 @@ def _generated(cls: Any, base: Any, dims: tuple[Any, ...], outer: BatchLevel) ->
         "generate_vmap_rule": True,
     }
     generated: Any = type(cls)(f"Vmapped{cls.__name__}", (base,), members)
-    return _Applied(generated, outer)
-
-
-class _Applied:
-    """A generated Function whose results are batched again."""
-
-    __slots__ = ("function", "level")
-
-    def __init__(self, function: Any, level: BatchLevel) -> None:
-        self.function, self.level = function, level
-
-    def apply(self, *values: Any) -> Any:
-        """Return the results, as batched tensors if they depend on the sample."""
-        output = self.function.apply(*values)
-        return _wrapped(output, self.function.out_dims, self.level)
+    return generated
 
 
 def _wrapped(tree: Any, dims: Any, level: BatchLevel) -> Any:

@@ -47,7 +47,7 @@ def vjp(
     """
     with enable_grad():
         is_tuple, xs, _, outputs, was_tuple = _call(func, inputs, "vjp", create_graph)
-        _all_require_grad(outputs, "outputs", strict)
+        _all_require_grad(outputs, strict)
         weights = _vectors(v, outputs, was_tuple, "the user-provided function returns a single Tensor", "vjp")
         product = _product(outputs, xs, weights, create_graph, strict, "The output of the user-provided function")
     return _returned(outputs, was_tuple, create_graph), _returned(product, is_tuple, create_graph)
@@ -67,12 +67,11 @@ def jvp(
     with enable_grad():
         is_tuple, xs, _, outputs, was_tuple = _call(func, inputs, "jvp", create_graph)
         weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "jvp")
-        _all_require_grad(outputs, "outputs", strict)
+        _all_require_grad(outputs, strict)
         cotangents = tuple(out.detach().new_zeros(out.shape).requires_grad_() for out in outputs)
         gradients = _product(outputs, xs, cotangents, True, strict, "The output of the user-provided function")
-        product = _transposed(
-            gradients, cotangents, weights, create_graph, strict, "The grad of the user-provided function"
-        )
+        of_gradient = "The grad of the user-provided function"  # which is linear in the cotangents
+        product = _product(gradients, cotangents, weights, create_graph, strict, of_gradient)
     return _returned(outputs, was_tuple, create_graph), _returned(product, was_tuple, create_graph)
 
 
@@ -104,7 +103,7 @@ def jacobian(
         return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
     with enable_grad():
         is_tuple, xs, _, outputs, was_tuple = _call(func, inputs, "jacobian", create_graph)
-        _all_require_grad(outputs, "outputs", strict)
+        _all_require_grad(outputs, strict)
         if vectorize:
             return _nested(_all_rows(outputs, xs, create_graph, strict), was_tuple, is_tuple, create_graph)
         rows = []
@@ -200,7 +199,7 @@ def hessian(
             xs = tuple(x if x.requires_grad else _with_grad(x) for x in xs)
         answer = func(*xs)
         _, outputs = _as_tuple(answer, OUTPUTS, "hessian")
-        _all_require_grad(outputs, "outputs", strict)
+        _all_require_grad(outputs, strict)
         result = _as_scalar(answer, "hessian")
         gradients: Any = (None,) * len(xs)
         if result.requires_grad:
@@ -229,7 +228,7 @@ def vhp(
     with enable_grad():
         is_tuple, xs, result, outputs, _ = _call(func, inputs, "vhp", create_graph)
         weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "vhp")
-        _all_require_grad((_as_scalar(result, "vhp"),), "outputs", strict)
+        _all_require_grad((_as_scalar(result, "vhp"),), strict)
         first = _gradient(outputs, xs, strict)
         product = _product(first, xs, weights, create_graph, strict, None)
     return _returned(outputs, False, create_graph), _returned(product, is_tuple, create_graph)
@@ -247,11 +246,11 @@ def hvp(
     with enable_grad():
         is_tuple, xs, result, outputs, _ = _call(func, inputs, "hvp", create_graph)
         weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "hvp")
-        _all_require_grad((_as_scalar(result, "hvp"),), "outputs", strict)
+        _all_require_grad((_as_scalar(result, "hvp"),), strict)
         first = _gradient(outputs, xs, strict)
         cotangents = tuple(x.detach().new_zeros(x.shape).requires_grad_() for x in xs)
         second = _product(first, xs, cotangents, True, strict, None)
-        product = _transposed(second, cotangents, weights, create_graph, strict, None)
+        product = _product(second, cotangents, weights, create_graph, False, None)
     return _returned(outputs, False, create_graph), _returned(product, is_tuple, create_graph)
 
 
@@ -293,7 +292,7 @@ def _call(func: Function, inputs: Any, caller: str, create_graph: bool) -> tuple
     return is_tuple, xs, result, outputs, was_tuple
 
 
-def _all_require_grad(outputs: tuple[Tensor, ...], what: str, strict: bool) -> None:
+def _all_require_grad(outputs: tuple[Tensor, ...], strict: bool) -> None:
     for i, out in enumerate(outputs):
         if strict and not out.requires_grad:
             raise AutogradError(
@@ -360,18 +359,6 @@ def _check_dependent(gradients: Any, what: str | None, create_graph: bool) -> No
 
 def _filled(gradients: Any, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return tuple(x.detach().new_zeros(x.shape) if d is None else d for d, x in zip(gradients, xs, strict=True))
-
-
-def _transposed(
-    gradients: tuple[Tensor, ...],
-    cotangents: tuple[Tensor, ...],
-    weights: tuple[Tensor, ...],
-    create_graph: bool,
-    strict: bool,
-    what: str | None,
-) -> tuple[Tensor, ...]:
-    """Compute the Jacobian times ``weights``, by double backward: ``gradients`` are linear in ``cotangents``."""
-    return _product(gradients, cotangents, weights, create_graph, strict and what is not None, what)
 
 
 def _gradient(outputs: tuple[Tensor, ...], xs: tuple[Tensor, ...], strict: bool) -> tuple[Tensor, ...]:

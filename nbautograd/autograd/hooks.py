@@ -9,6 +9,8 @@ from nbautograd._engine.core.hooks import Hooks
 from nbautograd._engine.core.node import MULTIPLE, Node, OutputGrads, public_edge
 from nbautograd._engine.core.sparse import stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap_known
+from nbautograd._engine.ops._internal import sum_to
+from nbautograd.errors import AutogradError
 
 __all__ = ["as_tensor", "name_of", "post_hooks", "pre_hooks", "retain", "tensor_hooks"]
 
@@ -74,9 +76,7 @@ def tensor_hooks(node: Node, g: Any) -> Any:
     if hooks is None:
         return g
     if hooks.shape is not None and g.shape != hooks.shape:
-        from nbautograd.autograd.misfits import fitted
-
-        g = fitted(g, hooks.shape)
+        g = _fitted(g, hooks.shape)
     if isinstance(g, OutputGrads):
         _tell_of_none(hooks, g)
     observers = protocol.observers.get()
@@ -91,6 +91,17 @@ def tensor_hooks(node: Node, g: Any) -> Any:
     if tensor is not None:
         retain(tensor, g)
     return g
+
+
+def _fitted(g: Any, shape: tuple[int, ...]) -> Any:
+    """Return a gradient in the shape that the tensor had before it was reshaped under ``no_grad``."""
+    try:
+        return sum_to(g, shape) if isinstance(g, Tensor) else stored(sum_to(wrapped(g, wrap=wrap_known), shape))
+    except RuntimeError:
+        raise AutogradError(
+            f"invalid gradient at index 0 - got {list(g.shape)} but expected shape compatible with {list(shape)}, that "
+            "of the tensor before it was reshaped under no_grad()"
+        ) from None
 
 
 def _tell_of_none(hooks: Hooks, g: OutputGrads) -> None:

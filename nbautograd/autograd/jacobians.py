@@ -101,10 +101,13 @@ class Point:
         """Return the numerical Jacobian of each result with respect to one input."""
         x = self.inputs[position]
         rows = [self.slopes(position, index, unit) for index in np.ndindex(*x.shape) for unit in units(x)]
-        columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in self.results]
+        return self._by_result([list(column) for column in zip(*rows, strict=True)] or [[] for _ in self.results])
+
+    def _by_result(self, rows: list[list[Array]]) -> list[Array]:
+        """Return the Jacobian of each result, from its rows."""
         return [
-            np.stack(column) if column else np.zeros((0, reals(backend.fetch(out._a)).size))
-            for column, out in zip(columns, self.results, strict=True)
+            np.stack(of_one) if of_one else np.zeros((0, reals(backend.fetch(out._a)).size))
+            for of_one, out in zip(rows, self.results, strict=True)
         ]
 
     def slopes(self, position: int, where: Any, step: Any) -> list[Array]:
@@ -175,10 +178,7 @@ class Point:
                 along = self.tangents({position: unit_vector(x, element, unit)})
                 for row, tangent, out in zip(rows, along, self.results, strict=True):
                     row.append(reals(np.zeros(out._a.shape, out._a.dtype) if tangent is None else fetched(tangent)))
-        return [
-            np.stack(row) if row else np.zeros((0, reals(backend.fetch(out._a)).size))
-            for row, out in zip(rows, self.results, strict=True)
-        ]
+        return self._by_result(rows)
 
     def tangents(self, directions: dict[int, Tensor | None]) -> list[Tensor | None]:
         """Return the derivatives of all results in a direction of the inputs.

@@ -48,6 +48,10 @@ class Interval:
 class FormattedTimesMixin:
     """Times as text, and their names from when CUDA was the only device."""
 
+    is_async = is_remote = is_legacy = False
+    node_id = -1
+    device_type = DeviceType.CPU
+    overload_name = ""
     count: int
     cpu_time_total: float
     self_cpu_time_total: float
@@ -91,10 +95,6 @@ class FunctionEvent(FormattedTimesMixin):
     """
 
     count = 1
-    is_async = is_remote = is_legacy = False
-    node_id = -1
-    device_type = DeviceType.CPU
-    overload_name = ""
 
     def __init__(self, id: int, name: str, thread: int, parent: FunctionEvent | None) -> None:
         self.id, self.thread, self.cpu_parent = id, thread, parent
@@ -160,11 +160,7 @@ SUMMED = (
 class FunctionEventAvg(FormattedTimesMixin):
     """The sum of the events of one name."""
 
-    is_async = is_remote = is_legacy = False
-    node_id = -1
-    device_type = DeviceType.CPU
     cpu_parent = None
-    overload_name = ""
 
     def __init__(self) -> None:
         self.key: str | None = None

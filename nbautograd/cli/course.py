@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nbautograd.cli import lab
-from nbautograd.cli.graders import CHECK, GRADERS, ONCE, as_text
+from nbautograd.cli.graders import GRADERS, ONCE, as_text, check_of
 from nbautograd.exercises import variants, written
 
 __all__ = ["EDITIONS", "edition", "run", "varied"]
@@ -41,7 +41,7 @@ def edition(notebook: dict[str, Any], answers: str, language: str = "en") -> dic
         return notebook
     cells = []
     for cell in notebook["cells"]:
-        asks = _check_of(cell)
+        asks = check_of(cell)
         if asks:
             cell = {**cell, "source": _HINT.sub("", "".join(cell["source"]))}
         if asks and answers == "solved":
@@ -69,7 +69,7 @@ def varied(notebook: dict[str, Any], seed: str) -> dict[str, Any]:
     """
     cells = [{**cell, "source": "".join(cell["source"])} for cell in notebook["cells"]]
     for place, cell in enumerate(cells):
-        asks = _check_of(cell)
+        asks = check_of(cell)
         texts = variants(asks[2]) if asks else [{}]
         chosen = int.from_bytes(sha256(f"{seed} {asks and asks[2]}".encode()).digest()[:8], "big") % len(texts)
         if not chosen:
@@ -129,11 +129,6 @@ def _say(line: str) -> None:
 def _replaced(text: str, pairs: dict[str, str]) -> str:
     """Return a text with all of these replaced at once."""
     return re.sub("|".join(map(re.escape, pairs)), lambda found: pairs[found[0]], text)
-
-
-def _check_of(cell: dict[str, Any]) -> re.Match[str] | None:
-    """Return the line of a cell that checks an exercise: the call and the exercise's name."""
-    return CHECK.search("".join(cell["source"])) if cell["cell_type"] == "code" else None
 
 
 def _not_run(cell: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["CHECK", "GRADERS", "ONCE", "as_text"]
+__all__ = ["GRADERS", "ONCE", "as_text", "check_of"]
 
 CHECK = re.compile(r'^ *(check\("([\w.]+)".*)', re.MULTILINE)
 """The line that checks an exercise, and its name."""
@@ -49,11 +49,10 @@ def for_nbgrader(stem: str, notebook: dict[str, Any]) -> dict[str, str]:
     """Return the files of nbgrader's assignment: a locked test for each check; none for a notebook without."""
     cells = []
     for cell in notebook["cells"]:
-        call = _call(cell)
-        if call:
+        if asks := check_of(cell):
             kind = {"grade": True, "solution": False, "task": False, "locked": True, "points": 1, "schema_version": 3}
             test = {**kind, "grade_id": cell["id"], "cell_type": "code"}
-            code = f"from nbautograd.exercises import check\n\n{call}"
+            code = f"from nbautograd.exercises import check\n\n{asks[1]}"
             cell = {**cell, "source": code, "metadata": {**cell["metadata"], "nbgrader": test}}
         cells.append(cell)
     tested = any("nbgrader" in cell["metadata"] for cell in cells)
@@ -64,18 +63,16 @@ def for_otter(stem: str, notebook: dict[str, Any]) -> dict[str, str]:
     """Return the files of otter's assignment: a test for each check, run where the check stands; none without."""
     cells, files = [], {}
     for cell in notebook["cells"]:
-        call = _call(cell)
-        if call:
+        if asks := check_of(cell):
             cell = {**cell, "metadata": {**cell["metadata"], "otter": {"tests": [cell["id"]]}}}
-            files[f"{stem}/tests/{cell['id']}.py"] = TEST.format(name=cell["id"], call=call)
+            files[f"{stem}/tests/{cell['id']}.py"] = TEST.format(name=cell["id"], call=asks[1])
         cells.append(cell)
     return {f"{stem}/{stem}.ipynb": as_text({**notebook, "cells": cells}), **files} if files else {}
 
 
-def _call(cell: dict[str, Any]) -> str:
-    """Return the call that checks an exercise, without conditions around it; an empty text if it has none."""
-    found = CHECK.search("".join(cell["source"])) if cell["cell_type"] == "code" else None
-    return found[1] if found else ""
+def check_of(cell: dict[str, Any]) -> re.Match[str] | None:
+    """Return the line of a cell that checks an exercise: the call, without conditions around it, and the name."""
+    return CHECK.search("".join(cell["source"])) if cell["cell_type"] == "code" else None
 
 
 GRADERS: dict[str | None, Callable[[str, dict[str, Any]], dict[str, str]]] = {

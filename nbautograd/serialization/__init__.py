@@ -18,7 +18,7 @@ from nbautograd.serialization.files import (
     is_safetensors_path,
     open_to_write,
 )
-from nbautograd.serialization.writing import folder_of, write_archive, write_stream
+from nbautograd.serialization.pickler import folder_of, write_archive, write_stream
 
 if TYPE_CHECKING:
     from nbautograd.serialization.allowed_globals import (

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
-from nbautograd._engine.arrays import backend, dtypes
+from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.base.atomic_file import replacing
 from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
@@ -31,7 +31,6 @@ __all__ = [
     "brief",
     "call_program",
     "device_by_name",
-    "dtype_by_name",
     "hashable",
     "is_safetensors_path",
     "open_to_read",
@@ -171,14 +170,6 @@ def device_by_name(name: str) -> device:
         return device(name)
     except RuntimeError as error:
         raise ValueError(str(error)) from None
-
-
-def dtype_by_name(name: str) -> dtypes.dtype:
-    """Return the dtype with a name from a file.
-
-    :raises ValueError: no such dtype exists.
-    """
-    return dtypes._by_name(name)
 
 
 MAX_KEY_VALUES = 1000

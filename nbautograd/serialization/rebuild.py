@@ -22,7 +22,7 @@ from nbautograd.serialization.files import UnsafeFileError, device_by_name, hash
 from nbautograd.serialization.names import named_by_pytorch
 from nbautograd.serialization.pickler import TENSOR_FLAGS
 
-__all__ = ["NAMES", "Function", "StorageType", "set_numpy_state", "tensor_in", "typed_storage"]
+__all__ = ["NAMES", "Function", "StorageType", "set_numpy_state"]
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,6 @@ memory.
 
 
 # -- tensors -----------------------------------------------------------------------------------------------------------
-
-
-def typed_storage(data: Any, dtype: dtypes.dtype | None) -> TypedStorage:
-    """Return a piece of memory, an array of bytes, as elements of a dtype; bytes if None."""
-    storage = TypedStorage(data)
-    return storage if dtype is None else storage.as_type(dtype)
 
 
 def _integers(values: Any) -> tuple[int, ...]:

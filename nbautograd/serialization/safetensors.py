@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from nbautograd._engine.arrays import backend, raw_memory
+from nbautograd._engine.arrays import backend, dtypes, raw_memory
 from nbautograd._engine.arrays.device import device
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.serialization.files import (
@@ -18,7 +18,6 @@ from nbautograd.serialization.files import (
     MapLocation,
     Path,
     brief,
-    dtype_by_name,
     open_to_read,
     open_to_write,
     to_location,
@@ -88,13 +87,8 @@ def load_safetensors(f: Path | BinaryIO, device: device | str = "cpu") -> dict[s
     {'weight': tensor([1., 1.])}
     """
     with open_to_read(f) as file:
-        return read_safetensors(file, device)[0]
+        return read_safetensors(file, device)
 
-
-# -- files -----------------------------------------------------------------------------------------------------------
-
-
-# -- safetensors -----------------------------------------------------------------------------------------------------
 
 _SAFE_NAMES = {
     "bool": "BOOL",
@@ -126,20 +120,20 @@ def starts_as_safetensors(start: bytes, file: BinaryIO) -> bool:
     return brace == b"{"
 
 
-def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> tuple[dict[str, Tensor], dict[str, str]]:
+def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> dict[str, Tensor]:
     data = bytearray(file.read())
     try:
         length = struct.unpack_from("<Q", data)[0]
         if length > min(MAX_HEADER_BYTES, len(data) - 8):
             raise ValueError(f"its header should have {length} bytes, more than the file has or the format allows")
         header = json.loads(bytes(data[8 : 8 + length]).decode(), object_pairs_hook=_without_repeats)
-        metadata = header.pop("__metadata__", {})
+        header.pop("__metadata__", None)
         tensors, position = {}, 0
         for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
             begin, end = entry["data_offsets"]
             if entry["dtype"] not in _SAFE_DTYPES:
                 raise ValueError(f"dtype {entry['dtype']!r} of {name!r} is not supported")
-            kind = dtype_by_name(_SAFE_DTYPES[entry["dtype"]]).numpy
+            kind = dtypes._by_name(_SAFE_DTYPES[entry["dtype"]]).numpy
             shape = tuple(entry["shape"])
             _check_shape(name, shape, kind.itemsize)
             if type(begin) is not int or type(end) is not int:
@@ -160,7 +154,7 @@ def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> tuple[
         count = math.prod(shape) * kind.itemsize
         memory = to_location(np.frombuffer(data, np.uint8, count, start + begin).copy(), "cpu", map_location)
         values[name] = wrap(memory.view(kind).reshape(shape))
-    return {name: values[name] for name in header}, metadata
+    return {name: values[name] for name in header}
 
 
 _SAFE_DTYPES = {short: name for name, short in _SAFE_NAMES.items()}

@@ -12,15 +12,17 @@ import pickletools
 import reprlib
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.core.storage import TypedStorage
 from nbautograd.serialization import allowed_globals, objects
 from nbautograd.serialization.files import FileFormatError, UnsafeFileError, call_program, hashable
-from nbautograd.serialization.rebuild import NAMES, Function, StorageType, set_numpy_state, typed_storage
+from nbautograd.serialization.rebuild import NAMES, Function, StorageType, set_numpy_state
 
-__all__ = ["read"]
+__all__: list[str] = []
 
 Memory = Callable[[str, int, str], Any]
 """Returns the bytes of a piece of memory as an array on its new device, given its key, the minimum number of bytes, and
@@ -39,20 +41,6 @@ TEXTS = {"STRING", "BINSTRING", "SHORT_BINSTRING"}
 MARK = object()
 
 
-def read(data: bytes, memory: Memory, *, big: bool = False, weights_only: bool = True, encoding: str = "utf-8") -> Any:
-    """Return the object that a pickle describes.
-
-    :param data: the pickle.
-    :param memory: a function that returns the bytes of a piece of memory.
-    :param big: True if numbers are big-endian.
-    :param weights_only: if True, raise for objects of the program's own classes.
-    :param encoding: the encoding of the strings of Python 2.
-    :raises UnsafeFileError: the pickle names a class or function that is not allowed.
-    :raises FileFormatError: the pickle is damaged.
-    """
-    return _Machine(memory, big, weights_only, encoding).read(data)
-
-
 def _check_values(result: Any) -> None:
     """Check that no intermediate object of the unpickler is left in the result."""
     seen: set[int] = set()
@@ -68,7 +56,13 @@ def _check_values(result: Any) -> None:
 
 
 class _Machine:
-    """A restricted unpickler: the stack machine, with one method per group of opcodes."""
+    """A restricted unpickler: the stack machine, with one method per group of opcodes.
+
+    :param memory: a function that returns the bytes of a piece of memory.
+    :param big: True if numbers are big-endian.
+    :param weights_only: if True, raise for objects of the program's own classes.
+    :param encoding: the encoding of the strings of Python 2.
+    """
 
     def __init__(self, memory: Memory, big: bool, weights_only: bool, encoding: str) -> None:
         self.memory, self.big, self.weights_only, self.encoding = memory, big, weights_only, encoding
@@ -80,7 +74,11 @@ class _Machine:
         self.late: list[Callable[[], None]] = []  # to call when the memory has its values
 
     def read(self, data: bytes) -> Any:
-        """Return the object that a pickle describes; see :func:`read`."""
+        """Return the object that a pickle describes.
+
+        :raises UnsafeFileError: the pickle names a class or function that is not allowed.
+        :raises FileFormatError: the pickle is damaged.
+        """
         try:
             result = self.run(data)
         except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError, RecursionError) as error:
@@ -138,19 +136,16 @@ class _Machine:
     def do_tuple(self, _: Any) -> None:
         self.stack.append(tuple(self.marked()))
 
-    def _tuple_of(self, count: int) -> None:
+    def _tuple_of(self, count: int, _: Any) -> None:
         if len(self.stack) < count:
             raise ValueError("the stack is empty")
         self.stack[-count:] = [tuple(self.stack[-count:])]
 
-    def do_tuple1(self, _: Any) -> None:
-        self._tuple_of(1)
-
-    def do_tuple2(self, _: Any) -> None:
-        self._tuple_of(2)
-
-    def do_tuple3(self, _: Any) -> None:
-        self._tuple_of(3)
+    do_tuple1, do_tuple2, do_tuple3 = (
+        partialmethod(_tuple_of, 1),
+        partialmethod(_tuple_of, 2),
+        partialmethod(_tuple_of, 3),
+    )
 
     def do_frozenset(self, _: Any) -> None:
         self.stack.append(frozenset(map(hashable, self.marked())))
@@ -298,7 +293,8 @@ class _Machine:
         if view and view[0] is not None:
             _, start, length = view[0]
             data = data[start * width : (start + length) * width]
-        self.stack.append(typed_storage(data, kind.dtype))
+        storage = TypedStorage(data)
+        self.stack.append(storage if kind.dtype is None else storage.as_type(kind.dtype))
 
 
 WEIGHTS_ONLY = (

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from nbautograd._engine.core.grad_mode import run_in, warn_of_class
 from nbautograd._names import absent
 
 __all__ = ["context_decorator"]
-
-
-class _Factory:
-    """A factory of context managers for ``run_in``."""
-
-    def __init__(self, clone: Callable[[], Any]) -> None:
-        self.clone = clone
 
 
 def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,7 +36,7 @@ def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
             "the context manager applied: decorate the methods that you mean."
         )
     make = ctx if callable(ctx) else lambda: ctx
-    return run_in(_Factory(make), func)
+    return run_in(SimpleNamespace(clone=make), func)
 
 
 class _DecoratorContextManager:

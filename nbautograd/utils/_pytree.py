@@ -25,7 +25,7 @@ from nbautograd._engine.core.pytree import (
     tree_unflatten,
 )
 from nbautograd._names import absent
-from nbautograd._names.docstrings import describe_all, trees
+from nbautograd._names.docstrings import describe_all, packages
 from nbautograd.errors import warn
 from nbautograd.utils._treepaths import GetAttrKey, KeyPath, MappingKey, SequenceKey, key_get, keystr, with_keys
 from nbautograd.utils._treespec import (
@@ -487,5 +487,5 @@ def is_structseq(obj: Any) -> bool:
     return cls.__bases__ == (tuple,) and all(isinstance(count, int) for count in counts)
 
 
-describe_all([globals()[name] for name in trees.FAMILIES], trees.FAMILIES, trees.SHARED)
+describe_all([globals()[name] for name in packages.TREES[0]], *packages.TREES)
 absent.answer(__name__)

@@ -121,8 +121,8 @@ def checkpoint(
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
         if context_fn is not noop_context_fn:
             raise ValueError("Passing `context_fn` is only supported when use_reentrant=False.")
-        if is_grad_enabled() and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            warn("None of the inputs have requires_grad=True. Gradients will be None")
+        if is_grad_enabled():
+            check_backward_validity(args)
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     stop = _early_stop.get()
     return _Recomputation(
@@ -261,15 +261,6 @@ class _SaveInputs(Function):
         """Return None: the result has no elements."""
 
 
-class _SavedPlace:
-    """The placeholder of a saved tensor: its index in the frame."""
-
-    __slots__ = ("facts", "index")
-
-    def __init__(self, index: int, facts: Any) -> None:
-        self.index, self.facts = index, facts
-
-
 class _Stop(BaseException):
     """The exception that stops the recomputation early, when all required tensors have been saved."""
 
@@ -288,7 +279,6 @@ class _Recomputation:
         self.state = default_generator.get_state() if preserve else None
         self.autocast = autocast.snapshot()
         self.first_context, self.second_context = contexts()
-        self.places: list[weakref.ref[_SavedPlace]] = []
         self.facts: list[Any] = []
         self.recomputed: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
         self.saver: Any = None
@@ -308,17 +298,17 @@ class _Recomputation:
             with saved_tensors_hooks(self.pack, self.unpack):
                 return self.function(*args)
 
-    def pack(self, t: Tensor) -> _SavedPlace:
-        place = _SavedPlace(len(self.facts), self)
+    def pack(self, t: Tensor) -> int:
+        """Return the index of a saved tensor, which represents it."""
         self.facts.append(_facts(t))
-        return place
+        return len(self.facts) - 1
 
-    def unpack(self, place: _SavedPlace) -> Tensor:
+    def unpack(self, index: int) -> Tensor:
         key = engine.current_graph_task() or self
         recomputed = self.recomputed.get(key)
-        if recomputed is None or place.index not in recomputed:
+        if recomputed is None or index not in recomputed:
             recomputed = self.recomputed[key] = self.again()
-        tensor = recomputed.pop(place.index)
+        tensor = recomputed.pop(index)
         if not recomputed:
             del self.recomputed[key]
         return tensor
@@ -339,17 +329,13 @@ class _Recomputation:
                 raise _Stop
             return result[index]
 
-        def unpack(value: Any) -> Tensor:
-            tensor: Tensor = value
-            return tensor
-
         try:
             with (
                 enable_grad(),
                 _random_state(self.state),
                 autocast.again(self.autocast),
                 self.second_context,
-                saved_tensors_hooks(pack, unpack),
+                saved_tensors_hooks(pack, lambda value: value),
             ):
                 self.function(*args)
         except _Stop:

@@ -5,19 +5,46 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import update_wrapper
 from importlib import import_module
 from itertools import zip_longest
 from types import FunctionType
 from typing import Any, TypeVar
 
-from nbautograd._names.docstrings.tables import Tables
-
-__all__ = ["Composed", "composed", "parameters"]
+__all__ = ["Composed", "Tables", "alike", "composed", "parameters"]
 
 FIELD = re.compile(r"^:(param|returns|raises)\b ?([^:]*):", re.MULTILINE)
 C = TypeVar("C", bound=type)
 Fields = dict[tuple[str, str], str]
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The shared docstrings of the classes of a package."""
+
+    shared: Mapping[str, str]
+    """Meanings of parameters in all classes that do not define them."""
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Meanings of parameters in single classes."""
+    names: Mapping[str, list[str]] = field(default_factory=dict)
+    """The parameters of classes whose constructor takes any arguments."""
+    functions: Mapping[str, str] = field(default_factory=dict)
+    """The function of ``nn.functional`` that a layer computes."""
+    inputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The inputs of a layer's call."""
+    results: Mapping[str, str] = field(default_factory=dict)
+    """The result of the call."""
+    formulas: Mapping[str, str] = field(default_factory=dict)
+    """The formula, and its source."""
+    raises: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Errors of single classes, with their conditions."""
+
+
+def alike(names: str, entry: Entry) -> dict[str, Entry]:
+    """Return the same entry for several classes."""
+    return dict.fromkeys(names.split(), entry)
 
 
 def composed(cls: C) -> C:
@@ -67,10 +94,10 @@ def divided(doc: str) -> tuple[str, Fields, str]:
     doc, mark, example = doc.partition("\n>>> ")
     starts = list(FIELD.finditer(doc))
     fields: Fields = {}
-    for field, after in zip_longest(starts, starts[1:]):
-        text = doc[field.end() : after.start() if after else len(doc)].strip()
-        for name in field[2].split(", "):
-            fields[field[1], name.strip("*")] = text
+    for start, after in zip_longest(starts, starts[1:]):
+        text = doc[start.end() : after.start() if after else len(doc)].strip()
+        for name in start[2].split(", "):
+            fields[start[1], name.strip("*")] = text
     text = doc[: starts[0].start()] if starts else doc
     return text.strip(), fields, (mark + example).strip()
 
@@ -121,10 +148,10 @@ def compose(cls: type, own: str) -> str:
     lines = []
     passed = getattr(cls, "_passed", ())
     for option in parameters(cls):
-        field = ("param", option)
-        passed_on = called.get(field) if option in passed else None
-        near = (fields.get(field), tables.words.get(name, {}).get(option), inherited.get(field), passed_on)
-        if said := next(filter(None, (*near, tables.shared.get(option), called.get(field))), None):
+        key = ("param", option)
+        passed_on = called.get(key) if option in passed else None
+        near = (fields.get(key), tables.words.get(name, {}).get(option), inherited.get(key), passed_on)
+        if said := next(filter(None, (*near, tables.shared.get(option), called.get(key))), None):
             lines.append(_line("param", option, said))
     errors: dict[str, str] = {}
     for (kind, error), when in (*fields.items(), *inherited.items(), *called.items()):

@@ -1,9 +1,8 @@
-"""Shared docstrings of the classes of ``nn``: parameters, inputs and results. Layers inherit others from functions."""
+"""Shared docstrings of the classes of ``nn``: parameters, formulas, inputs and results. Others are of functions."""
 
 from __future__ import annotations
 
-from nbautograd._names.docstrings.formulas import FORMULAS
-from nbautograd._names.docstrings.tables import Tables, alike
+from nbautograd._names.docstrings.classes import Tables, alike
 
 __all__ = ["TABLES"]
 
@@ -17,7 +16,60 @@ CELL = {
 SOURCE = "shape (s, n, d_model); (n, s, d_model) with ``batch_first``."
 TARGET = "shape (t, n, d_model); (n, t, d_model) with ``batch_first``."
 PAD = {"1": "(..., l)", "2": "(..., h, w)", "3": "(..., d, h, w)"}
+PADDINGS = ("Circular", "Constant", "Reflection", "Replication", "Zero")
+PADS = " ".join(f"{kind}Pad{n}d" for kind in PADDINGS for n in "123")
+UNINITIALIZED = "UninitializedBuffer UninitializedParameter"
 RNN_NAMES = ["input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional"]
+BATCH_NORMS = "BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d"
+INSTANCE_NORMS = BATCH_NORMS.replace("BatchNorm", "InstanceNorm")
+TRANSFORMERS = "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer"
+BOOK = "Goodfellow, Bengio and Courville, *Deep Learning*, 2016"
+NORM = "``weight · (x - mean) / √(variance + eps) + bias``, mean and biased variance over "
+ATTENTION = "``softmax(Q Kᵀ / √d) V`` with d = {d} (Vaswani et al., *Attention is all you need*, 2017)"
+BLOCKS = "``x ← norm(x + attention(x))``, then ``x ← norm(x + w₂ · activation(w₁ · x))``"
+ADAPTIVE = " ".join(f"Adaptive{kind}Pool{n}d" for kind in ("Avg", "Max") for n in "123")
+TRANSPOSED = " ".join(f"{lazy}ConvTranspose{n}d" for lazy in ("", "Lazy") for n in "123")
+FORMULAS = {
+    "BCELoss": f"``-weight · (y · log(x) + (1 - y) · log(1 - x))``, logarithms cut off at -100 ({BOOK}, 6.2).",
+    "BCEWithLogitsLoss": "``-weight · (pos_weight · y · log σ(x) + (1 - y) · log(1 - σ(x)))``, without overflow "
+    f"({BOOK}, 6.2).",
+    "NLLLoss NLLLoss2d": f"``-weight[y] · x[y]``; the mean divides by the sum of the weights ({BOOK}, 6.2).",
+    "CrossEntropyLoss": "``-weight[y] · log(exp(x[y]) / Σⱼ exp(x[j]))``; the mean divides by the sum of the weights. "
+    f"For probabilities it is ``-Σⱼ weight[j] · y[j] · log softmax(x)[j]`` ({BOOK}, 6.2).",
+    "CTCLoss": "``-log Σₐ Πₜ exp(log_probs[t, aₜ])`` over all alignments a that spell the target; the mean divides "
+    "each by the length of its target first.",
+    "CosineEmbeddingLoss": "``1 - cos(x₁, x₂)`` for y = 1, ``max(0, cos(x₁, x₂) - margin)`` for y = -1.",
+    "GaussianNLLLoss": "``½ (log v + (x - y)² / v)`` with ``v = max(var, eps)``; ``full`` adds ``½ log 2π``.",
+    "HuberLoss": "``½ d²`` where ``|d| < delta``, else ``delta · (|d| - ½ delta)``, with ``d = x - y``.",
+    "SmoothL1Loss": "``½ d² / beta`` where ``|d| < beta``, else ``|d| - ½ beta``, with ``d = x - y``.",
+    "MultiLabelMarginLoss": "``Σᵢⱼ max(0, 1 - x[yⱼ] + x[i]) / c`` over right classes yⱼ and wrong ones i.",
+    "MultiLabelSoftMarginLoss": "``-Σⱼ weight[j] · (y[j] · log σ(x[j]) + (1 - y[j]) · log σ(-x[j])) / c``.",
+    "MultiMarginLoss": "``weight[y] · Σᵢ max(0, margin - x[y] + x[i])ᵖ / c`` over the classes i other than y.",
+    "PoissonNLLLoss": "``exp(x) - y · x``, or ``x - y · log(x + eps)`` without ``log_input``; ``full`` adds Stirling's "
+    "``y log y - y + ½ log 2πy`` for y > 1.",
+    f"{BATCH_NORMS} SyncBatchNorm": NORM
+    + "batch and positions; in evaluation mode the running ones, of which the variance is unbiased.",
+    INSTANCE_NORMS: NORM + "the positions of a channel of a sample.",
+    "GroupNorm": NORM + "the channels of a group and their positions.",
+    "LayerNorm": NORM + "the last dimensions.",
+    "RMSNorm": "``weight · x / √(mean(x²) + eps)``, the mean over the last dimensions.",
+    "LocalResponseNorm CrossMapLRN2d": "``x / (k + alpha · mean(x²))ᵝ``, the mean over ``size`` neighboring channels.",
+    "MultiheadAttention": "Each head computes " + ATTENTION.format(d="embed_dim / num_heads") + ".",
+    TRANSFORMERS: f"{BLOCKS}, with " + ATTENTION.format(d="d_model / nhead") + ".",
+    "LPPool1d LPPool2d LPPool3d": "``(Σ xᵖ)^(1/p)`` over the elements of a window.",
+    "MaxPool1d MaxPool2d MaxPool3d": f"``max x[stride · i + dilation · a - padding]`` over a ({BOOK}, 9.3).",
+    "AvgPool1d AvgPool2d AvgPool3d": f"The mean of ``x[stride · i + a - padding]`` over a ({BOOK}, 9.3).",
+    ADAPTIVE: "Window i goes from ``⌊i · size / output_size⌋`` to ``⌈(i + 1) · size / output_size⌉``.",
+    "Conv1d Conv2d Conv3d LazyConv1d LazyConv2d LazyConv3d": "``bias[o] + Σ weight[o, c, a] · x[c, stride · i + "
+    f"dilation · a - padding]`` over channels c and places a in the window ({BOOK}, 9.1).",
+    TRANSPOSED: "The linear map of a convolution, transposed (Dumoulin and Visin, 2016).",
+    "Dropout": "``mask · x / (1 - p)`` while training, ``x`` in evaluation mode.",
+    "Embedding": "``weight[input]``.",
+}
+"""Formulas by classes, with x for the input, y for the target and σ for the sigmoid, and their sources.
+
+Those of losses are of one element or sample, before the reduction.
+"""
 TABLES = Tables(
     shared={
         "activation": 'between the two maps: ``"relu"``, ``"gelu"`` or a function.',
@@ -25,7 +77,6 @@ TABLES = Tables(
         "bias": "True for a bias.",
         "batch_first": "True for shapes (n, l, size) instead of (l, n, size).",
         "custom_decoder": "a module to use as the decoder.",
-        "custom_encoder": "a module to use as the encoder.",
         "d_model": "the size of each element of a sequence.",
         "device": "the device of the parameters.",
         "dim_feedforward": "the size between the two linear maps.",
@@ -41,17 +92,13 @@ TABLES = Tables(
         "input_size": "the size of each element of a sequence.",
         "layer_norm_eps": "added to the variances.",
         "max_norm": "rows longer than this are scaled down to it in place when looked up.",
-        "mode": "how.",
         "modules": "the modules.",
-        "momentum": "the share of the batch in the running statistics; None for the mean of all so far.",
         "nhead": "the number of heads, which divides ``d_model``.",
         "norm_first": "normalize before attention and maps instead of after.",
         "norm_type": "the order of the norm.",
         "num_channels": "the number of channels, c.",
         "num_decoder_layers": "the number of layers of the decoder.",
         "num_embeddings": "the number of rows of the table.",
-        "num_encoder_layers": "the number of layers of the encoder.",
-        "num_features": "the number of channels, c.",
         "num_groups": "the number of groups, which divides the channels.",
         "num_layers": "the number of layers.",
         "out_features": "the size of the result's last dimension.",
@@ -59,20 +106,12 @@ TABLES = Tables(
         "requires_grad": "True if it is trained.",
         "scale_grad_by_freq": "divide the gradient of a row by the number of its uses.",
         "sparse": "return a sparse gradient of the table.",
-        "track_running_stats": "keep means and variances for evaluation.",
         "unflattened_size": "the sizes into which the dimension is split.",
     },
     words={
         "AdaptiveLogSoftmaxWithLoss": {"n_classes": "the number of classes."},
-        "Buffer": {"data": "its value."},
         **{f"ConstantPad{n}d": {"value": "the new value."} for n in "123"},
-        "Container": {"args": "none.", "kwargs": "modules by name."},
-        "CrossMapLRN2d": {
-            "size": "the number of neighboring channels.",
-            "alpha": "the factor of the mean of their squares.",
-            "beta": "the exponent.",
-            "k": "added to the mean.",
-        },
+        "Container": {"kwargs": "modules by name."},
         "Hardtanh": {"min_value": "a former name of ``min_val``.", "max_value": "a former name of ``max_val``."},
         "Identity": {"args": "ignored.", "kwargs": "ignored."},
         "Module": {"args": "none; a subclass has its own.", "kwargs": "none; a subclass has its own."},
@@ -81,11 +120,9 @@ TABLES = Tables(
         "PairwiseDistance": {"p": "the order of the norm.", "eps": "added to each difference."},
         "ParameterDict": {"parameters": "parameters by name, as a dict or pairs."},
         "ParameterList": {"values": "parameters, or values that become parameters."},
-        "Sequential": {"args": "modules, called one after the other; or one ordered dict of them.", "kwargs": "none."},
-        **alike(
-            "UninitializedBuffer UninitializedParameter", {"device": "its later device.", "dtype": "its later dtype."}
-        ),
-        "TransformerDecoder": {"decoder_layer": "a layer, which is copied.", "norm": "normalizes the result."},
+        "Sequential": {"args": "modules, called one after the other; or one ordered dict of them."},
+        **alike(UNINITIALIZED, {"device": "its later device.", "dtype": "its later dtype."}),
+        "TransformerDecoder": {"decoder_layer": "a layer, which is copied."},
         "TransformerEncoder": {"encoder_layer": "a layer, which is copied."},
         "Unflatten": {"dim": "the dimension to split."},
     },
@@ -96,39 +133,24 @@ TABLES = Tables(
         "Softmax2d": [],
     },
     functions={
-        **{f"BatchNorm{n}d": "batch_norm" for n in "123"},
-        **{f"LazyBatchNorm{n}d": "batch_norm" for n in "123"},
-        **{f"InstanceNorm{n}d": "instance_norm" for n in "123"},
-        **{f"LazyInstanceNorm{n}d": "instance_norm" for n in "123"},
-        **{
-            f"{kind}Pad{n}d": "pad"
-            for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero")
-            for n in "123"
-        },
+        **alike(f"{BATCH_NORMS} SyncBatchNorm", "batch_norm"),
+        **alike(INSTANCE_NORMS, "instance_norm"),
+        **alike(PADS, "pad"),
+        **alike("LazyLinear Linear NonDynamicallyQuantizableLinear", "linear"),
+        **alike("Upsample UpsamplingBilinear2d UpsamplingNearest2d", "interpolate"),
         "Bilinear": "bilinear",
         "CrossMapLRN2d": "local_response_norm",
         "Embedding": "embedding",
         "EmbeddingBag": "embedding_bag",
         "GroupNorm": "group_norm",
         "LayerNorm": "layer_norm",
-        "LazyLinear": "linear",
-        "Linear": "linear",
-        "NonDynamicallyQuantizableLinear": "linear",
         "PReLU": "prelu",
         "PairwiseDistance": "pairwise_distance",
         "RMSNorm": "rms_norm",
         "Softmax2d": "softmax",
-        "SyncBatchNorm": "batch_norm",
-        "Upsample": "interpolate",
-        "UpsamplingBilinear2d": "interpolate",
-        "UpsamplingNearest2d": "interpolate",
     },
     inputs={
-        **{
-            f"{kind}Pad{n}d": {"input": f"shape {PAD[n]}."}
-            for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero")
-            for n in "123"
-        },
+        **{name: {"input": f"shape {PAD[name[-2]]}."} for name in PADS.split()},
         "AdaptiveLogSoftmaxWithLoss": {"input": "shape (n, in_features).", "target": "classes, shape (n,), int64."},
         "Bilinear": {"input1": "shape (..., in1_features).", "input2": "shape (..., in2_features)."},
         "DataParallel": {"inputs": "the inputs of the module."},
@@ -138,78 +160,52 @@ TABLES = Tables(
             "offsets": "the start of each bag, shape (bags,).",
             "per_sample_weights": "a factor for each row, with the shape of ``input``.",
         },
-        "GRU": {"input": SEQUENCE, "hx": f"the first state, {STATE}; zeros by default."},
-        "GRUCell": CELL,
+        **alike("GRU RNN RNNBase", {"input": SEQUENCE, "hx": f"the first state, {STATE}; zeros by default."}),
+        **alike("GRUCell RNNCell RNNCellBase", CELL),
         "Identity": {"input": "anything."},
         "LSTM": {"input": SEQUENCE, "hx": f"the first state and cell, a pair of {STATE}; zeros by default."},
         "LSTMCell": {**CELL, "hx": "the state and the cell, a pair of shape (n, hidden_size); zeros by default."},
-        "LazyLinear": {"input": "shape (..., in_features)."},
-        "Linear": {"input": "shape (..., in_features)."},
+        **alike("LazyLinear Linear", {"input": "shape (..., in_features)."}),
         "MultiheadAttention": {
             "query": "shape (l, n, embed_dim); (n, l, embed_dim) with ``batch_first``.",
             "key": "shape (s, n, kdim).",
             "value": "shape (s, n, vdim).",
         },
         "PairwiseDistance": {"x1": "vectors, shape (n, m) or (m,).", "x2": "vectors that broadcast with ``x1``."},
-        "RNN": {"input": SEQUENCE, "hx": f"the first state, {STATE}; zeros by default."},
-        "RNNBase": {"input": SEQUENCE, "hx": f"the first state, {STATE}; zeros by default."},
-        "RNNCell": CELL,
-        "RNNCellBase": CELL,
         "Sequential": {"input": "the inputs of the first module."},
         "Softmax2d": {"input": "shape (n, c, h, w) or (c, h, w)."},
         "Transformer": {"src": SOURCE, "tgt": TARGET},
-        "TransformerDecoder": {"tgt": TARGET, "memory": SOURCE},
-        "TransformerDecoderLayer": {"tgt": TARGET, "memory": SOURCE},
-        "TransformerEncoder": {"src": SOURCE},
-        "TransformerEncoderLayer": {"src": SOURCE},
+        **alike("TransformerDecoder TransformerDecoderLayer", {"tgt": TARGET, "memory": SOURCE}),
+        **alike("TransformerEncoder TransformerEncoderLayer", {"src": SOURCE}),
         "Unflatten": {"input": "a tensor."},
         "Upsample": {"input": "shape (n, c, l), (n, c, h, w) or (n, c, d, h, w)."},
-        "UpsamplingBilinear2d": {"input": "shape (n, c, h, w)."},
-        "UpsamplingNearest2d": {"input": "shape (n, c, h, w)."},
+        **alike("UpsamplingBilinear2d UpsamplingNearest2d", {"input": "shape (n, c, h, w)."}),
     },
-    formulas=FORMULAS,
+    formulas={name: text for names, text in FORMULAS.items() for name in names.split()},
     results={
-        **{
-            f"{kind}Pad{n}d": "the input's shape, larger by the padding."
-            for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero")
-            for n in "123"
-        },
+        **alike(PADS, "the input's shape, larger by the padding."),
         "AdaptiveLogSoftmaxWithLoss": "the log probability of each target, shape (n,), and the loss, a scalar.",
-        "Bilinear": "shape (..., out_features).",
-        "Buffer": "a tensor of the shape of ``data``.",
+        **alike("Bilinear LazyLinear Linear", "shape (..., out_features)."),
+        **alike("Buffer Parameter", "a tensor of the shape of ``data``."),
         "Container": "nothing: a subclass defines ``forward``.",
         "DataParallel": "the result of the module.",
         "Embedding": "shape (..., embedding_dim).",
         "EmbeddingBag": "shape (bags, embedding_dim).",
-        "GRU": f"{OUTPUT}the last state, {STATE}.",
-        "GRUCell": "the new state, shape (n, hidden_size) or (hidden_size,).",
+        **alike("GRU RNN RNNBase", f"{OUTPUT}the last state, {STATE}."),
+        **alike("GRUCell RNNCell RNNCellBase", "the new state, shape (n, hidden_size) or (hidden_size,)."),
         "Identity": "its input, of the same shape.",
         "LSTM": f"{OUTPUT}the last state and cell, a pair of {STATE}.",
         "LSTMCell": "the new state and cell, each of shape (n, hidden_size) or (hidden_size,).",
-        "LazyLinear": "shape (..., out_features).",
-        "Linear": "shape (..., out_features).",
         "Module": "the result of ``forward``, of any shape.",
-        "ModuleDict": "nothing: it is not called.",
-        "ModuleList": "nothing: it is not called.",
+        **alike("ModuleDict ModuleList ParameterDict ParameterList", "nothing: it is not called."),
         "MultiheadAttention": "shape (l, n, embed_dim), and the weights, shape (n, l, s), or None.",
         "PairwiseDistance": "shape (n,), or a scalar for vectors; (n, 1) with ``keepdim``.",
-        "Parameter": "a tensor of the shape of ``data``.",
-        "ParameterDict": "nothing: it is not called.",
-        "ParameterList": "nothing: it is not called.",
-        "RNN": f"{OUTPUT}the last state, {STATE}.",
-        "RNNBase": f"{OUTPUT}the last state, {STATE}.",
-        "RNNCell": "the new state, shape (n, hidden_size) or (hidden_size,).",
-        "RNNCellBase": "the new state, shape (n, hidden_size) or (hidden_size,).",
         "Sequential": "the result of the last module.",
         "Softmax2d": "the input's shape.",
-        "Transformer": "shape as ``tgt``.",
-        "TransformerDecoder": "shape as ``tgt``.",
-        "TransformerDecoderLayer": "shape as ``tgt``.",
-        "TransformerEncoder": "shape as ``src``.",
-        "TransformerEncoderLayer": "shape as ``src``.",
+        **alike("Transformer TransformerDecoder TransformerDecoderLayer", "shape as ``tgt``."),
+        **alike("TransformerEncoder TransformerEncoderLayer", "shape as ``src``."),
         "Unflatten": "the input with ``unflattened_size`` in place of one size of its shape.",
-        "UninitializedBuffer": "a tensor without shape until it is materialized.",
-        "UninitializedParameter": "a tensor without shape until it is materialized.",
+        **alike(UNINITIALIZED, "a tensor without shape until it is materialized."),
     },
     raises={
         **alike(
@@ -217,7 +213,7 @@ TABLES = Tables(
             {"RuntimeError": "the sizes of input, state and weights do not match."},
         ),
         **alike(
-            "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer",
+            TRANSFORMERS,
             {
                 "AssertionError": "the heads do not divide ``d_model``, or a sequence has another size.",
                 "RuntimeError": "shapes do not match, or the activation is unknown.",
@@ -229,7 +225,6 @@ TABLES = Tables(
         "Module": {"NotImplementedError": "it is called, and its class does not define ``forward``."},
         "ParameterDict": {"TypeError": "the names are not strings, or no names are given."},
         "ParameterList": {"TypeError": "the argument is not iterable."},
-        "UninitializedBuffer": {"ValueError": "its values are accessed before it is materialized."},
-        "UninitializedParameter": {"ValueError": "its values are accessed before it is materialized."},
+        **alike(UNINITIALIZED, {"ValueError": "its values are accessed before it is materialized."}),
     },
 )

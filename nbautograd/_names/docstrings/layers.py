@@ -9,10 +9,7 @@ from nbautograd._names.docstrings import Family
 __all__ = ["FAMILIES", "SHARED", "SHARED_BY_UTILITIES", "family"]
 
 SHARED = {
-    "alpha": "a factor.",
     "anchor": "vectors, shape (n, m).",
-    "beta": "the point where the pieces of the function meet.",
-    "bias": "added, shape (c,); None for nothing.",
     "ceil_mode": "round the number of windows up, so that the last one may extend beyond the edge.",
     "count_include_pad": "include padded zeros in the mean.",
     "delta": "the error at which the square turns into the absolute value.",
@@ -21,7 +18,6 @@ SHARED = {
     "divisor_override": "divide by this instead of the number of elements.",
     "dtype": "cast to this dtype first.",
     "eps": "a small number that keeps the divisor from being zero.",
-    "full": "also add the constant terms.",
     "groups": "the number of groups of channels.",
     "inplace": "write the result into ``input``.",
     "input": "a tensor of floating dtype.",
@@ -43,7 +39,6 @@ SHARED = {
     "output_padding": "added to the sizes of the result, which the stride does not determine.",
     "output_ratio": "the size of the result as a part of the input's.",
     "output_size": "the sizes of the result, a number or one per dimension.",
-    "p": "the probability.",
     "padding": "elements added at both ends of each dimension.",
     "positive": "vectors, shape (n, m).",
     "reduce": "deprecated, as in PyTorch: use ``reduction``.",
@@ -51,9 +46,7 @@ SHARED = {
     "return_indices": "return the positions of the elements as well.",
     "running_mean": "shape (c,).",
     "running_var": "shape (c,).",
-    "scale_factor": "the factor of the sizes.",
     "scale_grad_by_freq": "divide the gradient of a row by the number of its uses.",
-    "size": "the sizes of the result.",
     "size_average": "deprecated, as in PyTorch: use ``reduction``.",
     "stride": "the step of the window.",
     "swap": "use the distance of ``positive`` and ``negative`` if it is smaller.",
@@ -61,7 +54,6 @@ SHARED = {
     "threshold": "the bound.",
     "training": "True while training; in evaluation nothing is drawn or updated.",
     "value": "the new value.",
-    "weight": "the weight.",
     "x1": "vectors.",
     "x2": "vectors that broadcast with ``x1``.",
 }
@@ -106,7 +98,6 @@ family(
     alpha="the factor below zero.",
     lower="the smallest slope below zero.",
     upper="the largest slope below zero.",
-    beta="the factor in the exponent.",
     threshold="if ``beta · input`` exceeds it, the function is linear.",
     p="the probability of dropping an element.",
 )
@@ -131,7 +122,6 @@ family(
     "shape {y} with c = o; see :func:`conv2d` for the sizes.",
     SHAPES,
     input="shape {x}.",
-    weight="shape (o, c / groups, {k}).",
     bias="shape (o,); or None.",
     stride="the step of the window, a number or one per dimension.",
     padding='zeros added at both ends, a number or one per dimension; ``"same"`` or ``"valid"``.',
@@ -219,7 +209,6 @@ family(
     "batch_norm instance_norm group_norm local_response_norm",
     SAME,
     SHAPES,
-    input="shape (n, c, ...).",
     weight="a factor for each channel, shape (c,); None for 1.",
     bias="added to each channel, shape (c,); None for 0.",
     training="normalize by the batch and update the running statistics; else by the running statistics.",
@@ -272,7 +261,6 @@ family(
     q_proj_weight="of the queries, shape (e, e).",
     k_proj_weight="of the keys, shape (e, kdim).",
     v_proj_weight="of the values, shape (e, vdim).",
-    static_k="keys to use instead, shape (n heads, s, e / heads).",
     static_v="values to use instead, shape (n heads, s, e / heads).",
 )
 family(
@@ -299,12 +287,10 @@ family(
     REDUCTION,
     SHAPES,
     input="shape (n, c) or (c,).",
-    target="for each sample its class or classes.",
     p="the order of the norm.",
     eps="a small number added to the differences.",
     distance_function="a function that returns the distances of two batches of vectors; the Euclidean one by default.",
 )
-FAMILIES["multi_margin_loss"][0]["p"] = "the exponent, 1 or 2."  # type: ignore[index]
 family(
     "ctc_loss",
     LOSS + "shape (n,), or a scalar without batch.",

@@ -10,6 +10,19 @@ from nbautograd._names.docstrings import INDENT
 __all__ = ["describe_methods"]
 
 C = TypeVar("C", bound=type)
+DOUBLE = """>>> import nbautograd as torch
+>>> class Double(torch.autograd.Function):
+...     @staticmethod
+...     def forward(ctx, x):
+...         return 2 * x
+"""
+DOUBLE_APART = (
+    DOUBLE.replace("ctx, x", "x")
+    + """...     @staticmethod
+...     def setup_context(ctx, inputs, output):
+...         pass
+"""
+)
 METHODS: Mapping[str, Mapping[str, str]] = {
     "Tensor": {
         "__array_wrap__": """Return a result of a NumPy function as a tensor; NumPy calls it, as in ``np.sin(tensor)``.
@@ -149,17 +162,12 @@ tensor(3.)""",
 tensor(30.)""",
     },
     "Function": {
-        "forward": """:param args: ``ctx`` and the arguments; only the arguments if ``setup_context`` is defined.
+        "forward": f""":param args: ``ctx`` and the arguments; only the arguments if ``setup_context`` is defined.
 :param kwargs: arguments by name.
 :returns: a tensor of any shape, or a tuple of tensors and other values.
 :raises NotImplementedError: the method is not overridden.
 
->>> import nbautograd as torch
->>> class Double(torch.autograd.Function):
-...     @staticmethod
-...     def forward(ctx, x):
-...         return 2 * x
-...
+{DOUBLE}...
 >>> Double.apply(torch.tensor(2.0))
 tensor(4.)""",
         "setup_context": """:param ctx: the context.
@@ -184,17 +192,12 @@ tensor(4.)""",
 >>> Square.apply(x).backward()
 >>> x.grad
 tensor(4.)""",
-        "backward": """:param ctx: the context.
+        "backward": f""":param ctx: the context.
 :param grad_outputs: the gradient of each output, of its shape.
 :returns: a gradient for each argument of ``forward``, of its shape; None for an argument without one.
 :raises NotImplementedError: the method is not overridden.
 
->>> import nbautograd as torch
->>> class Double(torch.autograd.Function):
-...     @staticmethod
-...     def forward(ctx, x):
-...         return 2 * x
-...     @staticmethod
+{DOUBLE}...     @staticmethod
 ...     def backward(ctx, g):
 ...         return 2 * g
 ...
@@ -202,40 +205,24 @@ tensor(4.)""",
 >>> Double.apply(x).backward()
 >>> x.grad
 tensor(2.)""",
-        "jvp": """:param ctx: the context.
+        "jvp": f""":param ctx: the context.
 :param grad_inputs: the tangent of each argument; None for an argument without one.
 :returns: the tangent of each output, of its shape.
 :raises NotImplementedError: the method is not overridden.
 
->>> import nbautograd as torch
->>> class Double(torch.autograd.Function):
-...     @staticmethod
-...     def forward(x):
-...         return 2 * x
-...     @staticmethod
-...     def setup_context(ctx, inputs, output):
-...         pass
-...     @staticmethod
+{DOUBLE_APART}...     @staticmethod
 ...     def jvp(ctx, tangent):
 ...         return 2 * tangent
 ...
 >>> torch.func.jvp(Double.apply, (torch.tensor(3.0),), (torch.tensor(1.0),))
 (tensor(6.), tensor(2.))""",
-        "vmap": """:param info: ``info.batch_size`` and ``info.randomness``.
+        "vmap": f""":param info: ``info.batch_size`` and ``info.randomness``.
 :param in_dims: the batch dimension of each argument, None if all samples share it.
 :param args: the arguments of ``forward``.
 :returns: the results, and the batch dimension of each, or None.
 :raises NotImplementedError: the method is called but not overridden.
 
->>> import nbautograd as torch
->>> class Double(torch.autograd.Function):
-...     @staticmethod
-...     def forward(x):
-...         return 2 * x
-...     @staticmethod
-...     def setup_context(ctx, inputs, output):
-...         pass
-...     @staticmethod
+{DOUBLE_APART}...     @staticmethod
 ...     def vmap(info, in_dims, x):
 ...         return Double.apply(x), in_dims[0]
 ...

@@ -1,4 +1,4 @@
-"""Shared docstrings of the functions of ``signal.windows``, ``masked``, ``func`` and ``autograd.functional``."""
+"""Shared docstrings of the functions of ``signal.windows``, ``masked``, ``func``, ``autograd.functional``, pytrees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nbautograd._names.docstrings import Family
 
-__all__ = ["DERIVATIVES", "MASKED", "TRANSFORMS", "WINDOWS"]
+__all__ = ["DERIVATIVES", "MASKED", "TRANSFORMS", "TREES", "WINDOWS"]
 
 Package = tuple[Mapping[str, Family], Mapping[str, str]]
 """The families of a package, and the docstrings its functions share."""
@@ -26,7 +26,6 @@ WINDOWS: Package = (
         "a": "the weights of the cosines.",
         "alpha": "the constant term.",
         "beta": "the shape: a larger one has lower side lobes.",
-        "center": "the position of the maximum; the middle by default.",
         "device": "the device of the result; the default device if None.",
         "dtype": "a floating dtype; the default one if None.",
         "layout": "``torch.strided``, the only layout of dense tensors.",
@@ -54,13 +53,11 @@ MASKED: Package = (
         "data": "a tensor.",
         "dim": "one dimension or several; None for all.",
         "dtype": "cast to this dtype first.",
-        "eps": "a small number that keeps the divisor from being zero.",
         "input": "a tensor, or a masked tensor, whose mask is used.",
         "input_mask": "True for the elements of ``input`` to include.",
         "keepdim": "keep reduced dimensions with length 1.",
         "mask": "a bool tensor that broadcasts with ``input``: True for the elements to include; all by default.",
         "obj": "any object.",
-        "ord": "the order of the norm.",
         "other": "the second tensor.",
         "other_mask": "True for the elements of ``other`` to include.",
         "requires_grad": "True to record operations on the result for backward.",
@@ -89,7 +86,6 @@ TRANSFORMS: Package = (
         "models": "modules of the same structure.",
         "module": "the module.",
         "primals": "the arguments.",
-        "remove": "accepted without effect.",
     },
 )
 DERIVATIVES: Package = (
@@ -111,3 +107,40 @@ DERIVATIVES: Package = (
         "vectorize": "compute all rows at once, by ``vmap``.",
     },
 )
+OTHER_STRUCTURE = (("ValueError", "a further tree has another structure"),)
+NO_KEYS = ("ValueError", "a container has been registered without ``flatten_with_keys_fn``")
+TREES: Package = (
+    {
+        "map_only": ({}, "a decorator of functions of one argument.", ()),
+        "register_constant": ({"cls": "the class."}, "None.", ()),
+        "register_dataclass": ({"cls": "the class."}, "None.", ()),
+        "register_pytree_node": ({"cls": "the class."}, "None.", ()),
+        "tree_all": ({}, "a Python bool; True if there are no leaves.", ()),
+        "tree_all_only": ({}, "a Python bool; True if there are no such leaves.", ()),
+        "tree_any": ({}, "a Python bool; False if there are no leaves.", ()),
+        "tree_any_only": ({}, "a Python bool; False if there are no such leaves.", ()),
+        "tree_flatten_with_path": ({}, "a list of pairs, and a :class:`TreeSpec`.", (NO_KEYS,)),
+        "tree_is_leaf": ({}, "a Python bool.", ()),
+        "tree_leaves": ({}, "a list.", ()),
+        "tree_leaves_with_path": ({}, "a list of pairs.", (NO_KEYS,)),
+        "tree_map_": ({}, "``tree``.", OTHER_STRUCTURE),
+        "tree_map_only": ({}, "a new tree of the same structure.", ()),
+        "tree_map_only_": ({}, "``tree``.", ()),
+        "tree_map_with_path": (
+            {},
+            "a new tree of the same structure.",
+            (("ValueError", "a further tree has another structure, or a container was registered without keys"),),
+        ),
+        "tree_structure": ({}, "a :class:`TreeSpec`.", ()),
+    },
+    {
+        "func": "the function.",
+        "is_leaf": "a function that returns True for a container to treat as a leaf.",
+        "pred": "a function called with leaves; its result is used as a bool.",
+        "rests": "further trees, of the first one's structure down to its leaves; ``func`` also gets their parts.",
+        "tree": "nested containers; anything else is a tree of one leaf.",
+        "type_or_types": "a class, or a tuple of classes.",
+        "type_or_types_or_pred": "a class, a tuple of classes, or a function that selects objects.",
+    },
+)
+"""Functions of ``utils._pytree`` that take a function or a class, and reject other arguments."""

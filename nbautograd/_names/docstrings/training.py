@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbautograd._names.docstrings.tables import Tables
+from nbautograd._names.docstrings.classes import Tables
 
 __all__ = ["TABLES"]
 
@@ -12,7 +12,6 @@ TABLES = Tables(
         "alpha": "the share of the past in the mean of squares.",
         "amsgrad": "divide by the largest mean of squares so far.",
         "base_momentum": "the momentum at the highest learning rate.",
-        "batch_sampler": "yields lists of indices, one for each batch.",
         "batch_size": "the number of samples in a batch.",
         "betas": "the decay rates of the running means of the gradient and of its square.",
         "capturable": "for CUDA graphs, which are not supported; accepted or rejected as the class describes.",
@@ -34,7 +33,6 @@ TABLES = Tables(
         "generator": "the source of random numbers; the default generator if None.",
         "indices": "the positions of the samples.",
         "initial_accumulator_value": "the initial value of the sums of squares.",
-        "last_epoch": "the epoch before the first; -1 to begin, another to resume.",
         "lambd": "the decay rate of the steps.",
         "lr": "the learning rate: the factor of each step.",
         "lr_decay": "the decay rate of the learning rate.",
@@ -48,7 +46,6 @@ TABLES = Tables(
         "nesterov": "Nesterov's momentum: look ahead along the velocity.",
         "num_samples": "the number of draws.",
         "optimizer": "the optimizer whose learning rates are set.",
-        "params": PARAMETERS,
         "patience": "the number of tolerated epochs without improvement.",
         "power": "the exponent.",
         "replacement": "allow a sample to be drawn more than once.",

@@ -96,11 +96,11 @@ def test_what_the_writer_compiles_comes_from_declarations() -> None:
 
 def test_pickle_is_read_by_nobody() -> None:
     """Files are read by a machine of our own, which knows some thirty opcodes and imports nothing."""
-    assert imports("pickletools") == {"serialization/torch_pickle.py", "serialization/stream_format.py"}
+    assert imports("pickletools") == {"serialization/torch_pickle.py", "serialization/reading.py"}
     assert imports("pickle") == {f"serialization/{name}.py" for name in ("__init__", "files", "pickler")}
     assert files("pickle.load", "pickle.loads", "pickle.Unpickler", "np.load", "numpy.load") == set()
     assert imports("marshal") | imports("shelve") | imports("dill") | imports("cloudpickle") == set()
-    for name in ("torch_pickle", "rebuild", "objects", "names", "stream_format"):
+    for name in ("torch_pickle", "rebuild", "objects", "names", "reading"):
         assert not re.search(r"\b(find_class|import_module|__import__)\(", source(f"serialization/{name}.py"))
 
 

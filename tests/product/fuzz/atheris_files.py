@@ -33,7 +33,8 @@ def one_input(data: bytes) -> None:
             if "map_location" not in str(error):  # a tensor on an unavailable device
                 raise
     with contextlib.suppress(serialization.FileFormatError):
-        torch_pickle.read(data, lambda key, count, place: np.frombuffer(bytearray(MEMORY), np.uint8))
+        memory = np.frombuffer(bytearray(MEMORY), np.uint8)
+        torch_pickle._Machine(lambda key, count, place: memory, False, True, "utf-8").read(data)
 
 
 if __name__ == "__main__":
