@@ -134,7 +134,7 @@ def compose(cls: type, own: str) -> str:
     lines += [_line("raises", error, when) for error, when in errors.items()]
     inputs = tables.inputs.get(name) or dict(_inputs(cls, function, called))
     call = _call(inputs, tables.results.get(name, called.get(("returns", ""), "")))
-    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, example)
+    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, example or tables.examples.get(name))
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 

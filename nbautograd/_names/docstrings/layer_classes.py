@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbautograd._names.docstrings.examples import EXAMPLES
 from nbautograd._names.docstrings.formulas import FORMULAS
 from nbautograd._names.docstrings.tables import Tables, alike
 
@@ -167,6 +168,7 @@ TABLES = Tables(
         "UpsamplingBilinear2d": {"input": "shape (n, c, h, w)."},
         "UpsamplingNearest2d": {"input": "shape (n, c, h, w)."},
     },
+    examples=EXAMPLES,
     formulas=FORMULAS,
     results={
         **{

@@ -28,6 +28,8 @@ class Tables:
     """The formula, and its source."""
     raises: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Errors of single classes, with their conditions."""
+    examples: Mapping[str, str] = field(default_factory=dict)
+    """Examples of classes without one of their own."""
 
 
 def alike(names: str, entry: Mapping[str, str]) -> dict[str, Mapping[str, str]]:

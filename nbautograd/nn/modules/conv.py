@@ -140,12 +140,7 @@ class _ConvNd(Module):
 
 
 class Conv1d(_ConvNd, function=F.conv1d, n=1):
-    """Convolution over one dimension: input of shape (n, c, l) or (c, l).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.Conv1d(3, 8, 3, padding=1)(torch.ones(2, 3, 4)).shape
-    torch.Size([2, 8, 4])
-    """
+    """Convolution over one dimension: input of shape (n, c, l) or (c, l)."""
 
 
 class Conv2d(_ConvNd, function=F.conv2d, n=2):
@@ -158,12 +153,7 @@ class Conv2d(_ConvNd, function=F.conv2d, n=2):
 
 
 class Conv3d(_ConvNd, function=F.conv3d, n=3):
-    """Convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.Conv3d(3, 8, 3, padding=1)(torch.ones(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 8, 4, 4, 4])
-    """
+    """Convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w)."""
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -230,27 +220,12 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd, function=F.conv_transpose1d, n=1):
-    """Transposed convolution over one dimension: input of shape (n, c, l) or (c, l).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ConvTranspose1d(3, 8, 2, stride=2)(torch.ones(2, 3, 4)).shape
-    torch.Size([2, 8, 8])
-    """
+    """Transposed convolution over one dimension: input of shape (n, c, l) or (c, l)."""
 
 
 class ConvTranspose2d(_ConvTransposeNd, function=F.conv_transpose2d, n=2):
-    """Transposed convolution over images: input of shape (n, c, h, w) or (c, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ConvTranspose2d(3, 8, 2, stride=2)(torch.ones(2, 3, 4, 4)).shape
-    torch.Size([2, 8, 8, 8])
-    """
+    """Transposed convolution over images: input of shape (n, c, h, w) or (c, h, w)."""
 
 
 class ConvTranspose3d(_ConvTransposeNd, function=F.conv_transpose3d, n=3):
-    """Transposed convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ConvTranspose3d(3, 8, 2, stride=2)(torch.ones(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 8, 8, 8, 8])
-    """
+    """Transposed convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w)."""

@@ -36,30 +36,15 @@ class Dropout(_Dropout, function=F.dropout):
 
 
 class Dropout1d(_Dropout, function=F.dropout1d):
-    """Set whole channels to zero: input of shape (n, c, l) or (c, l).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.Dropout1d(0.5).eval()(torch.ones(1, 2, 4)).shape
-    torch.Size([1, 2, 4])
-    """
+    """Set whole channels to zero: input of shape (n, c, l) or (c, l)."""
 
 
 class Dropout2d(_Dropout, function=F.dropout2d):
-    """Set whole channels to zero: input of shape (n, c, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.Dropout2d(0.5).eval()(torch.ones(1, 2, 4, 4)).shape
-    torch.Size([1, 2, 4, 4])
-    """
+    """Set whole channels to zero: input of shape (n, c, h, w)."""
 
 
 class Dropout3d(_Dropout, function=F.dropout3d):
-    """Set whole channels to zero: input of shape (n, c, d, h, w) or (c, d, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.Dropout3d(0.5).eval()(torch.ones(1, 2, 4, 4, 4)).shape
-    torch.Size([1, 2, 4, 4, 4])
-    """
+    """Set whole channels to zero: input of shape (n, c, d, h, w) or (c, d, h, w)."""
 
 
 class AlphaDropout(_Dropout, function=F.alpha_dropout, unused="inplace"):

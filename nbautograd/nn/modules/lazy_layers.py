@@ -148,36 +148,15 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
 
 
 class LazyConv1d(_LazyConv, Conv1d, becomes=Conv1d):
-    """:class:`Conv1d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConv1d(8, 3)
-    >>> _ = layer(torch.ones(2, 3, 4))
-    >>> layer.weight.shape
-    torch.Size([8, 3, 3])
-    """
+    """:class:`Conv1d`, whose ``in_channels`` are those of the first input."""
 
 
 class LazyConv2d(_LazyConv, Conv2d, becomes=Conv2d):
-    """:class:`Conv2d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConv2d(8, 3)
-    >>> _ = layer(torch.ones(2, 3, 4, 4))
-    >>> layer.weight.shape
-    torch.Size([8, 3, 3, 3])
-    """
+    """:class:`Conv2d`, whose ``in_channels`` are those of the first input."""
 
 
 class LazyConv3d(_LazyConv, Conv3d, becomes=Conv3d):
-    """:class:`Conv3d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConv3d(8, 3)
-    >>> _ = layer(torch.ones(2, 3, 4, 4, 4))
-    >>> layer.weight.shape
-    torch.Size([8, 3, 3, 3, 3])
-    """
+    """:class:`Conv3d`, whose ``in_channels`` are those of the first input."""
 
 
 class _LazyConvTranspose(_LazyConv):
@@ -203,36 +182,15 @@ class _LazyConvTranspose(_LazyConv):
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, becomes=ConvTranspose1d):
-    """:class:`ConvTranspose1d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConvTranspose1d(8, 2)
-    >>> _ = layer(torch.ones(2, 3, 4))
-    >>> layer.weight.shape
-    torch.Size([3, 8, 2])
-    """
+    """:class:`ConvTranspose1d`, whose ``in_channels`` are those of the first input."""
 
 
 class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, becomes=ConvTranspose2d):
-    """:class:`ConvTranspose2d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConvTranspose2d(8, 2)
-    >>> _ = layer(torch.ones(2, 3, 4, 4))
-    >>> layer.weight.shape
-    torch.Size([3, 8, 2, 2])
-    """
+    """:class:`ConvTranspose2d`, whose ``in_channels`` are those of the first input."""
 
 
 class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, becomes=ConvTranspose3d):
-    """:class:`ConvTranspose3d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConvTranspose3d(8, 2)
-    >>> _ = layer(torch.ones(2, 3, 4, 4, 4))
-    >>> layer.weight.shape
-    torch.Size([3, 8, 2, 2, 2])
-    """
+    """:class:`ConvTranspose3d`, whose ``in_channels`` are those of the first input."""
 
 
 class _LazyNorm(LazyModuleMixin, _NormBase):
@@ -287,66 +245,24 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
 
 
 class LazyBatchNorm1d(_LazyNorm, _BatchNorm, becomes=BatchNorm1d):
-    """:class:`BatchNorm1d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyBatchNorm1d()
-    >>> _ = layer(torch.randn(2, 3, 4))
-    >>> layer.num_features
-    3
-    """
+    """:class:`BatchNorm1d`, whose ``num_features`` are those of the first input."""
 
 
 class LazyBatchNorm2d(_LazyNorm, _BatchNorm, becomes=BatchNorm2d):
-    """:class:`BatchNorm2d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyBatchNorm2d()
-    >>> _ = layer(torch.randn(2, 3, 4, 4))
-    >>> layer.num_features
-    3
-    """
+    """:class:`BatchNorm2d`, whose ``num_features`` are those of the first input."""
 
 
 class LazyBatchNorm3d(_LazyNorm, _BatchNorm, becomes=BatchNorm3d):
-    """:class:`BatchNorm3d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyBatchNorm3d()
-    >>> _ = layer(torch.randn(2, 3, 4, 4, 4))
-    >>> layer.num_features
-    3
-    """
+    """:class:`BatchNorm3d`, whose ``num_features`` are those of the first input."""
 
 
 class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm1d):
-    """:class:`InstanceNorm1d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyInstanceNorm1d()
-    >>> _ = layer(torch.randn(2, 3, 4))
-    >>> layer.num_features
-    3
-    """
+    """:class:`InstanceNorm1d`, whose ``num_features`` are those of the first input."""
 
 
 class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm2d):
-    """:class:`InstanceNorm2d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyInstanceNorm2d()
-    >>> _ = layer(torch.randn(2, 3, 4, 4))
-    >>> layer.num_features
-    3
-    """
+    """:class:`InstanceNorm2d`, whose ``num_features`` are those of the first input."""
 
 
 class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm3d):
-    """:class:`InstanceNorm3d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyInstanceNorm3d()
-    >>> _ = layer(torch.randn(2, 3, 4, 4, 4))
-    >>> layer.num_features
-    3
-    """
+    """:class:`InstanceNorm3d`, whose ``num_features`` are those of the first input."""

@@ -102,12 +102,7 @@ class CircularPad2d(_CircularPad, n=2, mode="circular"):
 
 
 class CircularPad3d(_CircularPad, n=3, mode="circular"):
-    """Pad the last three dimensions with the elements from their other ends.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.CircularPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
-    """
+    """Pad the last three dimensions with the elements from their other ends."""
 
 
 class ConstantPad1d(_ConstantPad, n=1):
@@ -158,12 +153,7 @@ class ReflectionPad2d(_Pad, n=2, mode="reflect"):
 
 
 class ReflectionPad3d(_Pad, n=3, mode="reflect"):
-    """Pad the last three dimensions with their mirror images.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ReflectionPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
-    """
+    """Pad the last three dimensions with their mirror images."""
 
 
 class ReplicationPad1d(_Pad, n=1, mode="replicate"):
@@ -187,12 +177,7 @@ class ReplicationPad2d(_Pad, n=2, mode="replicate"):
 
 
 class ReplicationPad3d(_Pad, n=3, mode="replicate"):
-    """Pad the last three dimensions with the elements at their edges.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ReplicationPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
-    """
+    """Pad the last three dimensions with the elements at their edges."""
 
 
 class ZeroPad1d(_ZeroPad, n=1):
@@ -216,9 +201,4 @@ class ZeroPad2d(_ZeroPad, n=2):
 
 
 class ZeroPad3d(_ZeroPad, n=3):
-    """Pad the last three dimensions with zeros.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ZeroPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
-    """
+    """Pad the last three dimensions with zeros."""
