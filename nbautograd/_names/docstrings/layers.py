@@ -187,10 +187,15 @@ family(
 family(
     "max_unpool1d max_unpool2d max_unpool3d",
     "a tensor of ``output_size`` in its last {n} dimensions.",
-    ("ValueError", "``output_size`` is not possible"),
-    ("RuntimeError", "shapes do not match, or an index is out of range"),
+    ("ValueError", "``output_size`` does not fit"),
+    ("RuntimeError", "the shapes do not fit"),
     input="shape {x}.",
+    indices="the indices that :func:`max_pool{n}d` returned.",
+    output_size="the size, where several sizes pool to the size of ``input``.",
 )
+for _name, (_own, *_) in FAMILIES.items():
+    if _name.endswith(("max_pool1d", "max_pool2d", "max_pool3d")):  # not those that always return both
+        _own["return_indices"] = "also return the indices of the maxima."  # type: ignore[index]
 family(
     "fold unfold",
     "",

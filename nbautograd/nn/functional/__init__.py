@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 
 from nbautograd._engine.compiler.argument_errors import with_argument_errors
@@ -50,6 +51,9 @@ for _name in __all__:
     ):
         globals()[_name] = _function = with_argument_errors(_function)
         _function.__module__ = __name__  # by which pickle finds it
+    if _name.endswith("_") and _function.__doc__:  # its example is that of the function of a new result
+        _example = re.search(r"\n\n *>>> .*", globals()[_name[:-1]].__doc__, re.DOTALL)
+        _function.__doc__ += _example[0].replace(f".{_name[:-1]}(", f".{_name}(")
 
 docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED)
 absent.answer(__name__)

@@ -55,12 +55,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu_(input: Tensor) -> Tensor:
-    """Write the result of :func:`relu` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.relu_(torch.tensor([-1., 2.]))
-    tensor([0., 2.])
-    """
+    """Write the result of :func:`relu` into ``input``."""
     return relu(input, True)
 
 
@@ -107,12 +102,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """Write the result of :func:`hardtanh` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.hardtanh_(torch.tensor([-3., 0.5]))
-    tensor([-1.0000,  0.5000])
-    """
+    """Write the result of :func:`hardtanh` into ``input``."""
     return hardtanh(input, min_val, max_val, True)
 
 
@@ -139,12 +129,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """Write the result of :func:`leaky_relu` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.leaky_relu_(torch.tensor([-1., 2.]), 0.1)
-    tensor([-0.1000,  2.0000])
-    """
+    """Write the result of :func:`leaky_relu` into ``input``."""
     return leaky_relu(input, negative_slope, True)
 
 
@@ -245,12 +230,7 @@ def _rrelu_noise(input: Tensor, lower: float, upper: float) -> Tensor:
 
 
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
-    """Write the result of :func:`rrelu` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.rrelu_(torch.tensor([-1., 2.]), 0.1, 0.3)
-    tensor([-0.2000,  2.0000])
-    """
+    """Write the result of :func:`rrelu` into ``input``."""
     return rrelu(input, lower, upper, training, True)
 
 
@@ -283,12 +263,7 @@ def threshold(input: Tensor, threshold: Number, value: Number, inplace: bool = F
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """Write the result of :func:`threshold` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.threshold_(torch.tensor([-1., 2.]), 1, 20)
-    tensor([20.,  2.])
-    """
+    """Write the result of :func:`threshold` into ``input``."""
     return _thresholded(input, threshold, value, True)
 
 

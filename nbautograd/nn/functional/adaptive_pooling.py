@@ -123,8 +123,6 @@ def adaptive_max_pool1d_with_indices(
 def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
     """Divide ``input`` into ``output_size`` cells along the last dimension, and return their maxima.
 
-    :param return_indices: also return the indices of the maxima.
-
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1., 2., 3.]]), 2)
     tensor([[2., 3.]])
@@ -150,8 +148,6 @@ def adaptive_max_pool2d_with_indices(
 def adaptive_max_pool2d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
     """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their maxima.
 
-    :param return_indices: also return the indices of the maxima.
-
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_max_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
     tensor([[[2., 3.]]])
@@ -176,8 +172,6 @@ def adaptive_max_pool3d_with_indices(
 
 def adaptive_max_pool3d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
     """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their maxima.
-
-    :param return_indices: also return the indices of the maxima.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.adaptive_max_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))

@@ -130,7 +130,6 @@ def fractional_max_pool2d(
     """Return the maxima of windows at random, uneven steps, which allow any output size (Graham, 2014).
 
     :param output_size: the number of windows; or pass ``output_ratio``, their number over the size of the input.
-    :param return_indices: also return the indices of the maxima.
     :raises ValueError: none or both of ``output_size`` and ``output_ratio`` are given.
     :raises RuntimeError: the sizes do not fit.
 
@@ -170,7 +169,6 @@ def fractional_max_pool3d(
     """Return the maxima of windows at random, uneven steps, which allow any output size (Graham, 2014).
 
     :param output_size: the number of windows; or pass ``output_ratio``, their number over the size of the input.
-    :param return_indices: also return the indices of the maxima.
     :raises ValueError: none or both of ``output_size`` and ``output_ratio`` are given.
     :raises RuntimeError: the sizes do not fit.
 

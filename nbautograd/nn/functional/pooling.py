@@ -281,8 +281,6 @@ def max_pool1d(
 ) -> Any:
     """Compute the maxima of windows over one dimension; see :func:`max_pool2d`.
 
-    :param return_indices: also return the indices of the maxima.
-
     >>> import nbautograd as torch
     >>> torch.nn.functional.max_pool1d(torch.tensor([[1., 3., 2., 0.]]), 2)
     tensor([[3., 2.]])
@@ -325,7 +323,6 @@ def max_pool2d(
     :param padding: minus infinity on all sides, at most half of the kernel.
     :param dilation: the distance between the elements of a window.
     :param ceil_mode: keep an incomplete last window.
-    :param return_indices: also return the indices of the maxima.
     :raises RuntimeError: shapes or options do not fit.
 
     >>> import nbautograd as torch
@@ -364,8 +361,6 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Any:
     """Compute the maxima of windows over three dimensions; see :func:`max_pool2d`.
-
-    :param return_indices: also return the indices of the maxima.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.max_pool3d(torch.tensor([[[[1., 3., 2., 0.]]]]), (1, 1, 2))

@@ -86,11 +86,6 @@ def max_unpool1d(
 ) -> Tensor:
     """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool1d`.
 
-    :param indices: the indices that :func:`max_pool1d` returned.
-    :param output_size: the size, where several sizes pool to the size of ``input``.
-    :raises ValueError: ``output_size`` does not fit.
-    :raises RuntimeError: the shapes do not fit.
-
     >>> import nbautograd as torch
     >>> values, indices = torch.tensor([[3., 2.]]), torch.tensor([[1, 2]])
     >>> torch.nn.functional.max_unpool1d(values, indices, 2)
@@ -109,11 +104,6 @@ def max_unpool2d(
 ) -> Tensor:
     """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool2d`.
 
-    :param indices: the indices that :func:`max_pool2d` returned.
-    :param output_size: the size, where several sizes pool to the size of ``input``.
-    :raises ValueError: ``output_size`` does not fit.
-    :raises RuntimeError: the shapes do not fit.
-
     >>> import nbautograd as torch
     >>> values, indices = torch.tensor([[[3., 2.]]]), torch.tensor([[[1, 2]]])
     >>> torch.nn.functional.max_unpool2d(values, indices, (1, 2))
@@ -131,11 +121,6 @@ def max_unpool3d(
     output_size: Any = None,
 ) -> Tensor:
     """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool3d`.
-
-    :param indices: the indices that :func:`max_pool3d` returned.
-    :param output_size: the size, where several sizes pool to the size of ``input``.
-    :raises ValueError: ``output_size`` does not fit.
-    :raises RuntimeError: the shapes do not fit.
 
     >>> import nbautograd as torch
     >>> values, indices = torch.tensor([[[[3., 2.]]]]), torch.tensor([[[[1, 2]]]])
