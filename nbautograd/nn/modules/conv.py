@@ -54,21 +54,7 @@ class _ConvNd(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode)
-        self._make(bias, device, dtype)
-
-    def _setup(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Ints,
-        stride: Ints,
-        padding: Ints | str,
-        dilation: Ints,
-        groups: int,
-        padding_mode: str,
-    ) -> None:
-        Module.__init__(self)
+        super().__init__()
         full = tuples(self._n)
         strides: tuple[int, ...] = full(stride)
         if groups <= 0:
@@ -79,7 +65,8 @@ class _ConvNd(Module):
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride, self.dilation = full(kernel_size), strides, full(dilation)
         self.padding: Any = padding
-        self.output_padding: tuple[int, ...] = (0,) * self._n
+        # A transposed convolution has set it before.
+        self.output_padding: tuple[int, ...] = self.__dict__.pop("output_padding", (0,) * self._n)
         self.groups, self.padding_mode = groups, padding_mode
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
@@ -94,16 +81,15 @@ class _ConvNd(Module):
         if padding_mode not in MODES:
             raise ValueError(f"padding_mode must be one of {set(MODES)}, but got padding_mode='{padding_mode}'")
         self._reversed_padding_repeated_twice = sides
+        self.weight = new_parameter(*self._weight_shape(), device=device, dtype=dtype)
+        self.register_parameter("bias", new_parameter(out_channels, device=device, dtype=dtype, wanted=bias))
+        self.reset_parameters()
 
-    def _make(self, bias: bool, device: Any, dtype: Any) -> None:
-        """Create and fill the parameters."""
+    def _weight_shape(self) -> tuple[int, ...]:
         first, second = self.out_channels, self.in_channels
         if self.transposed:
             first, second = second, first
-        shape = (first, second // self.groups, *self.kernel_size)
-        self.weight = new_parameter(*shape, device=device, dtype=dtype)
-        self.register_parameter("bias", new_parameter(self.out_channels, device=device, dtype=dtype, wanted=bias))
-        self.reset_parameters()
+        return (first, second // self.groups, *self.kernel_size)
 
     def reset_parameters(self) -> None:
         """Draw new parameters, uniformly within ``1 / sqrt(fan_in)`` of zero."""
@@ -181,9 +167,9 @@ class _ConvTransposeNd(_ConvNd):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode)
-        self.output_padding = tuples(self._n)(output_padding)
-        self._make(bias, device, dtype)
+        self.__dict__["output_padding"] = tuples(self._n)(output_padding)
+        options = (stride, padding, dilation, groups, bias, padding_mode, device, dtype)
+        super().__init__(in_channels, out_channels, kernel_size, *options)
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """Return the transposed convolution; ``output_size`` selects one of the possible sizes of the result.
