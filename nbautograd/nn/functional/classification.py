@@ -285,18 +285,14 @@ def _spread_evenly(
     """Return the label smoothing term: the loss averaged over all classes."""
     terms = scores if weight is None else scores * weight.reshape((-1,) + (1,) * (scores._a.ndim - d - 1))
     ignored = target == ignore_index
-    losses = -terms.sum(d).masked_fill(ignored.reshape(losses_shape(scores, d)), 0)
+    shape = scores._a.shape
+    losses = -terms.sum(d).masked_fill(ignored.reshape((*shape[:d], *shape[d + 1 :])), 0)
     if reduction != "mean":
         return losses if reduction == "none" else losses.sum()
     if weight is None:
         return losses.sum() / (~ignored).sum()
-    _, weights = _chosen(scores._a.shape, target._a, weight._a, ignore_index, scores._a.dtype)
+    _, weights = _chosen(shape, target._a, weight._a, ignore_index, scores._a.dtype)
     return losses.sum() / float(pairwise_sum(weights))
-
-
-def losses_shape(scores: Tensor, d: int) -> tuple[int, ...]:
-    """Return the shape without the dimension of the classes."""
-    return (*scores._a.shape[:d], *scores._a.shape[d + 1 :])
 
 
 # -- margins ---------------------------------------------------------------------------------------------------------

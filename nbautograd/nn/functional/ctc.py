@@ -19,6 +19,8 @@ from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.shape.joining import stack
+from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import check_reduction, floating_only
 
@@ -160,8 +162,8 @@ def _back_recorded(g: Tensor, log_probs: Tensor, labels: Labels, zero_infinity: 
     scores = log_probs.gather(2, index)
     alpha = scores[0].masked_fill(~first, NEVER)
     for t in range(1, log_probs._a.shape[0]):
-        parts = [alpha, _moved(alpha, 1), _moved(alpha, 2).masked_fill(~skips, NEVER)]
-        total = _log_add(parts) + scores[t]
+        one, two = (pad(alpha, (by, -by), value=NEVER) for by in (1, 2))
+        total = stack([alpha, one, two.masked_fill(~skips, NEVER)]).logsumexp(0) + scores[t]
         alpha = total.where(wrap((t < steps)[:, None]), alpha)
     costs = -alpha.masked_fill(~final, NEVER).logsumexp(1)
     impossible = wrap((costs._a > -NEVER / 2) | (steps == 0))
@@ -171,18 +173,6 @@ def _back_recorded(g: Tensor, log_probs: Tensor, labels: Labels, zero_infinity: 
     if not zero_infinity:
         whole = whole.masked_fill(impossible.unsqueeze(1), float("nan"))
     return whole.masked_fill(wrap((module.arange(log_probs._a.shape[0])[:, None] >= steps)[:, :, None]), 0)
-
-
-def _moved(alpha: Tensor, by: int) -> Tensor:
-    from nbautograd._engine.ops.shape.padding import pad
-
-    return pad(alpha, (by, -by), value=NEVER)
-
-
-def _log_add(parts: list[Tensor]) -> Tensor:
-    from nbautograd._engine.ops.shape.joining import stack
-
-    return stack(parts).logsumexp(0)
 
 
 def _lengths(name: str, label: str, lengths: Any, like: Tensor, n: int) -> Any:

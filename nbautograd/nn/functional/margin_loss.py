@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.queries import check_tensors
@@ -19,14 +17,6 @@ __all__ = [
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]
-
-
-def broadcasts_to(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Return whether a shape broadcasts to another."""
-    try:
-        return np.broadcast_shapes(shape, other) == other
-    except ValueError:
-        return False
 
 
 def hinge_embedding_loss(

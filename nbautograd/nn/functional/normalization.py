@@ -238,7 +238,6 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel to mean 0 and variance 1 over the batch (Ioffe and Szegedy, 2015).
 
-    :param input: shape (n, c, ...).
     :param running_mean: shape (c,), like the next three; replaces the batch's mean in evaluation, and ``running_var``
         its variance. Training updates both: ``(1 - momentum) * running + momentum * batch``, with unbiased variance.
     :param weight: a factor for each channel.
@@ -311,7 +310,6 @@ def instance_norm(
 ) -> Tensor:
     """Normalize each channel of each sample to mean 0 and variance 1 (Ulyanov et al., 2016).
 
-    :param input: shape (n, c, ...).
     :param use_input_stats: whether to use the input's statistics instead of the running ones.
     :raises ValueError: a channel has a single element.
     :raises RuntimeError: shapes do not fit, or the running statistics are missing.
@@ -478,7 +476,6 @@ def local_response_norm(
 
     See Krizhevsky et al., "ImageNet classification with deep convolutional neural networks" (2012).
 
-    :param input: shape (n, c, ...).
     :raises ValueError: ``input`` has fewer than three dimensions.
 
     >>> import nbautograd as torch

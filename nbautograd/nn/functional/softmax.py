@@ -27,8 +27,6 @@ def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return ``exp(input)`` divided by its sum over ``dim``, without overflow.
 
-    :raises RuntimeError: the dtype is not floating.
-
     >>> import nbautograd as torch
     >>> torch.nn.functional.softmax(torch.tensor([0., 0.]), dim=0)
     tensor([0.5000, 0.5000])
@@ -54,8 +52,6 @@ def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
 ) -> Tensor:
     """Return the logarithm of :func:`softmax`, without computing softmax.
-
-    :raises RuntimeError: the dtype is not floating.
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.log_softmax(torch.tensor([0., 0.]), dim=0)
