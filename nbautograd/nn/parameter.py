@@ -199,6 +199,11 @@ class UninitializedTensorMixin:
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return f"<{type(self).__name__}>"
 
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)  # type: ignore[call-arg, attr-defined]
+        return memo[id(self)]
+
     def __reduce_ex__(self, proto: Any) -> Any:
         return type(self), (cast("Tensor", self).requires_grad,)
 
@@ -244,11 +249,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         pass
 
-    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
-        if id(self) not in memo:
-            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
-        return memo[id(self)]
-
 
 @composed
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
@@ -278,8 +278,3 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
         self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> None:
         pass
-
-    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
-        if id(self) not in memo:
-            memo[id(self)] = type(self)(False, self.device, self.dtype)
-        return memo[id(self)]

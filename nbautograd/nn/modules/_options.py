@@ -67,7 +67,7 @@ class Layer(Module):
             cls._convert = convert
         cls._with_training = cls._with_training or training
         if show is not None:
-            cls._show = _format_of(show)
+            cls._show = show if "{" in show else ", ".join(f"{name}={{0.{name}}}" for name in show.split())
         if function is None and not shared:
             return  # a subclass of the user's
         own = tuple(vars(cls).get("__annotations__", {}))
@@ -137,11 +137,6 @@ class Layer(Module):
         if "inplace" in self._options and self.inplace and "inplace" not in self._show:
             return f"{text}, inplace=True" if text else "inplace=True"
         return text
-
-
-def _format_of(show: str) -> str:
-    """Return the format string of ``show``, which may be names: then ``name=value`` for each."""
-    return show if "{" in show else ", ".join(f"{name}={{0.{name}}}" for name in show.split())
 
 
 def _signature_of(options: tuple[str, ...], defaults: Mapping[str, Any], positional: int) -> inspect.Signature:

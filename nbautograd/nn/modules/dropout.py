@@ -26,8 +26,6 @@ class _Dropout(Layer, shared=True, show="p={0.p}, inplace={0.inplace}", training
 class Dropout(_Dropout, function=F.dropout):
     """Set elements to zero with probability ``p``, and scale the others to keep the mean (Hinton et al., 2012).
 
-    :raises ValueError: ``p`` is not in [0, 1].
-
     >>> import nbautograd as torch
     >>> m = torch.nn.Dropout(0.5).eval()
     >>> m(torch.ones(2))

@@ -111,16 +111,8 @@ class _BatchNorm(_NormBase):
                 factor = 1.0 / float(self.num_batches_tracked)
         own = self.training or self.running_mean is None and self.running_var is None
         kept = not self.training or self.track_running_stats
-        return F.batch_norm(
-            input,
-            self.running_mean if kept else None,
-            self.running_var if kept else None,
-            self.weight,
-            self.bias,
-            own,
-            factor,
-            self.eps,
-        )
+        statistics = (self.running_mean, self.running_var) if kept else (None, None)
+        return F.batch_norm(input, *statistics, self.weight, self.bias, own, factor, self.eps)
 
 
 class BatchNorm1d(_BatchNorm, dims=(2, 3)):
@@ -165,16 +157,9 @@ class _InstanceNorm(_NormBase):
                 f"expected input's size at dim={1 if batched else 0} to match num_features "
                 f"({self.num_features}), but got: {channels}."
             )
-        result = F.instance_norm(
-            input if batched else input.unsqueeze(0),
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            0.0 if self.momentum is None else self.momentum,
-            self.eps,
-        )
+        x, own = input if batched else input.unsqueeze(0), self.training or not self.track_running_stats
+        factor = 0.0 if self.momentum is None else self.momentum
+        result = F.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias, own, factor, self.eps)
         return result if batched else result.squeeze(0)
 
 

@@ -27,8 +27,6 @@ class RNNBase(Module):
     """Base of RNN, LSTM and GRU.
 
     :param mode: ``"RNN_TANH"``, ``"RNN_RELU"``, ``"LSTM"`` or ``"GRU"``.
-    :param input_size: the size of each element of a sequence.
-    :param hidden_size: the size of the state.
     :param num_layers: the number of layers, each over the outputs of the previous one.
     :param bias: whether the layers have biases.
     :param batch_first: whether input and output have shape (batch, length, size) instead of (length, batch, size).
@@ -104,19 +102,15 @@ class RNNBase(Module):
             for ending in self._endings(layer)
         ]
 
-    def _first_state(self, batch: int, like: Tensor) -> State:
-        """Return the initial state: zeros."""
-        count = self.num_layers * self._directions
+    def _state_shapes(self, batch: int) -> list[tuple[int, int, int]]:
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
-        return tuple(zeros(count, batch, size, dtype=like.dtype, device=like.device) for size in sizes)
+        return [(self.num_layers * self._directions, batch, size) for size in sizes]
 
     def _check_state(self, state: State, batch: int) -> None:
-        count = self.num_layers * self._directions
-        sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
-        for i, (tensor, size) in enumerate(zip(state, sizes, strict=True)):
-            expected = (count, batch, size)
+        shapes = self._state_shapes(batch)
+        for i, (tensor, expected) in enumerate(zip(state, shapes, strict=True)):
             if tuple(tensor.shape) != expected:
-                which = "hidden" if len(sizes) == 1 else f"hidden[{i}]"
+                which = "hidden" if len(shapes) == 1 else f"hidden[{i}]"
                 raise RuntimeError(f"Expected {which} size {expected}, got {list(tensor.shape)}")
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
@@ -137,7 +131,8 @@ class RNNBase(Module):
         sizes = None if packed is None else packed.batch_sizes.tolist()
         batch = data.shape[1] if sizes is None else sizes[0]
         if hx is None:
-            state = self._first_state(batch, data)
+            shapes = self._state_shapes(batch)
+            state: State = tuple(zeros(shape, dtype=data.dtype, device=data.device) for shape in shapes)
         else:
             state = self._given_state(hx, batched, packed)
         self._check_state(state, batch)

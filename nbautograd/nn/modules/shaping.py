@@ -201,14 +201,8 @@ class Upsample(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the resampled input."""
-        return F.interpolate(
-            input,
-            self.size,
-            self.scale_factor,
-            self.mode,
-            self.align_corners,
-            recompute_scale_factor=self.recompute_scale_factor,
-        )
+        options = (self.mode, self.align_corners, self.recompute_scale_factor)
+        return F.interpolate(input, self.size, self.scale_factor, *options)
 
     def extra_repr(self) -> str:
         """Return the size or the factor, and the mode."""

@@ -121,7 +121,6 @@ class EmbeddingBag(_Table):
 
     :param mode: ``"sum"``, ``"mean"`` or ``"max"``.
     :param include_last_offset: whether the last of the offsets is the end of the last bag.
-    :param padding_idx: a row to leave out.
 
     >>> import nbautograd as torch
     >>> bags = torch.nn.EmbeddingBag.from_pretrained(torch.tensor([[1., 2.], [3., 4.]]))
@@ -152,19 +151,9 @@ class EmbeddingBag(_Table):
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """Return a row per bag: rows of a 2-D input, or pieces of a 1-D input that begin at ``offsets``."""
-        pooled: Tensor = F.embedding_bag(
-            input,
-            self.weight,
-            offsets,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.mode,
-            self.sparse,
-            per_sample_weights,
-            self.include_last_offset,
-            self.padding_idx,
-        )
+        options = (self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse)
+        more = (per_sample_weights, self.include_last_offset, self.padding_idx)
+        pooled: Tensor = F.embedding_bag(input, self.weight, offsets, *options, *more)
         return pooled
 
     def extra_repr(self) -> str:

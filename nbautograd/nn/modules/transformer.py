@@ -373,18 +373,10 @@ class TransformerDecoder(_LayerStack):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """Return the sequence, decoded by the layers in order."""
+        masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         output = tgt
         for layer in self.layers:
-            output = layer(
-                output,
-                memory,
-                tgt_mask,
-                memory_mask,
-                tgt_key_padding_mask,
-                memory_key_padding_mask,
-                bool(tgt_is_causal),
-                memory_is_causal,
-            )
+            output = layer(output, memory, *masks, bool(tgt_is_causal), memory_is_causal)
         return self._normed(output)
 
 

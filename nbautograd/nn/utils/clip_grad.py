@@ -26,7 +26,6 @@ def get_total_norm(
 ) -> Tensor:
     """Compute the norm of all elements of all tensors.
 
-    :param norm_type: the order of the norm.
     :raises RuntimeError: the norm is not finite, and ``error_if_nonfinite`` is true.
 
     >>> import nbautograd as torch
