@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 
 from nbautograd._engine.compiler.argument_errors import with_argument_errors
@@ -52,8 +51,8 @@ for _name in __all__:
         globals()[_name] = _function = with_argument_errors(_function)
         _function.__module__ = __name__  # by which pickle finds it
     if _name.endswith("_") and _function.__doc__:  # its example is that of the function of a new result
-        _example = re.search(r"\n\n *>>> .*", globals()[_name[:-1]].__doc__, re.DOTALL)
-        _function.__doc__ += _example[0].replace(f".{_name[:-1]}(", f".{_name}(")
+        _, _mark, _example = globals()[_name[:-1]].__doc__.partition(f"\n\n{docstrings.INDENT}>>> ")
+        _function.__doc__ += _mark + _example.replace(f".{_name[:-1]}(", f".{_name}(")
 
 docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED)
 absent.answer(__name__)

@@ -11,9 +11,9 @@ They are rolled by one, an LSTM's to o, i, f, g and a GRU's to n, r, z, so that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from nbautograd.nn.functional.recurrent import STEPS, State, run
 
 __all__ = ["Weights", "fused", "is_fused"]
 
+F = TypeVar("F", bound=Callable[..., Any])
 MIN_SIZE = 1 << 12
 """Gate values of a fused layer; a smaller one is recorded step by step, as pictures show it."""
 PART_SIZE = 1 << 15
@@ -179,7 +180,7 @@ def _parameters_back(slopes: Any, inputs: Any, bias: Any, shift: int = -1) -> tu
     return weight, np.roll(pairwise_sum(slopes.reshape(len(slopes), -1, size), (1,)), shift, 0).reshape(-1)
 
 
-def _layer(node: str, symbol: str, gradients: str, state: str = "h", **options: bool) -> Any:
+def _layer(node: str, symbol: str, gradients: str, state: str = "h", **options: Any) -> Callable[[F], F]:
     """Declare a layer, of which one call computes all gradients: of the gates, the parameters and the state."""
     names = ("w_ih", "w_hh", "b_ih", "b_hh", *state)
     formulas = {name: f"{gradients}[{i}]" for i, name in enumerate(names, 1)}

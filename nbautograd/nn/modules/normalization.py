@@ -111,7 +111,7 @@ class _BatchNorm(_NormBase):
                 factor = 1.0 / float(self.num_batches_tracked)
         own = self.training or self.running_mean is None and self.running_var is None
         kept = not self.training or self.track_running_stats
-        statistics = (self.running_mean, self.running_var) if kept else (None, None)
+        statistics: tuple[Any, Any] = (self.running_mean, self.running_var) if kept else (None, None)
         return F.batch_norm(input, *statistics, self.weight, self.bias, own, factor, self.eps)
 
 
