@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from nbautograd._names.docstrings import Family
+from nbautograd._names.docstrings import INDENT, Family
 
-__all__ = ["FAMILIES", "SHARED", "SHARED_BY_UTILITIES", "family"]
+__all__ = ["EXAMPLES", "FAMILIES", "SHARED", "SHARED_BY_UTILITIES", "family"]
 
 SHARED = {
     "alpha": "a factor.",
@@ -318,6 +318,33 @@ family(
     target_lengths="the length of each target, shape (n,).",
 )
 family("pad", "a tensor of the shape of ``input``, enlarged by the padding.", SHAPES)
+
+EXAMPLES: dict[str, str] = {}
+"""By function: an example that is the same in one, two and three dimensions but for brackets and sizes."""
+
+
+def example(name: str, *lines: str) -> None:
+    """Write an example for one, two and three dimensions: ``{a}`` and ``{b}`` are brackets, ``{w}`` a window."""
+    for n in (1, 2, 3):
+        function, window = name.format(n=n), ("2", "(1, 2)", "(1, 1, 2)")[n - 1]
+        words = {"f": f"torch.nn.functional.{function}", "a": "[" * n, "b": "]" * n, "w": window}
+        shown = [line.format(**words) for line in ("", ">>> import nbautograd as torch", *lines, "")]
+        EXAMPLES[function] = "\n" + f"\n{INDENT}".join(shown)
+
+
+TRIPLE, PAIRS = "torch.tensor({a}[1., 2., 3.]{b}), {w}", "torch.tensor({a}[1., 3., 2., 0.]{b}), {w}"
+example("adaptive_avg_pool{n}d", f">>> {{f}}({TRIPLE})", "tensor({a}[1.5000, 2.5000]{b})")
+example("adaptive_max_pool{n}d", f">>> {{f}}({TRIPLE})", "tensor({a}[2., 3.]{b})")
+example("adaptive_max_pool{n}d_with_indices", f">>> {{f}}({TRIPLE})[1]", "tensor({a}[1, 2]{b})")
+example("lp_pool{n}d", ">>> {f}(torch.tensor({a}[3., 4.]{b}), 2, {w})", "tensor({a}[5.]{b})")
+example("max_pool{n}d", f">>> {{f}}({PAIRS})", "tensor({a}[3., 2.]{b})")
+example("max_pool{n}d_with_indices", f">>> {{f}}({PAIRS})[1]", "tensor({a}[1, 2]{b})")
+example(
+    "max_unpool{n}d",
+    ">>> values, indices = torch.tensor({a}[3., 2.]{b}), torch.tensor({a}[1, 2]{b})",
+    ">>> {f}(values, indices, {w})",
+    "tensor({a}[0., 3., 2., 0.]{b})",
+)
 
 
 # -- initialization, and utilities of modules ------------------------------------------------------------------------

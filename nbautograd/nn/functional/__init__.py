@@ -41,6 +41,11 @@ STRICT = ["adaptive_pooling", "convolution", "normalization", "unpooling"]
 """Modules of functions whose options PyTorch's own code takes, which looks at their types first; and further ones."""
 for _name in __all__:
     _function = globals()[_name]
+    if _name in layers.EXAMPLES and ">>> " not in (_function.__doc__ or ">>> "):
+        _function.__doc__ += layers.EXAMPLES[_name]
+    if _name.endswith("_") and _function.__doc__:  # its example is that of the function of a new result
+        _, _mark, _example = globals()[_name[:-1]].__doc__.partition(f"\n\n{docstrings.INDENT}>>> ")
+        _function.__doc__ += _mark + _example.replace(f".{_name[:-1]}(", f".{_name}(")
     if _function.__module__.rpartition(".")[2] in STRICT or _name in (
         *("affine_grid", "avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "threshold"),
         *("scaled_dot_product_attention", "triplet_margin_loss", "kl_div", "embedding_bag", "grid_sample", "one_hot"),
@@ -50,9 +55,6 @@ for _name in __all__:
     ):
         globals()[_name] = _function = with_argument_errors(_function)
         _function.__module__ = __name__  # by which pickle finds it
-    if _name.endswith("_") and _function.__doc__:  # its example is that of the function of a new result
-        _, _mark, _example = globals()[_name[:-1]].__doc__.partition(f"\n\n{docstrings.INDENT}>>> ")
-        _function.__doc__ += _mark + _example.replace(f".{_name[:-1]}(", f".{_name}(")
 
 docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED)
 absent.answer(__name__)

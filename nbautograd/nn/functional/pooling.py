@@ -191,36 +191,21 @@ def _lp(
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """Compute the p-norms of windows, p being ``norm_type``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.lp_pool1d(torch.tensor([[3., 4.]]), 2, 2)
-    tensor([[5.]])
-    """
+    """Compute the p-norms of windows, p being ``norm_type``."""
     return _lp("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """Compute the p-norms of windows, p being ``norm_type``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.lp_pool2d(torch.tensor([[[3., 4.]]]), 2, (1, 2))
-    tensor([[[5.]]])
-    """
+    """Compute the p-norms of windows, p being ``norm_type``."""
     return _lp("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """Compute the p-norms of windows, p being ``norm_type``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.lp_pool3d(torch.tensor([[[[3., 4.]]]]), 2, (1, 1, 2))
-    tensor([[[[5.]]]])
-    """
+    """Compute the p-norms of windows, p being ``norm_type``."""
     return _lp("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -261,12 +246,7 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return :func:`max_pool1d` and the index of each maximum in the last dimension.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 0.]]), 2)[1]
-    tensor([[1, 2]])
-    """
+    """Return :func:`max_pool1d` and the index of each maximum in the last dimension."""
     return _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -279,12 +259,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Compute the maxima of windows over one dimension; see :func:`max_pool2d`.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.max_pool1d(torch.tensor([[1., 3., 2., 0.]]), 2)
-    tensor([[3., 2.]])
-    """
+    """Compute the maxima of windows over one dimension; see :func:`max_pool2d`."""
     result = _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
     return result if return_indices else result[0]
 
@@ -298,12 +273,7 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return :func:`max_pool2d` and the index of each maximum in the flattened last two dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.max_pool2d_with_indices(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))[1]
-    tensor([[[1, 2]]])
-    """
+    """Return :func:`max_pool2d` and the index of each maximum in the flattened last two dimensions."""
     return _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -342,12 +312,7 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return :func:`max_pool3d` and the index of each maximum in the flattened last three dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.max_pool3d_with_indices(torch.tensor([[[[1., 3., 2., 0.]]]]), (1, 1, 2))[1]
-    tensor([[[[1, 2]]]])
-    """
+    """Return :func:`max_pool3d` and the index of each maximum in the flattened last three dimensions."""
     return _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -360,11 +325,6 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Compute the maxima of windows over three dimensions; see :func:`max_pool2d`.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.max_pool3d(torch.tensor([[[[1., 3., 2., 0.]]]]), (1, 1, 2))
-    tensor([[[[3., 2.]]]])
-    """
+    """Compute the maxima of windows over three dimensions; see :func:`max_pool2d`."""
     result = _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
     return result if return_indices else result[0]

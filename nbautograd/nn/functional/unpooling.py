@@ -84,13 +84,7 @@ def max_unpool1d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool1d`.
-
-    >>> import nbautograd as torch
-    >>> values, indices = torch.tensor([[3., 2.]]), torch.tensor([[1, 2]])
-    >>> torch.nn.functional.max_unpool1d(values, indices, 2)
-    tensor([[0., 3., 2., 0.]])
-    """
+    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool1d`."""
     return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -102,13 +96,7 @@ def max_unpool2d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool2d`.
-
-    >>> import nbautograd as torch
-    >>> values, indices = torch.tensor([[[3., 2.]]]), torch.tensor([[[1, 2]]])
-    >>> torch.nn.functional.max_unpool2d(values, indices, (1, 2))
-    tensor([[[0., 3., 2., 0.]]])
-    """
+    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool2d`."""
     return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -120,11 +108,5 @@ def max_unpool3d(
     padding: Ints = 0,
     output_size: Any = None,
 ) -> Tensor:
-    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool3d`.
-
-    >>> import nbautograd as torch
-    >>> values, indices = torch.tensor([[[[3., 2.]]]]), torch.tensor([[[[1, 2]]]])
-    >>> torch.nn.functional.max_unpool3d(values, indices, (1, 1, 2))
-    tensor([[[[0., 3., 2., 0.]]]])
-    """
+    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool3d`."""
     return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)
