@@ -76,8 +76,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
     >>> torch.nn.init.uniform_(torch.empty(2))
     tensor([0.8823, 0.9150])
     """
-    filled: Tensor = tensor.uniform_(a, b, generator=generator)
-    return filled
+    return tensor.uniform_(a, b, generator=generator)
 
 
 @with_argument_errors
@@ -91,8 +90,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
     tensor([[ 1.5410, -0.2934],
             [-2.1788,  0.5684]])
     """
-    filled: Tensor = tensor.normal_(mean, std, generator=generator)
-    return filled
+    return tensor.normal_(mean, std, generator=generator)
 
 
 @with_argument_errors
@@ -158,8 +156,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     tensor([[7., 7.],
             [7., 7.]])
     """
-    filled: Tensor = tensor.fill_(val)
-    return filled
+    return tensor.fill_(val)
 
 
 @with_argument_errors
@@ -172,8 +169,7 @@ def ones_(tensor: Tensor) -> Tensor:
     tensor([[1., 1.],
             [1., 1.]])
     """
-    filled: Tensor = tensor.fill_(1.0)
-    return filled
+    return tensor.fill_(1.0)
 
 
 @with_argument_errors
@@ -186,8 +182,7 @@ def zeros_(tensor: Tensor) -> Tensor:
     tensor([[0., 0.],
             [0., 0.]])
     """
-    filled: Tensor = tensor.zero_()
-    return filled
+    return tensor.zero_()
 
 
 # -- by the numbers of inputs and outputs ----------------------------------------------------------------------------

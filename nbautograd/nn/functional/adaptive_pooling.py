@@ -69,8 +69,7 @@ def _avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
         is_single = output_size == 1
     if is_single and not (n == 2 and is_channels_last(input._a)):
         return input.mean(tuple(range(-n, 0)), True)
-    result: Tensor = pool.ADAPTIVE_AVG[n](input, _cells(name, n, input, output_size))
-    return result
+    return pool.ADAPTIVE_AVG[n](input, _cells(name, n, input, output_size))
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:

@@ -116,8 +116,7 @@ def _costs(alpha: Any, labels: Labels) -> Any:
 @no_method(node="CtcLossBackward0", symbol="ctc", log_probs="ctc_back(g, log_probs, result, labels, zero_infinity)")
 def _ctc(log_probs: Tensor, labels: Labels, zero_infinity: bool) -> Tensor:
     """Return the cost of each sequence of labels."""
-    costs = _costs(_forward(_scores(log_probs, labels), labels), labels)
-    return costs
+    return _costs(_forward(_scores(log_probs, labels), labels), labels)
 
 
 def ctc_back(g: Any, log_probs: Any, costs: Any, labels: Labels, zero_infinity: bool) -> Any:

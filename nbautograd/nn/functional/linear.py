@@ -41,8 +41,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     try:
         a = input._a
         if a.ndim == 2 and bias is not None and weight._a.ndim == 2 and out is None:
-            result: Tensor = addmm(bias, input, transposed(weight))
-            return result
+            return addmm(bias, input, transposed(weight))
     except AttributeError:
         if (answer := offer(linear, _without_none(input, weight, bias), {})) is not UNHANDLED:
             return answer

@@ -51,8 +51,7 @@ def _source(n: int, m: int, scale: float, align: bool, kind: Any) -> Array:
     i = np.arange(m, dtype=kind)
     if align:
         return i * kind.type((n - 1) / (m - 1) if m > 1 else 0)
-    result: Array = (i + kind.type(0.5)) * kind.type(scale) - kind.type(0.5)
-    return result
+    return (i + kind.type(0.5)) * kind.type(scale) - kind.type(0.5)
 
 
 def _linear(n: int, m: int, scale: float, align: bool, kind: Any) -> tuple[Array, Array]:
@@ -93,12 +92,9 @@ def _smooth(n: int, m: int, scale: float, kernel: Callable[[Any], Any], reach: i
 
 def _table(mode: str, d: int, n: int, m: int, scale: float, align: bool, kind: Any) -> WeightTable:
     """Return the indices and weights that resize dimension ``d`` from ``n`` to ``m``."""
-    if align:
-        smooth_scale = (n - 1) / (m - 1) if m > 1 else 0.0
-    else:
-        smooth_scale = scale
     if mode.startswith("nearest"):
         return WeightTable(d, _nearest(n, m, scale, mode == "nearest-exact"), None)
+    smooth_scale = scale if not align else (n - 1) / (m - 1) if m > 1 else 0.0
     if mode == "bilinear aa":
         return WeightTable(d, *_smooth(n, m, smooth_scale, lambda x: np.maximum(1 - np.abs(x), 0), 1))
     if mode == "bicubic aa":

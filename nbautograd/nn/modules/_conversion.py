@@ -108,8 +108,7 @@ class Conversion:
                     "Cannot copy out of meta tensor; no data! Use torch.nn.Module.to_empty() instead of "
                     "torch.nn.Module.to() when moving module from meta to a different device"
                 )
-            moved: Tensor = t.to(target, kind if t.is_floating_point() or t.is_complex() else None, **chosen)
-            return moved
+            return t.to(target, kind if t.is_floating_point() or t.is_complex() else None, **chosen)
 
         return self._apply(convert)
 

@@ -10,7 +10,7 @@ from typing import Any, dataclass_transform
 from nbautograd._engine.compiler.source import compiled
 from nbautograd.nn.modules.module import Module
 
-__all__ = ["Layer"]
+__all__ = ["Layer", "differing"]
 
 REQUIRED = inspect.Parameter.empty
 
@@ -137,6 +137,12 @@ class Layer(Module):
         if "inplace" in self._options and self.inplace and "inplace" not in self._show:
             return f"{text}, inplace=True" if text else "inplace=True"
         return text
+
+
+def differing(module: Module, usual: Mapping[str, Any]) -> str:
+    """Return the options of a module that differ from the usual ones, each after a comma."""
+    values = {name: getattr(module, name) for name in usual}
+    return "".join(f", {name}={value}" for name, value in values.items() if value != usual[name])
 
 
 def _signature_of(options: tuple[str, ...], defaults: Mapping[str, Any], positional: int) -> inspect.Signature:

@@ -7,6 +7,7 @@ from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
+from nbautograd.nn.modules._options import differing
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.modules.utils import _ntuple as tuples, _reverse_repeat_tuple
@@ -111,13 +112,9 @@ class _ConvNd(Module):
 
     def extra_repr(self) -> str:
         """Return the sizes, and the options that differ from the default."""
+        zeros, ones = (0,) * self._n, (1,) * self._n
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
-            value = getattr(self, name)
-            if value != (usual,) * self._n:
-                text += f", {name}={value}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
+        text += differing(self, {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
         if self.bias is None:
             text += ", bias=False"
         if self.padding_mode != "zeros":

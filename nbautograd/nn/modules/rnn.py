@@ -14,6 +14,7 @@ from nbautograd.errors import warn
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.functional.fused_recurrent import Weights, fused, is_fused
 from nbautograd.nn.functional.recurrent import STEPS, State, Step, run
+from nbautograd.nn.modules._options import differing
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils.rnn import PackedSequence
@@ -95,12 +96,15 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Any]]:
         """The parameters of each layer and direction."""
-        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-        return [
-            [self._parameters[kind + ending] for kind in kinds if kind + ending in self._parameters]
-            for layer in range(self.num_layers)
-            for ending in self._endings(layer)
-        ]
+        own = self._parameters
+        return [[own[name] for name in names if name in own] for names in self._names_of_weights()]
+
+    def _names_of_weights(self) -> list[list[str]]:
+        """Return the names of the weights by layer and direction, in PyTorch's order."""
+        kinds = ["weight_ih", "weight_hh"] + ["bias_ih", "bias_hh"] * bool(self.bias)
+        kinds += ["weight_hr"] * bool(getattr(self, "proj_size", 0))  # which old files lack
+        endings = (ending for layer in range(self.num_layers) for ending in self._endings(layer))
+        return [[kind + ending for kind in kinds] for ending in endings]
 
     def _state_shapes(self, batch: int) -> list[tuple[int, int, int]]:
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
@@ -206,11 +210,7 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         """Return the sizes, and the options that differ from the default."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        for name, usual in USUAL.items():
-            if getattr(self, name) != usual:
-                text += f", {name}={getattr(self, name)}"
-        return text
+        return f"{self.input_size}, {self.hidden_size}{differing(self, USUAL)}"
 
 
 def _ordered(state: State, indices: Tensor | None) -> State:

@@ -66,8 +66,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the input in the new shape."""
-        output: Tensor = input.unflatten(self.dim, self.unflattened_size)
-        return output
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         """Return the dimension and its new sizes."""

@@ -8,6 +8,7 @@ from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn import functional as F, init  # noqa: N812
+from nbautograd.nn.modules._options import differing
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
@@ -105,11 +106,8 @@ class Embedding(_Table):
 
     def extra_repr(self) -> str:
         """Return the sizes, and the options that differ from the default."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, usual in (("padding_idx", None), ("max_norm", None), ("norm_type", 2.0)):
-            value = getattr(self, name)
-            if value != usual:
-                text += f", {name}={value}"
+        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2.0}
+        text = f"{self.num_embeddings}, {self.embedding_dim}{differing(self, usual)}"
         for name in ("scale_grad_by_freq", "sparse"):
             if getattr(self, name) is not False:
                 text += f", {name}={getattr(self, name)}"
@@ -158,9 +156,6 @@ class EmbeddingBag(_Table):
 
     def extra_repr(self) -> str:
         """Return the sizes, and the options that differ from the default."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, usual in (("max_norm", None), ("norm_type", 2.0), ("scale_grad_by_freq", False)):
-            if getattr(self, name) != usual:
-                text += f", {name}={getattr(self, name)}"
-        text += f", mode={self.mode!r}"
+        usual = {"max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False}
+        text = f"{self.num_embeddings}, {self.embedding_dim}{differing(self, usual)}, mode={self.mode!r}"
         return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"

@@ -483,5 +483,4 @@ class Transformer(Module):
         tensor([[0., -inf],
                 [0., 0.]])
         """
-        mask: Tensor = full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(diagonal=1)
-        return mask
+        return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(diagonal=1)
