@@ -15,6 +15,7 @@ from nbautograd.nn.functional._common import tuple_of
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold"]
 
 Ints = int | tuple[int, ...]
+Operands = tuple[Tensor, Tensor, Tensor | None]
 UNCONVOLVED = ("bool", "uint8", "int8", "int16", "int32")
 """The dtypes that PyTorch's transposed convolutions name first, before they compare that of the bias."""
 
@@ -87,16 +88,9 @@ def _check_dtypes(name: str, input: Tensor, weight: Tensor, bias: Tensor | None,
 
 
 def _convolution(
-    name: str,
-    n: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Ints,
-    padding: Ints | str,
-    dilation: Ints,
-    groups: int,
+    name: str, n: int, operands: Operands, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
 ) -> Tensor:
+    input, weight, bias = operands
     _check(name, n, input, weight, bias, groups, False)
     step, spread = _options(name, n, stride, dilation)
     kernel = weight._a.shape[2:]
@@ -162,7 +156,7 @@ def conv1d(
     >>> torch.nn.functional.conv1d(torch.tensor([[1., 2., 4.]]), torch.tensor([[[-1., 1.]]]))
     tensor([[1., 2.]])
     """
-    return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    return _convolution("conv1d", 1, (input, weight, bias), stride, padding, dilation, groups)
 
 
 def conv2d(
@@ -188,7 +182,7 @@ def conv2d(
     tensor([[[[4., 4.],
               [4., 4.]]]])
     """
-    return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    return _convolution("conv2d", 2, (input, weight, bias), stride, padding, dilation, groups)
 
 
 def conv3d(
@@ -209,21 +203,20 @@ def conv3d(
     >>> torch.nn.functional.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 3, 3, 2))
     tensor([[[[[18., 18.]]]]])
     """
-    return _convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+    return _convolution("conv3d", 3, (input, weight, bias), stride, padding, dilation, groups)
 
 
 def _transpose(
     name: str,
     n: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
+    operands: Operands,
     stride: Ints,
     padding: Ints,
     output_padding: Ints,
     groups: int,
     dilation: Ints,
 ) -> Tensor:
+    input, weight, bias = operands
     if n < 3 and isinstance(bias, Tensor) and not bias.is_complex() and input.is_floating_point():
         bias = bias.to(input.dtype)  # it may have any real dtype
     _check(name, n, input, weight, bias, groups, True)
@@ -265,7 +258,7 @@ def conv_transpose1d(
     >>> torch.nn.functional.conv_transpose1d(torch.tensor([[1., 2.]]), torch.tensor([[[-1., 1.]]]))
     tensor([[-1., -1.,  2.]])
     """
-    return _transpose("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _transpose("conv_transpose1d", 1, (input, weight, bias), stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose2d(
@@ -293,7 +286,7 @@ def conv_transpose2d(
               [2., 4., 2.],
               [1., 2., 1.]]]])
     """
-    return _transpose("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _transpose("conv_transpose2d", 2, (input, weight, bias), stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose3d(
@@ -312,7 +305,7 @@ def conv_transpose3d(
     >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
     tensor([[[[[1., 2., 1.]]]]])
     """
-    return _transpose("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _transpose("conv_transpose3d", 3, (input, weight, bias), stride, padding, output_padding, groups, dilation)
 
 
 # -- windows as columns ----------------------------------------------------------------------------------------------

@@ -253,20 +253,12 @@ def batch_norm(
     check_tensors("batch_norm", input=input)
     if eps < 0 or training and eps == 0:
         raise ValueError(f"batch_norm eps must be positive in training, and non-negative otherwise, but got {eps}")
-    return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return _batch_norm(input, (running_mean, running_var, weight, bias), training, momentum, eps)
 
 
-def _batch_norm(
-    input: Tensor,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any,
-    bias: Any,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Tensor:
-    """Compute ``batch_norm`` with any ``eps``."""
+def _batch_norm(input: Tensor, tensors: Sequence[Any], training: bool, momentum: float, eps: float) -> Tensor:
+    """Compute ``batch_norm`` with any ``eps``, and the other four tensors."""
+    running_mean, running_var, weight, bias = tensors
     others = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     shape = input._a.shape
     count = math.prod(shape[:1] + shape[2:])
@@ -286,8 +278,8 @@ def _batch_norm(
     without_derivative("batch_norm", running_mean=running_mean, running_var=running_var)
     weight, bias = (t if t is None or t._a.ndim == 1 else t.reshape(-1) for t in (weight, bias))
     if is_mixed("batch_norm", input, running_mean, running_var, weight, bias):
-        result = _batch_norm(input.to(dtypes.float32), running_mean, running_var, weight, bias, training, momentum, eps)
-        return result.to(input.dtype)
+        tensors = (running_mean, running_var, weight, bias)
+        return _batch_norm(input.to(dtypes.float32), tensors, training, momentum, eps).to(input.dtype)
     wide, own = (1, shape[1]) + (1,) * (len(shape) - 2), (shape[1],)
     if not training:
         return _batch_norm_eval(input, weight, bias, running_mean.detach(), running_var.detach(), wide, own, eps)
@@ -334,7 +326,7 @@ def instance_norm(
     is_mixed("instance_norm", input, weight)
     each = [None if t is None else t.repeat(n) for t in (running_mean, running_var, weight, bias)]
     each[:2] = [None if t is None else t.to(input.dtype) for t in each[:2]]
-    result = _batch_norm(input.contiguous().view(1, n * c, *shape[2:]), *each, use_input_stats, momentum, eps)
+    result = _batch_norm(input.contiguous().view(1, n * c, *shape[2:]), each, use_input_stats, momentum, eps)
     for running, followed in ((running_mean, each[0]), (running_var, each[1])):
         if use_input_stats and running is not None and followed is not None:
             unrecorded(running.copy_, followed.detach().view(n, c).mean(0))

@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 Ints = int | tuple[int, ...]
+Windows = tuple[Ints, Ints | None, Ints, Ints, bool]
+"""The options of windows: kernel, stride, padding, dilation, and whether the last one may be incomplete."""
 
 
 # -- reading arguments -----------------------------------------------------------------------------------------------
@@ -48,10 +50,9 @@ def _check(name: str, n: int, input: Tensor) -> None:
         )
 
 
-def _windows(
-    name: str, n: int, input: Tensor, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints, ceil: bool
-) -> tuple[tuple[int, ...], ...]:
+def _windows(name: str, n: int, input: Tensor, windows: Windows) -> tuple[tuple[int, ...], ...]:
     """Return the options of windows, all as tuples: kernel, stride, padding, dilation, and the number of windows."""
+    kernel_size, stride, padding, dilation, ceil = windows
     _check(name, n, input)
     kernel, spread = tuple_of(kernel_size, n, f"{name}: kernel_size", 1), tuple_of(dilation, n, f"{name}: dilation", 1)
     step = kernel if stride is None or stride == () or stride == [] else tuple_of(stride, n, f"{name}: stride")
@@ -92,17 +93,9 @@ def as_2d(values: tuple[int, ...], first: int) -> tuple[int, ...]:
 
 
 def _avg(
-    name: str,
-    n: int,
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None,
-    padding: Ints,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
+    name: str, n: int, input: Tensor, windows: Windows, count_include_pad: bool, divisor_override: int | None
 ) -> Tensor:
-    kernel, step, around, _, out = _windows(name, n, input, kernel_size, stride, padding, 1, ceil_mode)
+    kernel, step, around, _, out = _windows(name, n, input, windows)
     if divisor_override == 0:
         raise RuntimeError(f"{name}(): divisor must be not zero, got divisor_override=0")
     if not input.is_floating_point() and input._a.dtype != np.int64:
@@ -128,7 +121,7 @@ def avg_pool1d(
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[1., 2., 3., 4.]]), 2)
     tensor([[1.5000, 3.5000]])
     """
-    return _avg("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+    return _avg("avg_pool1d", 1, input, (kernel_size, stride, padding, 1, ceil_mode), count_include_pad, None)
 
 
 @composite(method=False, out=True)
@@ -155,7 +148,9 @@ def avg_pool2d(
     >>> torch.nn.functional.avg_pool2d(torch.ones(1, 2, 4), 2)
     tensor([[[1., 1.]]])
     """
-    return _avg("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _avg(
+        "avg_pool2d", 2, input, (kernel_size, stride, padding, 1, ceil_mode), count_include_pad, divisor_override
+    )
 
 
 @composite(method=False, out=True)
@@ -174,7 +169,9 @@ def avg_pool3d(
     >>> torch.nn.functional.avg_pool3d(torch.ones(1, 2, 2, 4), 2)
     tensor([[[[1., 1.]]]])
     """
-    return _avg("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _avg(
+        "avg_pool3d", 3, input, (kernel_size, stride, padding, 1, ceil_mode), count_include_pad, divisor_override
+    )
 
 
 def _lp(
@@ -184,7 +181,7 @@ def _lp(
     if norm_type == 0:
         raise ValueError(f"{name}(): norm_type must not be 0")
     count = math.prod(tuple_of(kernel_size, n, f"{name}: kernel_size", 1))
-    means = _avg(name, n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode, True, None)
+    means = _avg(name, n, input.pow(norm_type), (kernel_size, stride, 0, 1, ceil_mode), True, None)
     return (means.sign() * means.abs().relu() * count).pow(1.0 / norm_type)
 
 
@@ -212,18 +209,8 @@ def lp_pool3d(
 # -- maxima ----------------------------------------------------------------------------------------------------------
 
 
-def _max(
-    name: str,
-    n: int,
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None,
-    padding: Ints,
-    dilation: Ints,
-    ceil_mode: bool,
-    with_indices: bool = True,
-) -> tuple[Tensor, Tensor | None]:
-    kernel, step, around, spread, out = _windows(name, n, input, kernel_size, stride, padding, dilation, ceil_mode)
+def _max(name: str, n: int, input: Tensor, windows: Windows, with_indices: bool = True) -> tuple[Tensor, Tensor | None]:
+    kernel, step, around, spread, out = _windows(name, n, input, windows)
     if input.dtype.rank not in (1, 2):
         raise UnsupportedDtypeError(name, input.dtype, "if")
     if not with_indices and is_sliced(input._a.shape[-2:], out, kernel, step, around, spread) and is_fusible(input):
@@ -247,7 +234,7 @@ def max_pool1d_with_indices(
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`max_pool1d` and the index of each maximum in the last dimension."""
-    return _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return _max("max_pool1d", 1, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool1d(
@@ -260,7 +247,7 @@ def max_pool1d(
     return_indices: bool = False,
 ) -> Any:
     """Compute the maxima of windows over one dimension; see :func:`max_pool2d`."""
-    result = _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    result = _max("max_pool1d", 1, input, (kernel_size, stride, padding, dilation, ceil_mode))
     return result if return_indices else result[0]
 
 
@@ -274,7 +261,7 @@ def max_pool2d_with_indices(
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`max_pool2d` and the index of each maximum in the flattened last two dimensions."""
-    return _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return _max("max_pool2d", 2, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool2d(
@@ -299,7 +286,7 @@ def max_pool2d(
     >>> torch.nn.functional.max_pool2d(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))
     tensor([[[3., 2.]]])
     """
-    result = _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    result = _max("max_pool2d", 2, input, (kernel_size, stride, padding, dilation, ceil_mode), return_indices)
     return result if return_indices else result[0]
 
 
@@ -313,7 +300,7 @@ def max_pool3d_with_indices(
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`max_pool3d` and the index of each maximum in the flattened last three dimensions."""
-    return _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return _max("max_pool3d", 3, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool3d(
@@ -326,5 +313,5 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Any:
     """Compute the maxima of windows over three dimensions; see :func:`max_pool2d`."""
-    result = _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    result = _max("max_pool3d", 3, input, (kernel_size, stride, padding, dilation, ceil_mode))
     return result if return_indices else result[0]
