@@ -47,7 +47,6 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     :param param: the slope of ``"leaky_relu"`` below zero, 0.01 by default.
     :raises ValueError: the nonlinearity is unknown, or the slope is not a number.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.calculate_gain("leaky_relu", 0.2)
     1.3867504905630728
     """
@@ -71,7 +70,6 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the uniform distribution on [a, b).
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.nn.init.uniform_(torch.empty(2))
     tensor([0.8823, 0.9150])
@@ -84,7 +82,6 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the normal distribution.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.normal_(torch.empty(2, 2))
     tensor([[ 1.5410, -0.2934],
@@ -108,7 +105,6 @@ def trunc_normal_(
     Where [a, b] has less than 0.3 of the probability, uniform numbers are drawn instead and accepted with a
     probability proportional to their density.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.trunc_normal_(torch.empty(2, 2))
     tensor([[ 1.5410, -0.2934],
@@ -151,7 +147,6 @@ def _by_rejection(tensor: Tensor, mean: float, std: float, a: float, b: float, g
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with a constant.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.constant_(torch.empty(2, 2), 7.)
     tensor([[7., 7.],
             [7., 7.]])
@@ -164,7 +159,6 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.ones_(torch.empty(2, 2))
     tensor([[1., 1.],
             [1., 1.]])
@@ -177,7 +171,6 @@ def ones_(tensor: Tensor) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.zeros_(torch.empty(2, 2))
     tensor([[0., 0.],
             [0., 0.]])
@@ -212,7 +205,6 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
     :param tensor: at least two dimensions, the first two being outputs and inputs.
     :raises ValueError: fewer dimensions.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.xavier_uniform_(torch.empty(2, 2))
     tensor([[-0.0092,  0.6570],
@@ -229,7 +221,6 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
     :raises ValueError: fewer than two dimensions.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.xavier_normal_(torch.empty(2, 2))
     tensor([[ 1.0896, -0.2075],
@@ -261,7 +252,6 @@ def kaiming_uniform_(
     :param mode: ``"fan_in"`` keeps the sizes of values in the forward pass, ``"fan_out"`` of gradients.
     :raises ValueError: fewer than two dimensions, or ``mode`` is invalid.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.kaiming_uniform_(torch.empty(2, 2))
     tensor([[-0.0130,  0.9291],
@@ -288,7 +278,6 @@ def kaiming_normal_(
     :param a: the slope below zero of the leaky ReLU that follows.
     :raises ValueError: fewer than two dimensions, or ``mode`` is invalid.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.kaiming_normal_(torch.empty(2, 2))
     tensor([[ 1.5410, -0.2934],
@@ -307,7 +296,6 @@ def eye_(tensor: Tensor) -> Tensor:
 
     :raises ValueError: not two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.eye_(torch.empty(2, 2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -327,7 +315,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     :param tensor: 3 to 5 dimensions.
     :raises ValueError: the number of dimensions is wrong, or ``groups`` does not divide the outputs.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.dirac_(torch.empty(2, 2, 1)).squeeze()
     tensor([[1., 0.],
             [0., 1.]])
@@ -353,7 +340,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     :param tensor: at least two dimensions; dimensions after the first count as one.
     :raises ValueError: fewer dimensions.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.orthogonal_(torch.empty(2, 2))
     tensor([[ 0.5774,  0.8164],
@@ -381,7 +367,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
 
     :raises ValueError: not two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.sparse_(torch.empty(4, 2), sparsity=0.75).count_nonzero(dim=0)
     tensor([1, 1])
     """

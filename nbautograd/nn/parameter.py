@@ -37,7 +37,6 @@ class Parameter(Tensor, metaclass=_Flagged):
     :raises AttributeError: ``data`` is not a tensor.
     :raises RuntimeError: the dtype is neither floating nor complex, and ``requires_grad`` is true.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Parameter(torch.ones(2))
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
@@ -92,7 +91,6 @@ class Buffer(Tensor, metaclass=_Flagged):
     :param data: a tensor; by default one without elements.
     :param persistent: whether it is part of the module's ``state_dict``.
 
-    >>> import nbautograd as torch
     >>> m = torch.nn.Module()
     >>> m.count = torch.nn.Buffer(torch.zeros(1))
     >>> m.state_dict()["count"]
@@ -230,7 +228,6 @@ def is_lazy(param: Any) -> bool:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter whose shape is not known yet; ``materialize(shape)`` makes it one.
 
-    >>> import nbautograd as torch
     >>> p = torch.nn.UninitializedParameter()
     >>> p.materialize((2, 3))
     >>> p.shape
@@ -256,7 +253,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
 
     :param persistent: whether it is part of the module's ``state_dict``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.UninitializedBuffer()
     <UninitializedBuffer>
     """

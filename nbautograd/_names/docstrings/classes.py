@@ -11,6 +11,7 @@ from itertools import zip_longest
 from types import FunctionType
 from typing import Any, TypeVar
 
+from nbautograd._names.docstrings import IMPORT
 from nbautograd._names.docstrings.tables import Tables
 
 __all__ = ["Composed", "composed", "parameters"]
@@ -134,8 +135,15 @@ def compose(cls: type, own: str) -> str:
     lines += [_line("raises", error, when) for error, when in errors.items()]
     inputs = tables.inputs.get(name) or dict(_inputs(cls, function, called))
     call = _call(inputs, tables.results.get(name, called.get(("returns", ""), "")))
-    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, example or tables.examples.get(name))
+    shown = _example(example, tables.examples.get(name, ""))
+    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, shown)
     return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _example(own: str, shared: str) -> str:
+    example = own or shared
+    needed = "torch." in example and not example.startswith((">>> import ", ">>> from "))
+    return f">>> {IMPORT}\n{example}" if needed else example
 
 
 def _inputs(cls: type, function: Any, called: Fields) -> Iterator[tuple[str, str]]:

@@ -60,8 +60,7 @@ tensor({windows})""",
 
 SIZES = {"twos": "2", "threes": "3", "fours": "4", "eights": "8"}
 EXAMPLES = {
-    f"{kind}{n}d": ">>> import nbautograd as torch"
-    + text.format(
+    f"{kind}{n}d": text.lstrip().format(
         name=f"{kind}{n}d",
         n=n,
         elements=4**n,

@@ -328,7 +328,7 @@ def example(name: str, *lines: str) -> None:
     for n in (1, 2, 3):
         function, window = name.format(n=n), ("2", "(1, 2)", "(1, 1, 2)")[n - 1]
         words = {"f": f"torch.nn.functional.{function}", "a": "[" * n, "b": "]" * n, "w": window}
-        shown = [line.format(**words) for line in ("", ">>> import nbautograd as torch", *lines, "")]
+        shown = [line.format(**words) for line in ("", *lines, "")]
         EXAMPLES[function] = "\n" + f"\n{INDENT}".join(shown)
 
 

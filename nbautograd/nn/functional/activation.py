@@ -47,7 +47,6 @@ along_softshrink = along("SoftshrinkBackwardBackward0")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``max(input, 0)``; the derivative at 0 is 0.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
@@ -73,7 +72,6 @@ def _hardtanh(input: Tensor, low: float, high: float) -> Tensor:
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``min(max(input, 0), 6)``; the derivative at 0 and at 6 is 0.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
     tensor([0., 2., 6.])
     """
@@ -85,7 +83,6 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
     :raises ValueError: ``min_val`` exceeds ``max_val``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.hardtanh(torch.tensor([-3., 0.5]))
     tensor([-1.0000,  0.5000])
     """
@@ -121,7 +118,6 @@ def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor:
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, otherwise ``negative_slope * input``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
     tensor([-0.1000,  2.0000])
     """
@@ -152,7 +148,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     :param weight: one element, or shape (c,).
     :raises RuntimeError: the shapes or dtypes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.prelu(torch.tensor([-1., 2.]), torch.tensor([0.5]))
     tensor([-0.5000,  2.0000])
     """
@@ -200,7 +195,6 @@ def rrelu(
     :param training: whether to draw the slopes.
     :raises RuntimeError: ``lower`` exceeds ``upper``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.rrelu(torch.tensor([-1., 2.]), 0.1, 0.3)
     tensor([-0.2000,  2.0000])
     """
@@ -255,7 +249,6 @@ def _thresholded(input: Tensor, limit: Number, value: Number, inplace: bool) -> 
 def threshold(input: Tensor, threshold: Number, value: Number, inplace: bool = False) -> Tensor:
     """Return ``input`` where it exceeds ``threshold``, otherwise ``value``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.threshold(torch.tensor([-1., 2.]), 1, 20)
     tensor([20.,  2.])
     """
@@ -281,7 +274,6 @@ def _hardsigmoid(input: Tensor) -> Tensor:
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``min(max(input + 3, 0), 6) / 6``, a sigmoid of three straight lines.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
     """
@@ -301,7 +293,6 @@ def _hardswish(input: Tensor) -> Tensor:
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * hardsigmoid(input)``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.hardswish(torch.tensor([-4., 3.]))
     tensor([-0.,  3.])
     """
@@ -316,7 +307,6 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Return ``input`` with 0 between ``-lambd`` and ``lambd``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.hardshrink(torch.tensor([-0.4, 2.]))
     tensor([0., 2.])
     """
@@ -341,7 +331,6 @@ def softshrink(input: Tensor, lambd: Number = 0.5) -> Tensor:
 
     :raises RuntimeError: ``lambd`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.softshrink(torch.tensor([-0.4, 2.]))
     tensor([-0.0000, 1.5000])
     """

@@ -44,7 +44,6 @@ def scaled_dot_product_attention(
     :returns: shape (..., l, ev).
     :raises RuntimeError: shapes, dtypes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> q, k, v = torch.zeros(1, 2), torch.ones(2, 2), torch.tensor([[1.], [3.]])
     >>> torch.nn.functional.scaled_dot_product_attention(q, k, v)
     tensor([[2.]])
@@ -161,7 +160,6 @@ def multi_head_attention_forward(
     :raises AssertionError: sizes do not fit.
     :raises RuntimeError: masks do not fit.
 
-    >>> import nbautograd as torch
     >>> x, w = torch.ones(2, 1, 4), torch.eye(4)
     >>> y, p = torch.nn.functional.multi_head_attention_forward(
     ...     x, x, x, 4, 2, torch.cat([w, w, w]), None, None, None, False, 0.0, w, None)

@@ -168,7 +168,6 @@ def nll_loss(
     :raises ValueError: the batch sizes differ, or ``reduction`` is invalid.
     :raises RuntimeError: the shapes or dtypes do not fit.
 
-    >>> import nbautograd as torch
     >>> log_p = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
     >>> torch.nn.functional.nll_loss(log_p, torch.tensor([1, 0]), reduction="none")
     tensor([0.2877, 0.6931])
@@ -231,7 +230,6 @@ def cross_entropy(
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: the shapes, dtypes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.]]), torch.tensor([1]))
     tensor(0.6931)
     """
@@ -350,7 +348,6 @@ def multi_margin_loss(
     :raises ValueError: ``p`` or ``reduction`` is invalid.
     :raises RuntimeError: the shapes do not fit, or a target is not a class.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.5, 0.25]]), torch.tensor([0]))
     tensor(0.3750)
     """
@@ -435,7 +432,6 @@ def multilabel_margin_loss(
     :param target: the indices of the right classes, then -1; shape as ``input``.
     :raises RuntimeError: the shapes differ, or a target is not a class.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([0.5, 0.25]), torch.tensor([0, -1]))
     tensor(0.3750)
     """
@@ -472,7 +468,6 @@ def multilabel_soft_margin_loss(
     :param target: 1 for right classes, 0 for others; shape as ``input``.
     :param weight: a factor for each class.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.multilabel_soft_margin_loss(torch.tensor([[0., 0.]]), torch.tensor([[1., 0.]]))
     tensor(0.6931)
     """

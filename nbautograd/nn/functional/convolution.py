@@ -152,7 +152,6 @@ def conv1d(
     :param input: shape (n, c, l), or (c, l).
     :param weight: shape (o, c / groups, k).
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv1d(torch.tensor([[1., 2., 4.]]), torch.tensor([[[-1., 1.]]]))
     tensor([[1., 2.]])
     """
@@ -177,7 +176,6 @@ def conv2d(
     :returns: shape (n, o, oh, ow) with oh = (h + 2 padding - dilation (kh - 1) - 1) // stride + 1.
     :raises RuntimeError: shapes, dtypes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
     tensor([[[[4., 4.],
               [4., 4.]]]])
@@ -199,7 +197,6 @@ def conv3d(
     :param input: shape (n, c, d, h, w), or (c, d, h, w).
     :param weight: shape (o, c / groups, kd, kh, kw).
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 3, 3, 2))
     tensor([[[[[18., 18.]]]]])
     """
@@ -254,7 +251,6 @@ def conv_transpose1d(
 ) -> Tensor:
     """Compute the transpose of :func:`conv1d`; see :func:`conv_transpose2d`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv_transpose1d(torch.tensor([[1., 2.]]), torch.tensor([[[-1., 1.]]]))
     tensor([[-1., -1.,  2.]])
     """
@@ -280,7 +276,6 @@ def conv_transpose2d(
     :returns: shape (n, o, oh, ow) with oh = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
     :raises RuntimeError: shapes, dtypes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
     tensor([[[[1., 2., 1.],
               [2., 4., 2.],
@@ -301,7 +296,6 @@ def conv_transpose3d(
 ) -> Tensor:
     """Compute the transpose of :func:`conv3d`; see :func:`conv_transpose2d`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
     tensor([[[[[1., 2., 1.]]]]])
     """
@@ -328,7 +322,6 @@ def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
     :returns: shape (n, c kh kw, windows).
     :raises RuntimeError: shapes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.unfold(torch.arange(6.).reshape(1, 1, 2, 3), 2)
     tensor([[[0., 1.],
              [1., 2.],
@@ -367,7 +360,6 @@ def fold(
     :returns: shape (n, c, h, w).
     :raises RuntimeError: shapes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.fold(torch.ones(1, 4, 2), (2, 3), 2)
     tensor([[[[1., 2., 1.],
               [1., 2., 1.]]]])

@@ -207,7 +207,6 @@ def ctc_loss(
     :param zero_infinity: return 0, not infinity, for sequences that are too short for their labels.
     :raises RuntimeError: shapes, lengths or dtypes do not fit.
 
-    >>> import nbautograd as torch
     >>> scores = torch.zeros(2, 1, 2).log_softmax(2)  # two steps, a blank and one label: three of four ways
     >>> torch.nn.functional.ctc_loss(scores, torch.tensor([[1]]), [2], [1])
     tensor(0.2877)

@@ -96,7 +96,6 @@ def binary_cross_entropy(
     :raises ValueError: the shapes differ.
     :raises RuntimeError: an element of ``input`` is not in [0, 1].
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.]))
     tensor(0.6931)
     """
@@ -170,7 +169,6 @@ def binary_cross_entropy_with_logits(
     :raises ValueError: the shapes differ.
     :raises RuntimeError: the dtype of ``target``, which is also the result's, is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.]), torch.tensor([1.]))
     tensor(0.6931)
     """
@@ -216,7 +214,6 @@ def soft_margin_loss(
 
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.soft_margin_loss(torch.tensor([0.]), torch.tensor([1.]))
     tensor(0.6931)
     """
@@ -249,7 +246,6 @@ def kl_div(
         ``"mean"``, ``"sum"`` or ``"none"``.
     :raises ValueError: ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> p = torch.tensor([[0.5, 0.5]])
     >>> torch.nn.functional.kl_div(p.log(), torch.tensor([[1., 0.]]), reduction="batchmean")
     tensor(0.6931)
@@ -291,7 +287,6 @@ def poisson_nll_loss(
     :param eps: added to the expectation before its logarithm is taken.
     :raises ValueError: ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.]), torch.tensor([2.]))
     tensor(1.)
     """
@@ -315,7 +310,6 @@ def gaussian_nll_loss(
     :param full: add the constant ``log(2 π) / 2``.
     :raises ValueError: ``var`` is negative or its shape does not fit, or ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.gaussian_nll_loss(torch.tensor([0.]), torch.tensor([2.]), torch.tensor([1.]))
     tensor(2.)
     """

@@ -32,7 +32,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     :param bias: shape (out,).
     :raises RuntimeError: the shapes or dtypes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[3., 4.]]), torch.tensor([10.]))
     tensor([[21.]])
     """
@@ -82,7 +81,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     :param bias: shape (out,).
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.bilinear(torch.tensor([[1., 2.]]), torch.tensor([[3.]]), torch.ones(1, 2, 1))
     tensor([[9.]])
     """
@@ -126,7 +124,6 @@ def _check_bilinear(a: tuple[int, ...], b: tuple[int, ...], weight: Tensor, bias
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """Return ``input`` divided by its p-norm over ``dim``, or by ``eps`` where that is larger.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.normalize(torch.tensor([[3., 4.]]))
     tensor([[0.6000, 0.8000]])
     """
@@ -140,7 +137,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     :param eps: the smallest divisor.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.cosine_similarity(torch.tensor([[1., 0.]]), torch.tensor([[1., 1.]]))
     tensor([0.7071])
     """
@@ -162,7 +158,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """Compute the p-norm of ``x1 - x2 + eps`` over the last dimension.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.pairwise_distance(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]), eps=0)
     tensor([5.])
     """

@@ -117,7 +117,6 @@ def mse_loss(
     :param weight: a factor for each; the mean is then over the weights.
     :raises ValueError: ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.mse_loss(torch.tensor([1., 2.]), torch.tensor([0., 0.]))
     tensor(2.5000)
     """
@@ -144,7 +143,6 @@ def l1_loss(
     :param weight: a factor for each; the mean is then over the weights.
     :raises ValueError: ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.l1_loss(torch.tensor([1., 2.]), torch.tensor([0., 0.]))
     tensor(1.5000)
     """
@@ -187,7 +185,6 @@ def smooth_l1_loss(
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: ``beta`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.]), torch.tensor([0., 0.]), reduction="none")
     tensor([0.1250, 2.5000])
     """
@@ -230,7 +227,6 @@ def huber_loss(
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: ``delta`` is not positive.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.]), torch.tensor([0., 0.]), reduction="none")
     tensor([0.1250, 2.5000])
     """

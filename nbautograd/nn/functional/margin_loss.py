@@ -31,7 +31,6 @@ def hinge_embedding_loss(
 
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]), reduction="none")
     tensor([0.5000, 0.7500])
     """
@@ -57,7 +56,6 @@ def margin_ranking_loss(
     :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: the numbers of dimensions differ.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1.]), torch.tensor([3.]), torch.tensor([1.]))
     tensor(2.)
     """
@@ -87,7 +85,6 @@ def cosine_embedding_loss(
     :param target: shape (n,), or ().
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.cosine_embedding_loss(torch.tensor([1., 0.]), torch.tensor([0., 1.]), torch.tensor(1))
     tensor(1.)
     """
@@ -128,7 +125,6 @@ def triplet_margin_loss(
     :param swap: use ``d(positive, negative)`` where it is less than ``d(anchor, negative)``.
     :raises RuntimeError: the numbers of dimensions differ.
 
-    >>> import nbautograd as torch
     >>> a, b, c = torch.tensor([[0.]]), torch.tensor([[2.]]), torch.tensor([[1.]])
     >>> torch.nn.functional.triplet_margin_loss(a, b, c)
     tensor(2.)
@@ -167,7 +163,6 @@ def triplet_margin_with_distance_loss(
 
     :raises ValueError: ``margin`` is not positive, or ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> a, b, c = torch.tensor([[0.]]), torch.tensor([[2.]]), torch.tensor([[1.]])
     >>> torch.nn.functional.triplet_margin_with_distance_loss(a, b, c, distance_function=lambda x, y: (x - y).abs())
     tensor(2.)

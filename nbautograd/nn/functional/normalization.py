@@ -244,7 +244,6 @@ def batch_norm(
     :raises ValueError: training with a single value per channel.
     :raises RuntimeError: shapes do not fit, or the running statistics are missing.
 
-    >>> import nbautograd as torch
     >>> x = torch.tensor([[1., 10.], [3., 30.]])
     >>> torch.nn.functional.batch_norm(x, None, None, training=True)
     tensor([[-1.0000, -1.0000],
@@ -306,7 +305,6 @@ def instance_norm(
     :raises ValueError: a channel has a single element.
     :raises RuntimeError: shapes do not fit, or the running statistics are missing.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.instance_norm(torch.tensor([[[1., 3.], [10., 30.]]]))
     tensor([[[-1.0000,  1.0000],
              [-1.0000,  1.0000]]])
@@ -378,7 +376,6 @@ def layer_norm(
     :param eps: added to the variance.
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.layer_norm(torch.tensor([[1., 3.], [10., 30.]]), (2,))
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]])
@@ -401,7 +398,6 @@ def group_norm(
     :param weight: shape (c,); likewise ``bias``.
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.group_norm(torch.tensor([[1., 3., 10., 30.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
@@ -438,7 +434,6 @@ def rms_norm(
     :param eps: added to the mean square; by default the dtype's machine epsilon.
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.rms_norm(torch.tensor([1., 7.]), (2,))
     tensor([0.2000, 1.4000])
     """
@@ -470,7 +465,6 @@ def local_response_norm(
 
     :raises ValueError: ``input`` has fewer than three dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.local_response_norm(torch.ones(1, 1, 2), 1, alpha=3., beta=0.5)
     tensor([[[0.5000, 0.5000]]])
     """

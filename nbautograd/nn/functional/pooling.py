@@ -117,7 +117,6 @@ def avg_pool1d(
 ) -> Tensor:
     """Return the means of windows over one dimension; see :func:`avg_pool2d`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[1., 2., 3., 4.]]), 2)
     tensor([[1.5000, 3.5000]])
     """
@@ -144,7 +143,6 @@ def avg_pool2d(
     :param divisor_override: divide by this instead.
     :raises RuntimeError: shapes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.avg_pool2d(torch.ones(1, 2, 4), 2)
     tensor([[[1., 1.]]])
     """
@@ -165,7 +163,6 @@ def avg_pool3d(
 ) -> Tensor:
     """Return the means of windows over three dimensions; see :func:`avg_pool2d`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.avg_pool3d(torch.ones(1, 2, 2, 4), 2)
     tensor([[[[1., 1.]]]])
     """
@@ -282,7 +279,6 @@ def max_pool2d(
     :param ceil_mode: keep an incomplete last window.
     :raises RuntimeError: shapes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.max_pool2d(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))
     tensor([[[3., 2.]]])
     """

@@ -144,7 +144,6 @@ def interpolate(
     :raises ValueError: sizes and options do not fit each other.
     :raises NotImplementedError: the mode does not support the number of dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.interpolate(torch.tensor([[[1., 2.]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     >>> torch.nn.functional.interpolate(torch.tensor([[[1., 3.]]]), size=3, mode="linear", align_corners=True)
@@ -312,7 +311,6 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
     :raises RuntimeError: the channels are not divisible by the square of the factor.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
     tensor([[[0, 1],
              [2, 3]]])
@@ -333,7 +331,6 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
     :raises RuntimeError: height or width is not divisible by the factor.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.pixel_unshuffle(torch.arange(4).reshape(1, 2, 2), 2).shape
     torch.Size([4, 1, 1])
     """
@@ -353,7 +350,6 @@ def channel_shuffle(input: Tensor, groups: Any) -> Tensor:
     :param input: shape (n, c, ...).
     :raises RuntimeError: ``groups`` does not divide the channels.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
     """

@@ -60,19 +60,23 @@ class Conversion:
                         "data set to a tensor that requires gradients must be floating point or complex dtype"
                     )
                 gradient = None if p._grad is None else fn(p._grad)
-            if not _settings and changed.is_meta == p.is_meta:
-                p.data, p._grad = changed, gradient
-                continue
-            fresh = Parameter(changed, p.requires_grad)
-            fresh._grad = gradient
-            if "swap" in _settings:
-                swap_tensors(p, fresh)
+            if _settings or changed.is_meta != p.is_meta:
+                self._put(key, p, changed, gradient)
             else:
-                self._parameters[key] = fresh
+                p.data, p._grad = changed, gradient
         for name, b in self._buffers.items():
             if b is not None:
                 self._buffers[name] = fn(b)
         return self
+
+    def _put(self, key: str, p: Parameter, changed: Tensor, gradient: Tensor | None) -> None:
+        """Put a new parameter in the place of another, or exchange the two if the program asks for it."""
+        fresh = Parameter(changed, p.requires_grad)
+        fresh._grad = gradient
+        if "swap" in _settings:
+            swap_tensors(p, fresh)
+        else:
+            self._parameters[key] = fresh
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move the parameters and buffers to another device, and the floating ones among them to another dtype.

@@ -21,7 +21,6 @@ class Sequential(Numbered):
 
     ``Sequential(first, second)`` or, with names, ``Sequential(OrderedDict(...))``.
 
-    >>> import nbautograd as torch
     >>> m = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Flatten(0))
     >>> m(torch.tensor([[-1., 2.]]))
     tensor([0., 2.])
@@ -88,7 +87,6 @@ class Sequential(Numbered):
 class ModuleList(Numbered):
     """A list whose modules are registered.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ModuleList([torch.nn.ReLU() for _ in range(3)])
     ModuleList(
       (0-2): 3 x ReLU()
@@ -124,7 +122,6 @@ class ModuleList(Numbered):
 class ModuleDict(Module):
     """A dict whose modules are registered.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ModuleDict({"act": torch.nn.ReLU()})
     ModuleDict(
       (act): ReLU()
@@ -221,7 +218,6 @@ def _shown(name: Any, value: Any, kind: Any) -> str:
 class ParameterList(Module):
     """A list whose parameters are registered; tensors become parameters.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ParameterList([torch.ones(2, 3)])
     ParameterList(  (0): Parameter containing: [torch.float32 of size 2x3])
     """
@@ -278,7 +274,6 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dict whose parameters are registered; tensors become parameters.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ParameterDict({"w": torch.ones(2)})
     ParameterDict(  (w): Parameter containing: [torch.FloatTensor of size 2])
     """

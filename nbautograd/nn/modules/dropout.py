@@ -26,7 +26,6 @@ class _Dropout(Layer, shared=True, show="p={0.p}, inplace={0.inplace}", training
 class Dropout(_Dropout, function=F.dropout):
     """Set elements to zero with probability ``p``, and scale the others to keep the mean (Hinton et al., 2012).
 
-    >>> import nbautograd as torch
     >>> m = torch.nn.Dropout(0.5).eval()
     >>> m(torch.ones(2))
     tensor([1., 1.])
@@ -48,7 +47,6 @@ class Dropout3d(_Dropout, function=F.dropout3d):
 class AlphaDropout(_Dropout, function=F.alpha_dropout, unused="inplace"):
     """Dropout that keeps the mean and variance of a SELU's output (Klambauer et al., 2017).
 
-    >>> import nbautograd as torch
     >>> torch.nn.AlphaDropout().eval()(torch.ones(3))
     tensor([1., 1., 1.])
     """
@@ -57,7 +55,6 @@ class AlphaDropout(_Dropout, function=F.alpha_dropout, unused="inplace"):
 class FeatureAlphaDropout(_Dropout, function=F.feature_alpha_dropout, unused="inplace"):
     """Alpha dropout of whole channels.
 
-    >>> import nbautograd as torch
     >>> torch.nn.FeatureAlphaDropout().eval()(torch.ones(1, 3))
     tensor([[1., 1., 1.]])
     """

@@ -43,7 +43,6 @@ __all__ = [
 class LazyLinear(LazyModuleMixin, Linear):
     """:class:`Linear`, whose ``in_features`` are those of the first input.
 
-    >>> import nbautograd as torch
     >>> layer = torch.nn.LazyLinear(2)
     >>> layer.weight
     <UninitializedParameter>

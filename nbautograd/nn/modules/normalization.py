@@ -118,7 +118,6 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm, dims=(2, 3)):
     """Normalize the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c) or (n, c, l).
 
-    >>> import nbautograd as torch
     >>> torch.nn.BatchNorm1d(3)
     BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
@@ -197,7 +196,6 @@ class GroupNorm(_Affine):
 
     :raises ValueError: the groups do not divide the channels.
 
-    >>> import nbautograd as torch
     >>> torch.nn.GroupNorm(2, 4)(torch.arange(4.).reshape(1, 4)).detach()
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
@@ -242,7 +240,6 @@ class LayerNorm(_Affine):
 
     :param normalized_shape: the sizes of these dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.LayerNorm(2)(torch.tensor([[1., 3.], [10., 30.]])).detach()
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]])
@@ -281,7 +278,6 @@ class RMSNorm(_Affine):
     :param normalized_shape: the sizes of these dimensions.
     :param eps: a number added to the mean square; the dtype's epsilon by default.
 
-    >>> import nbautograd as torch
     >>> torch.nn.RMSNorm(2)(torch.tensor([[3., 4.]])).detach()
     tensor([[0.8485, 1.1314]])
     """
@@ -313,7 +309,6 @@ class LocalResponseNorm(
 ):
     """Divide by a power of the squares of the neighboring channels (Krizhevsky et al., 2012).
 
-    >>> import nbautograd as torch
     >>> torch.nn.LocalResponseNorm(2, alpha=1.)(torch.ones(1, 3, 1)).flatten()
     tensor([0.7378, 0.5946, 0.5946])
     """

@@ -45,7 +45,6 @@ class _MaxPoolNd(_Windows, shared=True, show="kernel_size stride padding dilatio
 class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
     """The maximum of each window: input of shape (n, c, l) or (c, l).
 
-    >>> import nbautograd as torch
     >>> torch.nn.MaxPool1d(2)(torch.tensor([[1., 3., 2., 0.]]))
     tensor([[3., 2.]])
     """
@@ -194,7 +193,6 @@ class FractionalMaxPool2d(
 ):
     """The maxima of windows at random steps (Graham, "Fractional max-pooling", 2015): shape (n, c, h, w).
 
-    >>> import nbautograd as torch
     >>> torch.nn.FractionalMaxPool2d(2, output_size=3)(torch.ones(1, 1, 4, 4)).shape
     torch.Size([1, 1, 3, 3])
     """
@@ -207,7 +205,6 @@ class FractionalMaxPool3d(
 ):
     """The maxima of windows at random steps (Graham, 2015): input of shape (n, c, d, h, w).
 
-    >>> import nbautograd as torch
     >>> torch.nn.FractionalMaxPool3d(2, output_size=2)(torch.ones(1, 1, 4, 4, 4)).shape
     torch.Size([1, 1, 2, 2, 2])
     """

@@ -37,7 +37,6 @@ class RNNBase(Module):
     :raises ValueError: a size is invalid.
     :raises TypeError: a size is not an integer.
 
-    >>> import nbautograd as torch
     >>> torch.nn.RNNBase("GRU", 3, 4)(torch.ones(5, 2, 3))[0].shape
     torch.Size([5, 2, 4])
     """
@@ -263,7 +262,6 @@ class RNN(RNNBase):
     :param nonlinearity: ``"tanh"`` or ``"relu"``; as a positional argument after ``num_layers``.
     :raises ValueError: the nonlinearity is unknown.
 
-    >>> import nbautograd as torch
     >>> output, h = torch.nn.RNN(3, 4)(torch.zeros(5, 2, 3))
     >>> output.shape, h.shape
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
@@ -284,7 +282,6 @@ class LSTM(RNNBase):
 
     ``i, f, o = sigmoid(...)``, ``g = tanh(...)``, ``c' = f · c + i · g``, ``h' = o · tanh(c')``.
 
-    >>> import nbautograd as torch
     >>> outputs, (h, c) = torch.nn.LSTM(3, 4)(torch.ones(5, 2, 3))
     >>> outputs.shape, h.shape, c.shape
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]), torch.Size([1, 2, 4]))
@@ -299,7 +296,6 @@ class GRU(RNNBase):
 
     ``r, z = sigmoid(...)``, ``n = tanh(w_in x + b_in + r · (w_hn h + b_hn))``, ``h' = (1 - z) · n + z · h``.
 
-    >>> import nbautograd as torch
     >>> outputs, h = torch.nn.GRU(3, 4)(torch.ones(5, 2, 3))
     >>> outputs.shape, h.shape
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
@@ -314,7 +310,6 @@ class RNNCellBase(Module):
 
     :param num_chunks: the number of gates.
 
-    >>> import nbautograd as torch
     >>> torch.nn.RNNCellBase(3, 4, bias=True, num_chunks=1).weight_ih.shape
     torch.Size([4, 3])
     """
@@ -369,7 +364,6 @@ class RNNCell(RNNCellBase):
 
     :param nonlinearity: ``"tanh"`` or ``"relu"``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """
@@ -396,7 +390,6 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of :class:`LSTM`.
 
-    >>> import nbautograd as torch
     >>> h, c = torch.nn.LSTMCell(3, 4)(torch.ones(2, 3))
     >>> h.shape, c.shape
     (torch.Size([2, 4]), torch.Size([2, 4]))
@@ -415,7 +408,6 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of :class:`GRU`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """

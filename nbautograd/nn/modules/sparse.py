@@ -73,7 +73,6 @@ class Embedding(_Table):
     :param scale_grad_by_freq: divide the gradient of a row by its number of uses.
     :param sparse: compute a sparse gradient of the table: see :func:`~nbautograd.nn.functional.embedding`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Embedding(10, 3)(torch.tensor([1, 2])).shape
     torch.Size([2, 3])
     """
@@ -120,7 +119,6 @@ class EmbeddingBag(_Table):
     :param mode: ``"sum"``, ``"mean"`` or ``"max"``.
     :param include_last_offset: whether the last of the offsets is the end of the last bag.
 
-    >>> import nbautograd as torch
     >>> bags = torch.nn.EmbeddingBag.from_pretrained(torch.tensor([[1., 2.], [3., 4.]]))
     >>> bags(torch.tensor([[0, 1]]))
     tensor([[2., 3.]])
