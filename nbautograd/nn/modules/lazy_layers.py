@@ -8,29 +8,11 @@ from nbautograd._engine.arrays.dtypes import int64
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import tensor
-from nbautograd.nn.modules.conv import (
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-    Ints,
-    _ConvNd,
-)
+from nbautograd.nn.modules import conv, normalization as norms
+from nbautograd.nn.modules.conv import Ints, _ConvNd
 from nbautograd.nn.modules.lazy import LazyModuleMixin
 from nbautograd.nn.modules.linear import Linear
-from nbautograd.nn.modules.normalization import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    _BatchNorm,
-    _InstanceNorm,
-    _NormBase,
-)
+from nbautograd.nn.modules.normalization import _BatchNorm, _InstanceNorm, _NormBase
 from nbautograd.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 __all__ = [
@@ -143,15 +125,15 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
         return int(input.shape[1] if input.ndim == self._n + 2 else input.shape[0])
 
 
-class LazyConv1d(_LazyConv, Conv1d, becomes=Conv1d):
+class LazyConv1d(_LazyConv, conv.Conv1d, becomes=conv.Conv1d):
     """:class:`Conv1d`, whose ``in_channels`` are those of the first input."""
 
 
-class LazyConv2d(_LazyConv, Conv2d, becomes=Conv2d):
+class LazyConv2d(_LazyConv, conv.Conv2d, becomes=conv.Conv2d):
     """:class:`Conv2d`, whose ``in_channels`` are those of the first input."""
 
 
-class LazyConv3d(_LazyConv, Conv3d, becomes=Conv3d):
+class LazyConv3d(_LazyConv, conv.Conv3d, becomes=conv.Conv3d):
     """:class:`Conv3d`, whose ``in_channels`` are those of the first input."""
 
 
@@ -177,15 +159,15 @@ class _LazyConvTranspose(_LazyConv):
         self._forget_parameters(out_channels, bias, device, dtype)
 
 
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, becomes=ConvTranspose1d):
+class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d, becomes=conv.ConvTranspose1d):
     """:class:`ConvTranspose1d`, whose ``in_channels`` are those of the first input."""
 
 
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, becomes=ConvTranspose2d):
+class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d, becomes=conv.ConvTranspose2d):
     """:class:`ConvTranspose2d`, whose ``in_channels`` are those of the first input."""
 
 
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, becomes=ConvTranspose3d):
+class LazyConvTranspose3d(_LazyConvTranspose, conv.ConvTranspose3d, becomes=conv.ConvTranspose3d):
     """:class:`ConvTranspose3d`, whose ``in_channels`` are those of the first input."""
 
 
@@ -240,25 +222,25 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
         self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNorm, _BatchNorm, becomes=BatchNorm1d):
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm, becomes=norms.BatchNorm1d):
     """:class:`BatchNorm1d`, whose ``num_features`` are those of the first input."""
 
 
-class LazyBatchNorm2d(_LazyNorm, _BatchNorm, becomes=BatchNorm2d):
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm, becomes=norms.BatchNorm2d):
     """:class:`BatchNorm2d`, whose ``num_features`` are those of the first input."""
 
 
-class LazyBatchNorm3d(_LazyNorm, _BatchNorm, becomes=BatchNorm3d):
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm, becomes=norms.BatchNorm3d):
     """:class:`BatchNorm3d`, whose ``num_features`` are those of the first input."""
 
 
-class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm1d):
+class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, becomes=norms.InstanceNorm1d):
     """:class:`InstanceNorm1d`, whose ``num_features`` are those of the first input."""
 
 
-class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm2d):
+class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, becomes=norms.InstanceNorm2d):
     """:class:`InstanceNorm2d`, whose ``num_features`` are those of the first input."""
 
 
-class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm3d):
+class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, becomes=norms.InstanceNorm3d):
     """:class:`InstanceNorm3d`, whose ``num_features`` are those of the first input."""
