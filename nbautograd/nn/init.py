@@ -65,7 +65,6 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 # -- plain distributions ---------------------------------------------------------------------------------------------
 
 
-@with_argument_errors
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the uniform distribution on [a, b).
@@ -77,7 +76,6 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
     return tensor.uniform_(a, b, generator=generator)
 
 
-@with_argument_errors
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the normal distribution.
@@ -90,7 +88,6 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
     return tensor.normal_(mean, std, generator=generator)
 
 
-@with_argument_errors
 @no_grad()
 def trunc_normal_(
     tensor: Tensor,
@@ -142,7 +139,6 @@ def _by_rejection(tensor: Tensor, mean: float, std: float, a: float, b: float, g
     return filled
 
 
-@with_argument_errors
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with a constant.
@@ -154,7 +150,6 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)
 
 
-@with_argument_errors
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones.
@@ -166,7 +161,6 @@ def ones_(tensor: Tensor) -> Tensor:
     return tensor.fill_(1.0)
 
 
-@with_argument_errors
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros.
@@ -198,7 +192,6 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
-@with_argument_errors
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with uniform samples of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
@@ -215,7 +208,6 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
     return uniform_(tensor, -bound, bound, generator)
 
 
-@with_argument_errors
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with normal samples of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
@@ -238,7 +230,6 @@ def _kaiming(fill: Callable[[float], Tensor], tensor: Tensor, a: float, mode: st
     return fill(calculate_gain(nonlinearity, a) / math.sqrt(fan))
 
 
-@with_argument_errors
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -265,7 +256,6 @@ def kaiming_uniform_(
     return _kaiming(fill, tensor, a, mode, nonlinearity)
 
 
-@with_argument_errors
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,
@@ -289,7 +279,6 @@ def kaiming_normal_(
 # -- matrices --------------------------------------------------------------------------------------------------------
 
 
-@with_argument_errors
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
     """Fill with the identity matrix.
@@ -307,7 +296,6 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor
 
 
-@with_argument_errors
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill a convolution weight with the Dirac delta: it preserves as many input channels as possible.
@@ -332,7 +320,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return tensor
 
 
-@with_argument_errors
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with a (semi-)orthogonal matrix, uniformly distributed (Saxe et al., 2013).
@@ -360,7 +347,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     return tensor
 
 
-@with_argument_errors
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Fill with normal samples, and a fraction ``sparsity`` of each column with zeros (Martens, 2010).
@@ -378,6 +364,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     for column in range(columns):
         tensor[randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+for _name in {*__all__} - {"calculate_gain"}:
+    globals()[_name] = with_argument_errors(globals()[_name])
 
 
 def _deprecated(name: str) -> Callable[..., Any]:
