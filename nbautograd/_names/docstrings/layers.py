@@ -309,6 +309,11 @@ family(
     eps="a small number added to the differences.",
     distance_function="a function that returns the distances of two batches of vectors; the Euclidean one by default.",
 )
+REDUCED = """
+    binary_cross_entropy binary_cross_entropy_with_logits cross_entropy hinge_embedding_loss huber_loss l1_loss
+    margin_ranking_loss mse_loss nll_loss smooth_l1_loss soft_margin_loss"""
+for _name in REDUCED.split():
+    FAMILIES[_name][0]["reduction"] = '``"mean"``, ``"sum"`` or ``"none"``.'  # type: ignore[index]
 FAMILIES["multi_margin_loss"][0]["p"] = "the exponent, 1 or 2."  # type: ignore[index]
 family(
     "ctc_loss",

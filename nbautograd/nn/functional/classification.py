@@ -163,7 +163,6 @@ def nll_loss(
     :param target: the index of the right class, shape (n,), (n, ...) or (); int64.
     :param weight: a factor for each class, shape (c,); the mean is over the weights.
     :param ignore_index: a target that adds no loss and is not counted.
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises IndexError: a target is not a class.
     :raises ValueError: the batch sizes differ, or ``reduction`` is invalid.
     :raises RuntimeError: the shapes or dtypes do not fit.
@@ -227,7 +226,6 @@ def cross_entropy(
     :param weight: a factor for each class, shape (c,).
     :param ignore_index: a target that adds no loss and is not counted.
     :param label_smoothing: the share of the probability to spread evenly over all classes.
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: the shapes, dtypes or options do not fit.
 
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.]]), torch.tensor([1]))

@@ -92,7 +92,6 @@ def binary_cross_entropy(
 
     :param input: probabilities.
     :param weight: a factor for each, broadcast.
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises ValueError: the shapes differ.
     :raises RuntimeError: an element of ``input`` is not in [0, 1].
 
@@ -165,7 +164,6 @@ def binary_cross_entropy_with_logits(
 
     :param weight: a factor for each, broadcast.
     :param pos_weight: a factor for the positive part, broadcast.
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises ValueError: the shapes differ.
     :raises RuntimeError: the dtype of ``target``, which is also the result's, is not floating.
 
@@ -211,8 +209,6 @@ def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
     """Return ``log(1 + exp(-target * input))``, for targets 1 and -1.
-
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
 
     >>> torch.nn.functional.soft_margin_loss(torch.tensor([0.]), torch.tensor([1.]))
     tensor(0.6931)

@@ -113,7 +113,6 @@ def mse_loss(
 ) -> Tensor:
     """Return the squared differences: their mean, their sum, or all of them.
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :param weight: a factor for each; the mean is then over the weights.
     :raises ValueError: ``reduction`` is invalid.
 
@@ -139,7 +138,6 @@ def l1_loss(
 ) -> Tensor:
     """Return the absolute differences: their mean, their sum, or all of them.
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :param weight: a factor for each; the mean is then over the weights.
     :raises ValueError: ``reduction`` is invalid.
 
@@ -182,7 +180,6 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Return the absolute differences less ``beta / 2``; below ``beta`` their squares over ``2 beta``.
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: ``beta`` is negative.
 
     >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.]), torch.tensor([0., 0.]), reduction="none")
@@ -224,7 +221,6 @@ def huber_loss(
 ) -> Tensor:
     """Return half the squared differences, continued by straight lines above ``delta`` (Huber, 1964).
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: ``delta`` is not positive.
 
     >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.]), torch.tensor([0., 0.]), reduction="none")

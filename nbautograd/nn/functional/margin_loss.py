@@ -29,8 +29,6 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """Return ``input`` where ``target`` is 1, ``max(0, margin - input)`` where it is -1.
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]), reduction="none")
     tensor([0.5000, 0.7500])
     """
@@ -53,7 +51,6 @@ def margin_ranking_loss(
 ) -> Tensor:
     """Return ``max(0, -target * (input1 - input2) + margin)``: target 1 wants ``input1`` to be larger, -1 ``input2``.
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: the numbers of dimensions differ.
 
     >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1.]), torch.tensor([3.]), torch.tensor([1.]))
