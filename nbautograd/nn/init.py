@@ -14,7 +14,7 @@ from nbautograd._engine.ops.creation.random import randperm
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.linalg.qr import linalg_qr
 from nbautograd._engine.rng.generator import Generator
-from nbautograd._names import absent, docstrings
+from nbautograd._names import absent
 from nbautograd._names.docstrings import layers
 from nbautograd.errors import warn
 
@@ -387,6 +387,6 @@ FORMER = """
 for _name in FORMER.split():
     globals()[_name] = _deprecated(_name)
 
-docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
+layers.describe([globals()[name] for name in __all__], layers.SHARED_BY_UTILITIES)
 
 absent.answer(__name__)

@@ -26,8 +26,6 @@ Family = tuple[Mapping[str, str], str, tuple[tuple[str, str], ...]]
 
 INDENT = "" if sys.version_info >= (3, 13) else "    "
 """The indentation of a function's docstring; the compiler removes it since 3.13."""
-IMPORT = "import nbautograd as torch"
-"""The first line of examples, which those in the sources need not have."""
 CATEGORIES = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
 NOTHING: Mapping[str, str] = {}
 NO_FAMILY: Family = (NOTHING, "", ())
@@ -46,15 +44,12 @@ def fill(
 ) -> str:
     r"""Return ``doc`` with a line for each parameter, for the result and for errors that it does not have yet.
 
-    An example that uses the package begins with its import.
-
     :param own: meanings of this function's parameters; others are in ``shared``.
     :param raises: pairs of an error and its condition.
 
     >>> fill("Twice x.", ["x"], {"x": "a number."}, "a number.")
     'Twice x.\n\n:param x: a number.\n:returns: a number.\n'
     """
-    doc = with_import(doc)
     indent = INDENT if "\n    " in doc else ""
     line = f"\n{indent}:"
     at = doc.find(f"\n\n{indent}>>> ")
@@ -67,14 +62,6 @@ def fill(
         lines += [f"{line}raises {error}: {when}." for error, when in raises]
         return f"{text}\n{''.join(lines)}{example}" if lines else doc
     return text[:start] + _merged(text[start:], line, names, own, returns, raises, shared) + example
-
-
-def with_import(doc: str) -> str:
-    """Return a function's docstring with an example that imports the package, if it uses it."""
-    if ">>> import " in doc or ">>> from " in doc:
-        return doc
-    text, mark, example = doc.partition(f"\n\n{INDENT}>>> ")
-    return f"{text}{mark}{IMPORT}\n{INDENT}>>> {example}" if "torch." in example else doc
 
 
 def _by_name(texts: Iterable[str]) -> dict[str, str]:

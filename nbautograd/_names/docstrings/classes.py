@@ -11,7 +11,6 @@ from itertools import zip_longest
 from types import FunctionType
 from typing import Any, TypeVar
 
-from nbautograd._names.docstrings import IMPORT
 from nbautograd._names.docstrings.tables import Tables
 
 __all__ = ["Composed", "composed", "parameters"]
@@ -143,7 +142,7 @@ def compose(cls: type, own: str) -> str:
 def _example(own: str, shared: str) -> str:
     example = own or shared
     needed = "torch." in example and not example.startswith((">>> import ", ">>> from "))
-    return f">>> {IMPORT}\n{example}" if needed else example
+    return f">>> import nbautograd as torch\n{example}" if needed else example
 
 
 def _inputs(cls: type, function: Any, called: Fields) -> Iterator[tuple[str, str]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from nbautograd._names.docstrings import INDENT, Family
+from nbautograd._names.docstrings import INDENT, Family, describe_all
 
-__all__ = ["EXAMPLES", "FAMILIES", "SHARED", "SHARED_BY_UTILITIES", "family"]
+__all__ = ["EXAMPLES", "FAMILIES", "SHARED", "SHARED_BY_UTILITIES", "describe", "family", "with_import"]
 
 SHARED = {
     "alpha": "a factor.",
@@ -323,6 +325,23 @@ family(
     target_lengths="the length of each target, shape (n,).",
 )
 family("pad", "a tensor of the shape of ``input``, enlarged by the padding.", SHAPES)
+
+
+def describe(functions: Iterable[Any], shared: Mapping[str, str]) -> None:
+    """Fill the docstrings of functions by the tables of their families, and begin their examples with the import."""
+    functions = list(functions)
+    for function in functions:
+        function.__doc__ = function.__doc__ and with_import(function.__doc__)
+    describe_all(functions, FAMILIES, shared)
+
+
+def with_import(doc: str) -> str:
+    """Return a function's docstring with an example that imports the package, if it uses it."""
+    if ">>> import " in doc or ">>> from " in doc:
+        return doc
+    text, mark, example = doc.partition(f"\n\n{INDENT}>>> ")
+    return f"{text}{mark}import nbautograd as torch\n{INDENT}>>> {example}" if "torch." in example else doc
+
 
 EXAMPLES: dict[str, str] = {}
 """By function: an example that is the same in one, two and three dimensions but for brackets and sizes."""

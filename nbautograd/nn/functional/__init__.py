@@ -46,7 +46,7 @@ for _name in __all__:
     if _name.endswith("_") and _function.__doc__:  # its example is that of the function of a new result
         _, _mark, _example = globals()[_name[:-1]].__doc__.partition(f"\n\n{docstrings.INDENT}>>> ")
         _function.__doc__ += _mark + _example.replace(f".{_name[:-1]}(", f".{_name}(")
-    _function.__doc__ = _function.__doc__ and docstrings.with_import(_function.__doc__)
+    _function.__doc__ = _function.__doc__ and layers.with_import(_function.__doc__)
     if _function.__module__.rpartition(".")[2] in STRICT or _name in (
         *("affine_grid", "avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "threshold"),
         *("scaled_dot_product_attention", "triplet_margin_loss", "kl_div", "embedding_bag", "grid_sample", "one_hot"),
@@ -57,5 +57,5 @@ for _name in __all__:
         globals()[_name] = _function = with_argument_errors(_function)
         _function.__module__ = __name__  # by which pickle finds it
 
-docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED)
+layers.describe([globals()[name] for name in __all__], layers.SHARED)
 absent.answer(__name__)
