@@ -151,8 +151,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if x1.dtype is not x2.dtype:
         x1, x2 = x1.to(kind), x2.to(kind)
     lengths = [vector_norm(x, 2.0, dim, True) for x in (x1, x2)]
-    x1, x2 = (x / length.clamp(min=eps) for x, length in zip((x1, x2), lengths, strict=True))
-    return (x1 * x2).sum(dim)
+    return (x1 / lengths[0].clamp(min=eps) * (x2 / lengths[1].clamp(min=eps))).sum(dim)
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:

@@ -163,7 +163,8 @@ class Module(Calls, State, Conversion):
         self.__dict__.update(state)
 
     def _check_name(self, name: Any, what: str, taken: dict[str, Any]) -> None:
-        self._check_made(what)
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call: call super().__init__() first")
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
         if "." in name:

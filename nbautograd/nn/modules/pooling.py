@@ -166,8 +166,10 @@ class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, convert=_windows_of(3))
     """The partial inverse of :class:`MaxPool3d`: maxima in their original places, zeros elsewhere."""
 
 
-def _or_none(n: int) -> Any:
-    return lambda value: None if value is None else tuples(n)(value)
+def _results_of(n: int) -> dict[str, Any]:
+    """Return the conversions of the options of fractional pooling, of which one is None."""
+    sizes = dict.fromkeys(("output_size", "output_ratio"), lambda size: None if size is None else tuples(n)(size))
+    return {"kernel_size": tuples(n), **sizes}
 
 
 class _FractionalMaxPoolNd(Layer, shared=True, buffers="_random_samples"):
@@ -186,11 +188,7 @@ class _FractionalMaxPoolNd(Layer, shared=True, buffers="_random_samples"):
         return options
 
 
-class FractionalMaxPool2d(
-    _FractionalMaxPoolNd,
-    function=F.fractional_max_pool2d,
-    convert={"kernel_size": tuples(2), "output_size": _or_none(2), "output_ratio": _or_none(2)},
-):
+class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d, convert=_results_of(2)):
     """The maxima of windows at random steps (Graham, "Fractional max-pooling", 2015): shape (n, c, h, w).
 
     >>> torch.nn.FractionalMaxPool2d(2, output_size=3)(torch.ones(1, 1, 4, 4)).shape
@@ -198,11 +196,7 @@ class FractionalMaxPool2d(
     """
 
 
-class FractionalMaxPool3d(
-    _FractionalMaxPoolNd,
-    function=F.fractional_max_pool3d,
-    convert={"kernel_size": tuples(3), "output_size": _or_none(3), "output_ratio": _or_none(3)},
-):
+class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d, convert=_results_of(3)):
     """The maxima of windows at random steps (Graham, 2015): input of shape (n, c, d, h, w).
 
     >>> torch.nn.FractionalMaxPool3d(2, output_size=2)(torch.ones(1, 1, 4, 4, 4)).shape

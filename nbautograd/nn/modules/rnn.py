@@ -109,8 +109,7 @@ class RNNBase(Module):
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
         return [(self.num_layers * self._directions, batch, size) for size in sizes]
 
-    def _check_state(self, state: State, batch: int) -> None:
-        shapes = self._state_shapes(batch)
+    def _check_state(self, state: State, shapes: list[tuple[int, int, int]]) -> None:
         for i, (tensor, expected) in enumerate(zip(state, shapes, strict=True)):
             if tuple(tensor.shape) != expected:
                 which = "hidden" if len(shapes) == 1 else f"hidden[{i}]"
@@ -133,12 +132,12 @@ class RNNBase(Module):
             data = data.unsqueeze(1) if not batched else data.transpose(0, 1) if self.batch_first else data
         sizes = None if packed is None else packed.batch_sizes.tolist()
         batch = data.shape[1] if sizes is None else sizes[0]
+        shapes = self._state_shapes(batch)
         if hx is None:
-            shapes = self._state_shapes(batch)
             state: State = tuple(zeros(shape, dtype=data.dtype, device=data.device) for shape in shapes)
         else:
             state = self._given_state(hx, batched, packed)
-        self._check_state(state, batch)
+            self._check_state(state, shapes)
         output, last = self._all_layers(data, sizes, state)
         result: Tensor | PackedSequence = output
         if packed is not None:
