@@ -17,6 +17,7 @@ CELL = {
 }
 SOURCE = "shape (s, n, d_model); (n, s, d_model) with ``batch_first``."
 TARGET = "shape (t, n, d_model); (n, t, d_model) with ``batch_first``."
+PADS = [f"{kind}Pad{n}d" for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in "123"]
 PAD = {"1": "(..., l)", "2": "(..., h, w)", "3": "(..., d, h, w)"}
 RNN_NAMES = ["input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional"]
 TABLES = Tables(
@@ -97,15 +98,9 @@ TABLES = Tables(
         "Softmax2d": [],
     },
     functions={
-        **{f"BatchNorm{n}d": "batch_norm" for n in "123"},
-        **{f"LazyBatchNorm{n}d": "batch_norm" for n in "123"},
-        **{f"InstanceNorm{n}d": "instance_norm" for n in "123"},
-        **{f"LazyInstanceNorm{n}d": "instance_norm" for n in "123"},
-        **{
-            f"{kind}Pad{n}d": "pad"
-            for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero")
-            for n in "123"
-        },
+        **{f"{lazy}BatchNorm{n}d": "batch_norm" for lazy in ("", "Lazy") for n in "123"},
+        **{f"{lazy}InstanceNorm{n}d": "instance_norm" for lazy in ("", "Lazy") for n in "123"},
+        **dict.fromkeys(PADS, "pad"),
         "Bilinear": "bilinear",
         "CrossMapLRN2d": "local_response_norm",
         "Embedding": "embedding",
@@ -125,11 +120,7 @@ TABLES = Tables(
         "UpsamplingNearest2d": "interpolate",
     },
     inputs={
-        **{
-            f"{kind}Pad{n}d": {"input": f"shape {PAD[n]}."}
-            for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero")
-            for n in "123"
-        },
+        **{name: {"input": f"shape {PAD[name[-2]]}."} for name in PADS},
         "AdaptiveLogSoftmaxWithLoss": {"input": "shape (n, in_features).", "target": "classes, shape (n,), int64."},
         "Bilinear": {"input1": "shape (..., in1_features).", "input2": "shape (..., in2_features)."},
         "DataParallel": {"inputs": "the inputs of the module."},
@@ -171,11 +162,7 @@ TABLES = Tables(
     examples=EXAMPLES,
     formulas=FORMULAS,
     results={
-        **{
-            f"{kind}Pad{n}d": "the input's shape, larger by the padding."
-            for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero")
-            for n in "123"
-        },
+        **dict.fromkeys(PADS, "the input's shape, larger by the padding."),
         "AdaptiveLogSoftmaxWithLoss": "the log probability of each target, shape (n,), and the loss, a scalar.",
         "Bilinear": "shape (..., out_features).",
         "Buffer": "a tensor of the shape of ``data``.",

@@ -57,5 +57,5 @@ for _name in __all__:
         globals()[_name] = _function = with_argument_errors(_function)
         _function.__module__ = __name__  # by which pickle finds it
 
-layers.describe([globals()[name] for name in __all__], layers.SHARED)
+docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED)
 absent.answer(__name__)

@@ -102,16 +102,13 @@ class Layer(Module):
     def forward(self, *inputs: Any, **named: Any) -> Any:
         """Return the function's result for the inputs."""
         if named or len(inputs) != len(self._inputs):
-            inputs = self._by_position(inputs, named)
+            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            signature = inspect.Signature([inspect.Parameter(name, kind) for name in self._inputs])
+            inputs = self._bound("forward", signature, inputs, named).args
         options = {name: getattr(self, name) for name in self._passed}
         if self._with_training:
             options["training"] = self.training
         return self._function(*inputs, **options)
-
-    def _by_position(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        signature = inspect.Signature([inspect.Parameter(name, kind) for name in self._inputs])
-        return self._bound("forward", signature, inputs, named).args
 
     def _bound(
         self, method: str, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
