@@ -10,9 +10,8 @@ from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.errors import DtypeError, ShapeError
-from nbautograd.nn.functional.attention_steps import attention_by_steps
 from nbautograd.nn.functional.dropout import dropout
-from nbautograd.nn.functional.fused_attention import fused_attention, is_fused
+from nbautograd.nn.functional.fused_attention import attention_by_steps, fused_attention, is_fused
 from nbautograd.nn.functional.linear import linear
 from nbautograd.nn.functional.softmax import softmax
 
