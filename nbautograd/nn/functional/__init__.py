@@ -40,11 +40,10 @@ STRICT = ["adaptive_pooling", "convolution", "normalization"]
 """Modules of functions whose options PyTorch's own code takes, which looks at their types first; and further ones."""
 for _name in __all__:
     _function = globals()[_name]
-    if _name in layers.EXAMPLES and ">>> " not in (_function.__doc__ or ">>> "):
-        _function.__doc__ += layers.EXAMPLES[_name]
-    if _name.endswith("_") and _function.__doc__:  # its example is that of the function of a new result
-        _, _mark, _example = globals()[_name[:-1]].__doc__.partition(f"\n\n{docstrings.INDENT}>>> ")
-        _function.__doc__ += _mark + _example.replace(f".{_name[:-1]}(", f".{_name}(")
+    if ">>> " not in (_function.__doc__ or ">>> "):  # in place, it has the example of the function of a new result
+        _plain = _name.rstrip("_")
+        _, _mark, _example = globals()[_plain].__doc__.partition(f"\n\n{docstrings.INDENT}>>> ")
+        _function.__doc__ += layers.EXAMPLES.get(_name, _mark + _example.replace(f".{_plain}(", f".{_name}("))
     _function.__doc__ = _function.__doc__ and layers.with_import(_function.__doc__)
     if _function.__module__.rpartition(".")[2] in STRICT or _name in (
         *("affine_grid", "avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "threshold"),

@@ -168,7 +168,7 @@ def multi_head_attention_forward(
     name = "multi_head_attention_forward"
     check_tensors(name, query=query, key=key, value=value)
     batched = query._a.ndim == 3
-    _check_heads(query, key, value, key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
+    _check_heads((query, key, value), key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
     if not batched:
@@ -313,15 +313,10 @@ def _static_heads(name: str, projected: Tensor | None, own: Tensor, heads: int, 
 
 
 def _check_heads(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    key_padding_mask: Tensor | None,
-    attn_mask: Tensor | None,
-    size: int,
-    num_heads: int,
+    inputs: tuple[Tensor, ...], key_padding_mask: Tensor | None, attn_mask: Tensor | None, size: int, num_heads: int
 ) -> None:
-    """Check shapes before the computation."""
+    """Check the shapes of query, key and value, and of the masks, before the computation."""
+    query, key, value = inputs
     ndim = query._a.ndim
     if ndim not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor")
