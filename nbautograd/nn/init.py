@@ -14,8 +14,8 @@ from nbautograd._engine.ops.creation.random import randperm
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.linalg.qr import linalg_qr
 from nbautograd._engine.rng.generator import Generator
-from nbautograd._names import absent, docstrings
-from nbautograd._names.docstrings import layers
+from nbautograd._names import absent
+from nbautograd._names.docstrings import describe_all, layers
 from nbautograd.errors import warn
 
 __all__ = [
@@ -47,7 +47,6 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     :param param: the slope of ``"leaky_relu"`` below zero, 0.01 by default.
     :raises ValueError: the nonlinearity is unknown, or the slope is not a number.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.calculate_gain("leaky_relu", 0.2)
     1.3867504905630728
     """
@@ -66,36 +65,29 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 # -- plain distributions ---------------------------------------------------------------------------------------------
 
 
-@with_argument_errors
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the uniform distribution on [a, b).
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.nn.init.uniform_(torch.empty(2))
     tensor([0.8823, 0.9150])
     """
-    filled: Tensor = tensor.uniform_(a, b, generator=generator)
-    return filled
+    return tensor.uniform_(a, b, generator=generator)
 
 
-@with_argument_errors
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with samples of the normal distribution.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.normal_(torch.empty(2, 2))
     tensor([[ 1.5410, -0.2934],
             [-2.1788,  0.5684]])
     """
-    filled: Tensor = tensor.normal_(mean, std, generator=generator)
-    return filled
+    return tensor.normal_(mean, std, generator=generator)
 
 
-@with_argument_errors
 @no_grad()
 def trunc_normal_(
     tensor: Tensor,
@@ -110,7 +102,6 @@ def trunc_normal_(
     Where [a, b] has less than 0.3 of the probability, uniform numbers are drawn instead and accepted with a
     probability proportional to their density.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.trunc_normal_(torch.empty(2, 2))
     tensor([[ 1.5410, -0.2934],
@@ -148,46 +139,37 @@ def _by_rejection(tensor: Tensor, mean: float, std: float, a: float, b: float, g
     return filled
 
 
-@with_argument_errors
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with a constant.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.constant_(torch.empty(2, 2), 7.)
     tensor([[7., 7.],
             [7., 7.]])
     """
-    filled: Tensor = tensor.fill_(val)
-    return filled
+    return tensor.fill_(val)
 
 
-@with_argument_errors
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.ones_(torch.empty(2, 2))
     tensor([[1., 1.],
             [1., 1.]])
     """
-    filled: Tensor = tensor.fill_(1.0)
-    return filled
+    return tensor.fill_(1.0)
 
 
-@with_argument_errors
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.zeros_(torch.empty(2, 2))
     tensor([[0., 0.],
             [0., 0.]])
     """
-    filled: Tensor = tensor.zero_()
-    return filled
+    return tensor.zero_()
 
 
 # -- by the numbers of inputs and outputs ----------------------------------------------------------------------------
@@ -210,14 +192,12 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
-@with_argument_errors
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with uniform samples of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
     :param tensor: at least two dimensions, the first two being outputs and inputs.
     :raises ValueError: fewer dimensions.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.xavier_uniform_(torch.empty(2, 2))
     tensor([[-0.0092,  0.6570],
@@ -228,13 +208,11 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
     return uniform_(tensor, -bound, bound, generator)
 
 
-@with_argument_errors
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with normal samples of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
     :raises ValueError: fewer than two dimensions.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.xavier_normal_(torch.empty(2, 2))
     tensor([[ 1.0896, -0.2075],
@@ -252,7 +230,6 @@ def _kaiming(fill: Callable[[float], Tensor], tensor: Tensor, a: float, mode: st
     return fill(calculate_gain(nonlinearity, a) / math.sqrt(fan))
 
 
-@with_argument_errors
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -266,7 +243,6 @@ def kaiming_uniform_(
     :param mode: ``"fan_in"`` keeps the sizes of values in the forward pass, ``"fan_out"`` of gradients.
     :raises ValueError: fewer than two dimensions, or ``mode`` is invalid.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.kaiming_uniform_(torch.empty(2, 2))
     tensor([[-0.0130,  0.9291],
@@ -280,7 +256,6 @@ def kaiming_uniform_(
     return _kaiming(fill, tensor, a, mode, nonlinearity)
 
 
-@with_argument_errors
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,
@@ -293,7 +268,6 @@ def kaiming_normal_(
     :param a: the slope below zero of the leaky ReLU that follows.
     :raises ValueError: fewer than two dimensions, or ``mode`` is invalid.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.kaiming_normal_(torch.empty(2, 2))
     tensor([[ 1.5410, -0.2934],
@@ -305,14 +279,12 @@ def kaiming_normal_(
 # -- matrices --------------------------------------------------------------------------------------------------------
 
 
-@with_argument_errors
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
     """Fill with the identity matrix.
 
     :raises ValueError: not two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.eye_(torch.empty(2, 2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -324,7 +296,6 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor
 
 
-@with_argument_errors
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill a convolution weight with the Dirac delta: it preserves as many input channels as possible.
@@ -332,7 +303,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     :param tensor: 3 to 5 dimensions.
     :raises ValueError: the number of dimensions is wrong, or ``groups`` does not divide the outputs.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.dirac_(torch.empty(2, 2, 1)).squeeze()
     tensor([[1., 0.],
             [0., 1.]])
@@ -350,7 +320,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return tensor
 
 
-@with_argument_errors
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with a (semi-)orthogonal matrix, uniformly distributed (Saxe et al., 2013).
@@ -358,7 +327,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     :param tensor: at least two dimensions; dimensions after the first count as one.
     :raises ValueError: fewer dimensions.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.orthogonal_(torch.empty(2, 2))
     tensor([[ 0.5774,  0.8164],
@@ -379,14 +347,12 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     return tensor
 
 
-@with_argument_errors
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Fill with normal samples, and a fraction ``sparsity`` of each column with zeros (Martens, 2010).
 
     :raises ValueError: not two dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.init.sparse_(torch.empty(4, 2), sparsity=0.75).count_nonzero(dim=0)
     tensor([1, 1])
     """
@@ -398,6 +364,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     for column in range(columns):
         tensor[randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+for _name in {*__all__} - {"calculate_gain"}:
+    globals()[_name] = with_argument_errors(globals()[_name])
 
 
 def _deprecated(name: str) -> Callable[..., Any]:
@@ -417,6 +387,6 @@ FORMER = """
 for _name in FORMER.split():
     globals()[_name] = _deprecated(_name)
 
-docstrings.describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
+describe_all([globals()[name] for name in __all__], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
 
 absent.answer(__name__)

@@ -58,7 +58,6 @@ class DataParallel(Module):
     :param output_device: the device of the results; by default the same.
     :param dim: accepted and ignored.
 
-    >>> import nbautograd as torch
     >>> model = torch.nn.DataParallel(torch.nn.Linear(3, 2))
     >>> list(model.state_dict()), model(torch.ones(4, 3)).shape
     (['module.weight', 'module.bias'], torch.Size([4, 2]))
@@ -90,7 +89,6 @@ class DistributedDataParallel(Module):
     :param module: the module.
     :raises RuntimeError: always, so it returns no module.
 
-    >>> import nbautograd as torch
     >>> torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     RuntimeError: torch.nn.parallel.DistributedDataParallel is not part of nbautograd: ...

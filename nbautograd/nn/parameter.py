@@ -37,7 +37,6 @@ class Parameter(Tensor, metaclass=_Flagged):
     :raises AttributeError: ``data`` is not a tensor.
     :raises RuntimeError: the dtype is neither floating nor complex, and ``requires_grad`` is true.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Parameter(torch.ones(2))
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
@@ -92,7 +91,6 @@ class Buffer(Tensor, metaclass=_Flagged):
     :param data: a tensor; by default one without elements.
     :param persistent: whether it is part of the module's ``state_dict``.
 
-    >>> import nbautograd as torch
     >>> m = torch.nn.Module()
     >>> m.count = torch.nn.Buffer(torch.zeros(1))
     >>> m.state_dict()["count"]
@@ -199,6 +197,11 @@ class UninitializedTensorMixin:
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return f"<{type(self).__name__}>"
 
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)  # type: ignore[call-arg, attr-defined]
+        return memo[id(self)]
+
     def __reduce_ex__(self, proto: Any) -> Any:
         return type(self), (cast("Tensor", self).requires_grad,)
 
@@ -225,7 +228,6 @@ def is_lazy(param: Any) -> bool:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter whose shape is not known yet; ``materialize(shape)`` makes it one.
 
-    >>> import nbautograd as torch
     >>> p = torch.nn.UninitializedParameter()
     >>> p.materialize((2, 3))
     >>> p.shape
@@ -244,11 +246,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         pass
 
-    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
-        if id(self) not in memo:
-            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
-        return memo[id(self)]
-
 
 @composed
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
@@ -256,7 +253,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
 
     :param persistent: whether it is part of the module's ``state_dict``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.UninitializedBuffer()
     <UninitializedBuffer>
     """
@@ -278,8 +274,3 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
         self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> None:
         pass
-
-    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
-        if id(self) not in memo:
-            memo[id(self)] = type(self)(False, self.device, self.dtype)
-        return memo[id(self)]

@@ -72,7 +72,7 @@ def fill(
 def with_import(doc: str) -> str:
     """Return ``doc`` with the line that imports the package before its example, which need not say it."""
     text, prompt, example = doc.partition(">>> ")
-    if not prompt or "import nbautograd" in example:
+    if "torch." not in example or "import nbautograd" in example:
         return doc
     indent = text.rpartition("\n")[2]
     return f"{text}{IMPORT}\n{indent}{prompt}{example}"
@@ -220,4 +220,4 @@ def describe_all(functions: Iterable[Any], families: Mapping[str, Family], share
             if "TypeError" not in dict(raises):
                 raises = (*raises, WRONG_TYPE)
             names = _names(inspect.unwrap(function).__code__)
-            function.__doc__ = fill(doc, names, own, returns, raises, shared)
+            function.__doc__ = fill(with_import(doc), names, own, returns, raises, shared)

@@ -12,6 +12,8 @@ from itertools import zip_longest
 from types import FunctionType
 from typing import Any, TypeVar
 
+from nbautograd._names.docstrings import with_import
+
 __all__ = ["Composed", "Tables", "alike", "composed", "parameters"]
 
 FIELD = re.compile(r"^:(param|returns|raises)\b ?([^:]*):", re.MULTILINE)
@@ -40,6 +42,8 @@ class Tables:
     """The formula, and its source."""
     raises: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Errors of single classes, with their conditions."""
+    examples: Mapping[str, str] = field(default_factory=dict)
+    """Examples of classes without one of their own."""
 
 
 def alike(names: str, entry: Entry) -> dict[str, Entry]:
@@ -161,7 +165,8 @@ def compose(cls: type, own: str) -> str:
     lines += [_line("raises", error, when) for error, when in errors.items()]
     inputs = tables.inputs.get(name) or dict(_inputs(cls, function, called))
     call = _call(inputs, tables.results.get(name, called.get(("returns", ""), "")))
-    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, example)
+    shown = with_import(example or tables.examples.get(name, ""))
+    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, shown)
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nbautograd._names.docstrings.classes import Tables, alike
+from nbautograd._names.docstrings.examples import EXAMPLES
 
 __all__ = ["TABLES"]
 
@@ -181,6 +182,7 @@ TABLES = Tables(
         "Upsample": {"input": "shape (n, c, l), (n, c, h, w) or (n, c, d, h, w)."},
         **alike("UpsamplingBilinear2d UpsamplingNearest2d", {"input": "shape (n, c, h, w)."}),
     },
+    examples=EXAMPLES,
     formulas={name: text for names, text in FORMULAS.items() for name in names.split()},
     results={
         **alike(PADS, "the input's shape, larger by the padding."),

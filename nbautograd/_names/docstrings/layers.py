@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from nbautograd._names.docstrings import Family
+from nbautograd._names.docstrings import INDENT, Family
 
-__all__ = ["FAMILIES", "SHARED", "SHARED_BY_UTILITIES", "family"]
+__all__ = ["EXAMPLES", "FAMILIES", "SHARED", "SHARED_BY_UTILITIES", "family"]
 
 SHARED = {
     "anchor": "vectors, shape (n, m).",
@@ -177,10 +177,15 @@ family(
 family(
     "max_unpool1d max_unpool2d max_unpool3d",
     "a tensor of ``output_size`` in its last {n} dimensions.",
-    ("ValueError", "``output_size`` is not possible"),
-    ("RuntimeError", "shapes do not match, or an index is out of range"),
+    ("ValueError", "``output_size`` does not fit"),
+    ("RuntimeError", "the shapes do not fit"),
     input="shape {x}.",
+    indices="the indices that :func:`max_pool{n}d` returned.",
+    output_size="the size, where several sizes pool to the size of ``input``.",
 )
+for _name, (_own, *_) in FAMILIES.items():
+    if _name.endswith(("max_pool1d", "max_pool2d", "max_pool3d")):  # not those that always return both
+        _own["return_indices"] = "also return the indices of the maxima."  # type: ignore[index]
 family(
     "fold unfold",
     "",
@@ -291,6 +296,11 @@ family(
     eps="a small number added to the differences.",
     distance_function="a function that returns the distances of two batches of vectors; the Euclidean one by default.",
 )
+REDUCED = """
+    binary_cross_entropy binary_cross_entropy_with_logits cross_entropy hinge_embedding_loss huber_loss l1_loss
+    margin_ranking_loss mse_loss nll_loss smooth_l1_loss soft_margin_loss"""
+for _name in REDUCED.split():
+    FAMILIES[_name][0]["reduction"] = '``"mean"``, ``"sum"`` or ``"none"``.'  # type: ignore[index]
 family(
     "ctc_loss",
     LOSS + "shape (n,), or a scalar without batch.",
@@ -299,6 +309,34 @@ family(
     target_lengths="the length of each target, shape (n,).",
 )
 family("pad", "a tensor of the shape of ``input``, enlarged by the padding.", SHAPES)
+
+
+EXAMPLES: dict[str, str] = {}
+"""By function: an example that is the same in one, two and three dimensions but for brackets and sizes."""
+
+
+def example(name: str, *lines: str) -> None:
+    """Write an example for one, two and three dimensions: ``{a}`` and ``{b}`` are brackets, ``{w}`` a window."""
+    for n in (1, 2, 3):
+        function, window = name.format(n=n), ("2", "(1, 2)", "(1, 1, 2)")[n - 1]
+        words = {"f": f"torch.nn.functional.{function}", "a": "[" * n, "b": "]" * n, "w": window}
+        shown = [line.format(**words) for line in ("", *lines, "")]
+        EXAMPLES[function] = "\n" + f"\n{INDENT}".join(shown)
+
+
+TRIPLE, PAIRS = "torch.tensor({a}[1., 2., 3.]{b}), {w}", "torch.tensor({a}[1., 3., 2., 0.]{b}), {w}"
+example("adaptive_avg_pool{n}d", f">>> {{f}}({TRIPLE})", "tensor({a}[1.5000, 2.5000]{b})")
+example("adaptive_max_pool{n}d", f">>> {{f}}({TRIPLE})", "tensor({a}[2., 3.]{b})")
+example("adaptive_max_pool{n}d_with_indices", f">>> {{f}}({TRIPLE})[1]", "tensor({a}[1, 2]{b})")
+example("lp_pool{n}d", ">>> {f}(torch.tensor({a}[3., 4.]{b}), 2, {w})", "tensor({a}[5.]{b})")
+example("max_pool{n}d", f">>> {{f}}({PAIRS})", "tensor({a}[3., 2.]{b})")
+example("max_pool{n}d_with_indices", f">>> {{f}}({PAIRS})[1]", "tensor({a}[1, 2]{b})")
+example(
+    "max_unpool{n}d",
+    ">>> values, indices = torch.tensor({a}[3., 2.]{b}), torch.tensor({a}[1, 2]{b})",
+    ">>> {f}(values, indices, {w})",
+    "tensor({a}[0., 3., 2., 0.]{b})",
+)
 
 
 # -- initialization, and utilities of modules ------------------------------------------------------------------------

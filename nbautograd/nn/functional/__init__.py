@@ -29,23 +29,26 @@ from nbautograd.nn.functional.pooling import *
 from nbautograd.nn.functional.sampling import *
 from nbautograd.nn.functional.smooth_activation import *
 from nbautograd.nn.functional.softmax import *
-from nbautograd.nn.functional.unpooling import *
 
 MODULES = """
     activation adaptive_pooling attention classification convolution ctc dropout embedding fractional grid
-    likelihood_loss linear loss margin_loss normalization pooling sampling smooth_activation softmax unpooling"""
+    likelihood_loss linear loss margin_loss normalization pooling sampling smooth_activation softmax"""
 __all__ = sorted(["pad", *(name for each in MODULES.split() for name in import_module(f"{__name__}.{each}").__all__)])
 del MODULES, import_module
 
-STRICT = ["adaptive_pooling", "convolution", "normalization", "unpooling"]
+STRICT = ["adaptive_pooling", "convolution", "normalization"]
 """Modules of functions whose options PyTorch's own code takes, which looks at their types first; and further ones."""
 for _name in __all__:
     _function = globals()[_name]
+    if ">>> " not in (_function.__doc__ or ">>> "):  # in place, it has the example of the function of a new result
+        _plain = _name.rstrip("_")
+        _, _mark, _example = globals()[_plain].__doc__.partition(f"\n\n{docstrings.INDENT}>>> ")
+        _function.__doc__ += layers.EXAMPLES.get(_name, _mark + _example.replace(f".{_plain}(", f".{_name}("))
     if _function.__module__.rpartition(".")[2] in STRICT or _name in (
         *("affine_grid", "avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "threshold"),
         *("scaled_dot_product_attention", "triplet_margin_loss", "kl_div", "embedding_bag", "grid_sample", "one_hot"),
         *("hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "huber_loss", "poisson_nll_loss"),
-        *("lp_pool1d", "lp_pool2d", "lp_pool3d", "rrelu", "glu"),
+        *("lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "rrelu", "glu"),
         *("pairwise_distance", "softmin", "bilinear", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle"),
     ):
         globals()[_name] = _function = with_argument_errors(_function)

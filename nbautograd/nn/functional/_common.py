@@ -20,19 +20,6 @@ from nbautograd.autograd.backward import grad
 from nbautograd.errors import DtypeError, UnsupportedDtypeError, kind_of, warn
 from nbautograd.nn.parameter import Parameter
 
-__all__ = [
-    "check_running",
-    "gradients_of_steps",
-    "in_place_or_not",
-    "is_fusible",
-    "is_mixed",
-    "legacy_reduction",
-    "of_nothing",
-    "pointwise",
-    "reduced",
-    "tuple_of",
-]
-
 PLAIN_CLASSES = (Tensor, Parameter)
 F = TypeVar("F", bound=Callable[..., Any])
 

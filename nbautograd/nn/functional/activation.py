@@ -47,7 +47,6 @@ along_softshrink = along("SoftshrinkBackwardBackward0")
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``max(input, 0)``; the derivative at 0 is 0.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
@@ -55,12 +54,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu_(input: Tensor) -> Tensor:
-    """Write the result of :func:`relu` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.relu_(torch.tensor([-1., 2.]))
-    tensor([0., 2.])
-    """
+    """Write the result of :func:`relu` into ``input``."""
     return relu(input, True)
 
 
@@ -78,7 +72,6 @@ def _hardtanh(input: Tensor, low: float, high: float) -> Tensor:
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``min(max(input, 0), 6)``; the derivative at 0 and at 6 is 0.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
     tensor([0., 2., 6.])
     """
@@ -90,7 +83,6 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
     :raises ValueError: ``min_val`` exceeds ``max_val``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.hardtanh(torch.tensor([-3., 0.5]))
     tensor([-1.0000,  0.5000])
     """
@@ -107,12 +99,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """Write the result of :func:`hardtanh` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.hardtanh_(torch.tensor([-3., 0.5]))
-    tensor([-1.0000,  0.5000])
-    """
+    """Write the result of :func:`hardtanh` into ``input``."""
     return hardtanh(input, min_val, max_val, True)
 
 
@@ -131,7 +118,6 @@ def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor:
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, otherwise ``negative_slope * input``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
     tensor([-0.1000,  2.0000])
     """
@@ -139,12 +125,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """Write the result of :func:`leaky_relu` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.leaky_relu_(torch.tensor([-1., 2.]), 0.1)
-    tensor([-0.1000,  2.0000])
-    """
+    """Write the result of :func:`leaky_relu` into ``input``."""
     return leaky_relu(input, negative_slope, True)
 
 
@@ -167,7 +148,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     :param weight: one element, or shape (c,).
     :raises RuntimeError: the shapes or dtypes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.prelu(torch.tensor([-1., 2.]), torch.tensor([0.5]))
     tensor([-0.5000,  2.0000])
     """
@@ -215,7 +195,6 @@ def rrelu(
     :param training: whether to draw the slopes.
     :raises RuntimeError: ``lower`` exceeds ``upper``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.rrelu(torch.tensor([-1., 2.]), 0.1, 0.3)
     tensor([-0.2000,  2.0000])
     """
@@ -245,12 +224,7 @@ def _rrelu_noise(input: Tensor, lower: float, upper: float) -> Tensor:
 
 
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
-    """Write the result of :func:`rrelu` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.rrelu_(torch.tensor([-1., 2.]), 0.1, 0.3)
-    tensor([-0.2000,  2.0000])
-    """
+    """Write the result of :func:`rrelu` into ``input``."""
     return rrelu(input, lower, upper, training, True)
 
 
@@ -275,7 +249,6 @@ def _thresholded(input: Tensor, limit: Number, value: Number, inplace: bool) -> 
 def threshold(input: Tensor, threshold: Number, value: Number, inplace: bool = False) -> Tensor:
     """Return ``input`` where it exceeds ``threshold``, otherwise ``value``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.threshold(torch.tensor([-1., 2.]), 1, 20)
     tensor([20.,  2.])
     """
@@ -283,12 +256,7 @@ def threshold(input: Tensor, threshold: Number, value: Number, inplace: bool = F
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """Write the result of :func:`threshold` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.threshold_(torch.tensor([-1., 2.]), 1, 20)
-    tensor([20.,  2.])
-    """
+    """Write the result of :func:`threshold` into ``input``."""
     return _thresholded(input, threshold, value, True)
 
 
@@ -306,7 +274,6 @@ def _hardsigmoid(input: Tensor) -> Tensor:
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``min(max(input + 3, 0), 6) / 6``, a sigmoid of three straight lines.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
     """
@@ -326,7 +293,6 @@ def _hardswish(input: Tensor) -> Tensor:
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * hardsigmoid(input)``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.hardswish(torch.tensor([-4., 3.]))
     tensor([-0.,  3.])
     """
@@ -341,7 +307,6 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Return ``input`` with 0 between ``-lambd`` and ``lambd``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.hardshrink(torch.tensor([-0.4, 2.]))
     tensor([0., 2.])
     """
@@ -366,7 +331,6 @@ def softshrink(input: Tensor, lambd: Number = 0.5) -> Tensor:
 
     :raises RuntimeError: ``lambd`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.softshrink(torch.tensor([-0.4, 2.]))
     tensor([-0.0000, 1.5000])
     """

@@ -69,17 +69,11 @@ def _avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
         is_single = output_size == 1
     if is_single and not (n == 2 and is_channels_last(input._a)):
         return input.mean(tuple(range(-n, 0)), True)
-    result: Tensor = pool.ADAPTIVE_AVG[n](input, _cells(name, n, input, output_size))
-    return result
+    return pool.ADAPTIVE_AVG[n](input, _cells(name, n, input, output_size))
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
-    """Divide ``input`` into ``output_size`` cells along the last dimension, and return their means.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1., 2., 3.]]), 2)
-    tensor([[1.5000, 2.5000]])
-    """
+    """Divide ``input`` into ``output_size`` cells along the last dimension, and return their means."""
     check_tensors("adaptive_avg_pool1d", input=input)
     _check_dimensions("adaptive_avg_pool1d", 1, input)
     items = output_size if isinstance(output_size, (tuple, list)) else (output_size,)
@@ -87,48 +81,26 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Ints) -> Tensor:
-    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their means.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_avg_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
-    tensor([[[1.5000, 2.5000]]])
-    """
+    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their means."""
     return _avg("adaptive_avg_pool2d", 2, input, output_size)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Ints) -> Tensor:
-    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their means.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_avg_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))
-    tensor([[[[1.5000, 2.5000]]]])
-    """
+    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their means."""
     return _avg("adaptive_avg_pool3d", 3, input, output_size)
 
 
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Return :func:`adaptive_max_pool1d` and the index of each maximum in the last dimension.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool1d_with_indices(torch.tensor([[1., 2., 3.]]), 2)[1]
-    tensor([[1, 2]])
-    """
+    """Return :func:`adaptive_max_pool1d` and the index of each maximum in the last dimension."""
     out = _cells("adaptive_max_pool1d", 1, input, output_size)
     values, indices = pool.ADAPTIVE_MAX[2](input.unsqueeze(-2), as_2d(out, 1))
     return values.squeeze(-2), indices.squeeze(-2)
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
-    """Divide ``input`` into ``output_size`` cells along the last dimension, and return their maxima.
-
-    :param return_indices: also return the indices of the maxima.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1., 2., 3.]]), 2)
-    tensor([[2., 3.]])
-    """
+    """Divide ``input`` into ``output_size`` cells along the last dimension, and return their maxima."""
     result = adaptive_max_pool1d_with_indices(input, output_size)
     return result if return_indices else result[0]
 
@@ -136,26 +108,14 @@ def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool =
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Return :func:`adaptive_max_pool2d` and the index of each maximum in the flattened last two dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.tensor([[[1., 2., 3.]]]), (1, 2))[1]
-    tensor([[[1, 2]]])
-    """
+    """Return :func:`adaptive_max_pool2d` and the index of each maximum in the flattened last two dimensions."""
     out = _cells("adaptive_max_pool2d", 2, input, output_size)
     values, indices = pool.ADAPTIVE_MAX[2](input, out)
     return values, indices
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
-    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their maxima.
-
-    :param return_indices: also return the indices of the maxima.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
-    tensor([[[2., 3.]]])
-    """
+    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their maxima."""
     result = adaptive_max_pool2d_with_indices(input, output_size)
     return result if return_indices else result[0]
 
@@ -163,25 +123,13 @@ def adaptive_max_pool2d(input: Tensor, output_size: Ints, return_indices: bool =
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Return :func:`adaptive_max_pool3d` and the index of each maximum in the flattened last three dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))[1]
-    tensor([[[[1, 2]]]])
-    """
+    """Return :func:`adaptive_max_pool3d` and the index of each maximum in the flattened last three dimensions."""
     out = _cells("adaptive_max_pool3d", 3, input, output_size)
     values, indices = pool.ADAPTIVE_MAX[3](input, out)
     return values, indices
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
-    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their maxima.
-
-    :param return_indices: also return the indices of the maxima.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))
-    tensor([[[[2., 3.]]]])
-    """
+    """Divide ``input`` into ``output_size`` cells along the last dimensions, and return their maxima."""
     result = adaptive_max_pool3d_with_indices(input, output_size)
     return result if return_indices else result[0]

@@ -10,9 +10,8 @@ from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.errors import DtypeError, ShapeError
-from nbautograd.nn.functional.attention_steps import attention_by_steps
 from nbautograd.nn.functional.dropout import dropout
-from nbautograd.nn.functional.fused_attention import fused_attention, is_fused
+from nbautograd.nn.functional.fused_attention import attention_by_steps, fused_attention, is_fused
 from nbautograd.nn.functional.linear import linear
 from nbautograd.nn.functional.softmax import softmax
 
@@ -44,7 +43,6 @@ def scaled_dot_product_attention(
     :returns: shape (..., l, ev).
     :raises RuntimeError: shapes, dtypes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> q, k, v = torch.zeros(1, 2), torch.ones(2, 2), torch.tensor([[1.], [3.]])
     >>> torch.nn.functional.scaled_dot_product_attention(q, k, v)
     tensor([[2.]])
@@ -161,7 +159,6 @@ def multi_head_attention_forward(
     :raises AssertionError: sizes do not fit.
     :raises RuntimeError: masks do not fit.
 
-    >>> import nbautograd as torch
     >>> x, w = torch.ones(2, 1, 4), torch.eye(4)
     >>> y, p = torch.nn.functional.multi_head_attention_forward(
     ...     x, x, x, 4, 2, torch.cat([w, w, w]), None, None, None, False, 0.0, w, None)
@@ -171,7 +168,7 @@ def multi_head_attention_forward(
     name = "multi_head_attention_forward"
     check_tensors(name, query=query, key=key, value=value)
     batched = query._a.ndim == 3
-    _check_heads(query, key, value, key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
+    _check_heads((query, key, value), key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
     if not batched:
@@ -316,15 +313,10 @@ def _static_heads(name: str, projected: Tensor | None, own: Tensor, heads: int, 
 
 
 def _check_heads(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    key_padding_mask: Tensor | None,
-    attn_mask: Tensor | None,
-    size: int,
-    num_heads: int,
+    inputs: tuple[Tensor, ...], key_padding_mask: Tensor | None, attn_mask: Tensor | None, size: int, num_heads: int
 ) -> None:
-    """Check shapes before the computation."""
+    """Check the shapes of query, key and value, and of the masks, before the computation."""
+    query, key, value = inputs
     ndim = query._a.ndim
     if ndim not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor")

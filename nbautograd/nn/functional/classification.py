@@ -163,12 +163,10 @@ def nll_loss(
     :param target: the index of the right class, shape (n,), (n, ...) or (); int64.
     :param weight: a factor for each class, shape (c,); the mean is over the weights.
     :param ignore_index: a target that adds no loss and is not counted.
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises IndexError: a target is not a class.
     :raises ValueError: the batch sizes differ, or ``reduction`` is invalid.
     :raises RuntimeError: the shapes or dtypes do not fit.
 
-    >>> import nbautograd as torch
     >>> log_p = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
     >>> torch.nn.functional.nll_loss(log_p, torch.tensor([1, 0]), reduction="none")
     tensor([0.2877, 0.6931])
@@ -228,10 +226,8 @@ def cross_entropy(
     :param weight: a factor for each class, shape (c,).
     :param ignore_index: a target that adds no loss and is not counted.
     :param label_smoothing: the share of the probability to spread evenly over all classes.
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: the shapes, dtypes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.]]), torch.tensor([1]))
     tensor(0.6931)
     """
@@ -285,18 +281,14 @@ def _spread_evenly(
     """Return the label smoothing term: the loss averaged over all classes."""
     terms = scores if weight is None else scores * weight.reshape((-1,) + (1,) * (scores._a.ndim - d - 1))
     ignored = target == ignore_index
-    losses = -terms.sum(d).masked_fill(ignored.reshape(losses_shape(scores, d)), 0)
+    shape = scores._a.shape
+    losses = -terms.sum(d).masked_fill(ignored.reshape((*shape[:d], *shape[d + 1 :])), 0)
     if reduction != "mean":
         return losses if reduction == "none" else losses.sum()
     if weight is None:
         return losses.sum() / (~ignored).sum()
-    _, weights = _chosen(scores._a.shape, target._a, weight._a, ignore_index, scores._a.dtype)
+    _, weights = _chosen(shape, target._a, weight._a, ignore_index, scores._a.dtype)
     return losses.sum() / float(pairwise_sum(weights))
-
-
-def losses_shape(scores: Tensor, d: int) -> tuple[int, ...]:
-    """Return the shape without the dimension of the classes."""
-    return (*scores._a.shape[:d], *scores._a.shape[d + 1 :])
 
 
 # -- margins ---------------------------------------------------------------------------------------------------------
@@ -354,7 +346,6 @@ def multi_margin_loss(
     :raises ValueError: ``p`` or ``reduction`` is invalid.
     :raises RuntimeError: the shapes do not fit, or a target is not a class.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.5, 0.25]]), torch.tensor([0]))
     tensor(0.3750)
     """
@@ -439,7 +430,6 @@ def multilabel_margin_loss(
     :param target: the indices of the right classes, then -1; shape as ``input``.
     :raises RuntimeError: the shapes differ, or a target is not a class.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([0.5, 0.25]), torch.tensor([0, -1]))
     tensor(0.3750)
     """
@@ -476,7 +466,6 @@ def multilabel_soft_margin_loss(
     :param target: 1 for right classes, 0 for others; shape as ``input``.
     :param weight: a factor for each class.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.multilabel_soft_margin_loss(torch.tensor([[0., 0.]]), torch.tensor([[1., 0.]]))
     tensor(0.6931)
     """

@@ -15,6 +15,7 @@ from nbautograd.nn.functional._common import tuple_of
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold"]
 
 Ints = int | tuple[int, ...]
+Operands = tuple[Tensor, Tensor, Tensor | None]
 UNCONVOLVED = ("bool", "uint8", "int8", "int16", "int32")
 """The dtypes that PyTorch's transposed convolutions name first, before they compare that of the bias."""
 
@@ -87,16 +88,9 @@ def _check_dtypes(name: str, input: Tensor, weight: Tensor, bias: Tensor | None,
 
 
 def _convolution(
-    name: str,
-    n: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Ints,
-    padding: Ints | str,
-    dilation: Ints,
-    groups: int,
+    name: str, n: int, operands: Operands, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
 ) -> Tensor:
+    input, weight, bias = operands
     _check(name, n, input, weight, bias, groups, False)
     step, spread = _options(name, n, stride, dilation)
     kernel = weight._a.shape[2:]
@@ -158,11 +152,10 @@ def conv1d(
     :param input: shape (n, c, l), or (c, l).
     :param weight: shape (o, c / groups, k).
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv1d(torch.tensor([[1., 2., 4.]]), torch.tensor([[[-1., 1.]]]))
     tensor([[1., 2.]])
     """
-    return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    return _convolution("conv1d", 1, (input, weight, bias), stride, padding, dilation, groups)
 
 
 def conv2d(
@@ -183,12 +176,11 @@ def conv2d(
     :returns: shape (n, o, oh, ow) with oh = (h + 2 padding - dilation (kh - 1) - 1) // stride + 1.
     :raises RuntimeError: shapes, dtypes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
     tensor([[[[4., 4.],
               [4., 4.]]]])
     """
-    return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    return _convolution("conv2d", 2, (input, weight, bias), stride, padding, dilation, groups)
 
 
 def conv3d(
@@ -205,25 +197,23 @@ def conv3d(
     :param input: shape (n, c, d, h, w), or (c, d, h, w).
     :param weight: shape (o, c / groups, kd, kh, kw).
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 3, 3, 2))
     tensor([[[[[18., 18.]]]]])
     """
-    return _convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+    return _convolution("conv3d", 3, (input, weight, bias), stride, padding, dilation, groups)
 
 
 def _transpose(
     name: str,
     n: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
+    operands: Operands,
     stride: Ints,
     padding: Ints,
     output_padding: Ints,
     groups: int,
     dilation: Ints,
 ) -> Tensor:
+    input, weight, bias = operands
     if n < 3 and isinstance(bias, Tensor) and not bias.is_complex() and input.is_floating_point():
         bias = bias.to(input.dtype)  # it may have any real dtype
     _check(name, n, input, weight, bias, groups, True)
@@ -261,11 +251,10 @@ def conv_transpose1d(
 ) -> Tensor:
     """Compute the transpose of :func:`conv1d`; see :func:`conv_transpose2d`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv_transpose1d(torch.tensor([[1., 2.]]), torch.tensor([[[-1., 1.]]]))
     tensor([[-1., -1.,  2.]])
     """
-    return _transpose("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _transpose("conv_transpose1d", 1, (input, weight, bias), stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose2d(
@@ -287,13 +276,12 @@ def conv_transpose2d(
     :returns: shape (n, o, oh, ow) with oh = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
     :raises RuntimeError: shapes, dtypes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
     tensor([[[[1., 2., 1.],
               [2., 4., 2.],
               [1., 2., 1.]]]])
     """
-    return _transpose("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _transpose("conv_transpose2d", 2, (input, weight, bias), stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose3d(
@@ -308,11 +296,10 @@ def conv_transpose3d(
 ) -> Tensor:
     """Compute the transpose of :func:`conv3d`; see :func:`conv_transpose2d`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
     tensor([[[[[1., 2., 1.]]]]])
     """
-    return _transpose("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _transpose("conv_transpose3d", 3, (input, weight, bias), stride, padding, output_padding, groups, dilation)
 
 
 # -- windows as columns ----------------------------------------------------------------------------------------------
@@ -335,7 +322,6 @@ def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
     :returns: shape (n, c kh kw, windows).
     :raises RuntimeError: shapes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.unfold(torch.arange(6.).reshape(1, 1, 2, 3), 2)
     tensor([[[0., 1.],
              [1., 2.],
@@ -374,7 +360,6 @@ def fold(
     :returns: shape (n, c, h, w).
     :raises RuntimeError: shapes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.fold(torch.ones(1, 4, 2), (2, 3), 2)
     tensor([[[[1., 2., 1.],
               [1., 2., 1.]]]])

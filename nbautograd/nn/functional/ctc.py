@@ -19,6 +19,8 @@ from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._engine.ops.shape.joining import stack
+from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import check_reduction, floating_only
 
@@ -114,8 +116,7 @@ def _costs(alpha: Any, labels: Labels) -> Any:
 @no_method(node="CtcLossBackward0", symbol="ctc", log_probs="ctc_back(g, log_probs, result, labels, zero_infinity)")
 def _ctc(log_probs: Tensor, labels: Labels, zero_infinity: bool) -> Tensor:
     """Return the cost of each sequence of labels."""
-    costs = _costs(_forward(_scores(log_probs, labels), labels), labels)
-    return costs
+    return _costs(_forward(_scores(log_probs, labels), labels), labels)
 
 
 def ctc_back(g: Any, log_probs: Any, costs: Any, labels: Labels, zero_infinity: bool) -> Any:
@@ -160,8 +161,8 @@ def _back_recorded(g: Tensor, log_probs: Tensor, labels: Labels, zero_infinity: 
     scores = log_probs.gather(2, index)
     alpha = scores[0].masked_fill(~first, NEVER)
     for t in range(1, log_probs._a.shape[0]):
-        parts = [alpha, _moved(alpha, 1), _moved(alpha, 2).masked_fill(~skips, NEVER)]
-        total = _log_add(parts) + scores[t]
+        one, two = (pad(alpha, (by, -by), value=NEVER) for by in (1, 2))
+        total = stack([alpha, one, two.masked_fill(~skips, NEVER)]).logsumexp(0) + scores[t]
         alpha = total.where(wrap((t < steps)[:, None]), alpha)
     costs = -alpha.masked_fill(~final, NEVER).logsumexp(1)
     impossible = wrap((costs._a > -NEVER / 2) | (steps == 0))
@@ -171,18 +172,6 @@ def _back_recorded(g: Tensor, log_probs: Tensor, labels: Labels, zero_infinity: 
     if not zero_infinity:
         whole = whole.masked_fill(impossible.unsqueeze(1), float("nan"))
     return whole.masked_fill(wrap((module.arange(log_probs._a.shape[0])[:, None] >= steps)[:, :, None]), 0)
-
-
-def _moved(alpha: Tensor, by: int) -> Tensor:
-    from nbautograd._engine.ops.shape.padding import pad
-
-    return pad(alpha, (by, -by), value=NEVER)
-
-
-def _log_add(parts: list[Tensor]) -> Tensor:
-    from nbautograd._engine.ops.shape.joining import stack
-
-    return stack(parts).logsumexp(0)
 
 
 def _lengths(name: str, label: str, lengths: Any, like: Tensor, n: int) -> Any:
@@ -218,7 +207,6 @@ def ctc_loss(
     :param zero_infinity: return 0, not infinity, for sequences that are too short for their labels.
     :raises RuntimeError: shapes, lengths or dtypes do not fit.
 
-    >>> import nbautograd as torch
     >>> scores = torch.zeros(2, 1, 2).log_softmax(2)  # two steps, a blank and one label: three of four ways
     >>> torch.nn.functional.ctc_loss(scores, torch.tensor([[1]]), [2], [1])
     tensor(0.2877)

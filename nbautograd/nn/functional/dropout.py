@@ -90,7 +90,6 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     :raises ValueError: ``p`` is not in [0, 1].
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(5)
     >>> torch.nn.functional.dropout(torch.ones(4), 0.5)
     tensor([0., 2., 2., 2.])
@@ -115,7 +114,6 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     :raises ValueError: ``p`` is not in [0, 1].
     :raises RuntimeError: the number of dimensions is wrong.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(5)
     >>> torch.nn.functional.dropout1d(torch.ones(2, 3), 0.5)
     tensor([[0., 0., 0.],
@@ -137,7 +135,6 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     :raises ValueError: ``p`` is not in [0, 1].
     :raises RuntimeError: ``input`` has fewer than two dimensions.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(5)
     >>> torch.nn.functional.dropout2d(torch.ones(1, 2, 1, 3), 0.5)
     tensor([[[[0., 0., 0.]],
@@ -161,7 +158,6 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     :param input: shape (n, c, d, h, w), or (c, d, h, w).
     :raises ValueError: ``p`` is not in [0, 1].
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(5)
     >>> torch.nn.functional.dropout3d(torch.ones(1, 2, 1, 1, 3), 0.5).sum()
     tensor(6.)
@@ -200,7 +196,6 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
     :raises ValueError: ``p`` is not in [0, 1].
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(5)
     >>> torch.nn.functional.alpha_dropout(torch.ones(3), 0.5, training=True)
     tensor([-0.7792,  1.6656,  1.6656])
@@ -216,7 +211,6 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     :raises ValueError: ``p`` is not in [0, 1].
     :raises RuntimeError: ``input`` has fewer than two dimensions.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(5)
     >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 2, 2), 0.5, training=True)
     tensor([[[-0.7792, -0.7792],

@@ -141,7 +141,6 @@ def embedding(
     :raises IndexError: an index is out of range.
     :raises RuntimeError: ``input`` is neither int64 nor int32.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.embedding(torch.tensor([1, 0, 1]), torch.tensor([[1., 2.], [3., 4.]]))
     tensor([[3., 4.],
             [1., 2.],
@@ -165,7 +164,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     :param num_classes: by default the largest class plus one.
     :raises RuntimeError: a class is negative or too large, or the dtype is not int64.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
     tensor([[1, 0, 0],
             [0, 0, 1]])
@@ -345,7 +343,6 @@ def embedding_bag(
     :raises ValueError: the arguments do not fit each other.
     :raises RuntimeError: the dtypes or offsets do not fit.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([[1., 2.], [3., 4.]])
     >>> torch.nn.functional.embedding_bag(torch.tensor([0, 1, 1]), w, torch.tensor([0, 2]))
     tensor([[2., 3.],

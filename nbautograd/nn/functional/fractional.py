@@ -112,7 +112,6 @@ def fractional_max_pool2d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`fractional_max_pool2d` and the index of each maximum in the flattened last dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.ones(1, 2, 7, 7), 2, 3)[1].shape
     torch.Size([1, 2, 3, 3])
     """
@@ -130,11 +129,9 @@ def fractional_max_pool2d(
     """Return the maxima of windows at random, uneven steps, which allow any output size (Graham, 2014).
 
     :param output_size: the number of windows; or pass ``output_ratio``, their number over the size of the input.
-    :param return_indices: also return the indices of the maxima.
     :raises ValueError: none or both of ``output_size`` and ``output_ratio`` are given.
     :raises RuntimeError: the sizes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.fractional_max_pool2d(torch.ones(1, 2, 7, 7), 2, output_size=3).shape
     torch.Size([1, 2, 3, 3])
     """
@@ -152,7 +149,6 @@ def fractional_max_pool3d_with_indices(
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`fractional_max_pool3d` and the index of each maximum in the flattened last dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.ones(1, 2, 7, 7, 7), 2, 3)[1].shape
     torch.Size([1, 2, 3, 3, 3])
     """
@@ -170,11 +166,9 @@ def fractional_max_pool3d(
     """Return the maxima of windows at random, uneven steps, which allow any output size (Graham, 2014).
 
     :param output_size: the number of windows; or pass ``output_ratio``, their number over the size of the input.
-    :param return_indices: also return the indices of the maxima.
     :raises ValueError: none or both of ``output_size`` and ``output_ratio`` are given.
     :raises RuntimeError: the sizes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.fractional_max_pool3d(torch.ones(1, 2, 7, 7, 7), 2, output_size=3).shape
     torch.Size([1, 2, 3, 3, 3])
     """

@@ -1,6 +1,6 @@
 """Attention as one node: ``_engine/arrays/attention.py`` computes it tile by tile, forward and backward.
 
-Step by step (``attention_steps.py``), each product, the mask and softmax are separate nodes, as pictures show them,
+Step by step (``attention_by_steps``), each product, the mask and softmax are separate nodes, as pictures show them,
 and each reads and writes the scores of all heads. Here a tile's scores become exponentials at once, and their sums
 divide the output, which is smaller. Tensors differentiate the steps themselves, so that higher derivatives
 exist.
@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.arrays import attention as kernels
+from nbautograd._engine.arrays import attention as kernels, backend
 from nbautograd._engine.arrays.rows import MIN_SIZE
 from nbautograd._engine.compiler.op import no_method
-from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd.nn.functional._common import gradients_of_steps, is_fusible
-from nbautograd.nn.functional.attention_steps import attention_by_steps
+from nbautograd.nn.functional.dropout import dropout
+from nbautograd.nn.functional.softmax import softmax
 
-__all__ = ["fused_attention", "is_fused"]
+__all__ = ["attention_by_steps", "fused_attention", "is_fused"]
 
 
 def is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
@@ -85,3 +86,37 @@ def _by_steps(
         return [attention_by_steps(query, key, value, mask, 0.0, is_causal, factor)]
 
     return gradients_of_steps([g], outputs, (query, key, value))
+
+
+# -- step by step ----------------------------------------------------------------------------------------------------
+
+
+def attention_by_steps(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool, factor: float
+) -> Tensor:
+    """Return ``softmax(factor * query @ key.T + mask) @ value``.
+
+    :param mask: True where a query may attend, or numbers to add to the scores.
+    :param dropout_p: the probability of dropping a weight.
+    """
+    # The root of the factor on either side, so that neither grows too large.
+    root = math.sqrt(abs(factor))
+    scores = (query * (root if factor >= 0 else -root)) @ (key * root).transpose(-2, -1)
+    allowed = None
+    if is_causal:
+        allowed = _causal_mask(scores)
+    elif mask is not None and mask._a.dtype.kind == "b":
+        allowed = mask
+    elif mask is not None:
+        scores = scores + mask
+    weights = softmax(scores if allowed is None else scores.where(allowed, -math.inf), -1)
+    if mask is not None:  # a row of only -inf, all keys masked, would give nan
+        masked = scores.detach() == -math.inf if allowed is None else ~allowed
+        weights = weights.masked_fill(masked.all(-1, True), 0)
+    return dropout(weights, dropout_p) @ value if dropout_p else weights @ value
+
+
+def _causal_mask(scores: Tensor) -> Tensor:
+    """Return a mask of shape (l, s), True where the key's index is at most the query's."""
+    module, (rows, columns) = backend.module(scores.device), scores._a.shape[-2:]
+    return wrap_known(module.arange(columns) <= module.arange(rows)[:, None])

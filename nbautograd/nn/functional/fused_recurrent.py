@@ -11,9 +11,9 @@ They are rolled by one, an LSTM's to o, i, f, g and a GRU's to n, r, z, so that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from nbautograd.nn.functional.recurrent import STEPS, State, run
 
 __all__ = ["Weights", "fused", "is_fused"]
 
+F = TypeVar("F", bound=Callable[..., Any])
 MIN_SIZE = 1 << 12
 """Gate values of a fused layer; a smaller one is recorded step by step, as pictures show it."""
 PART_SIZE = 1 << 15
@@ -179,21 +180,17 @@ def _parameters_back(slopes: Any, inputs: Any, bias: Any, shift: int = -1) -> tu
     return weight, np.roll(pairwise_sum(slopes.reshape(len(slopes), -1, size), (1,)), shift, 0).reshape(-1)
 
 
+def _layer(node: str, symbol: str, gradients: str, state: str = "h", **options: Any) -> Callable[[F], F]:
+    """Declare a layer, of which one call computes all gradients: of the gates, the parameters and the state."""
+    names = ("w_ih", "w_hh", "b_ih", "b_hh", *state)
+    formulas = {name: f"{gradients}[{i}]" for i, name in enumerate(names, 1)}
+    return no_method(node=node, symbol=symbol, input=f"input_back({gradients}[0], w_ih)", **formulas, **options)
+
+
 # -- Elman's -----------------------------------------------------------------------------------------------------------
 
-RNN_BACK = "rnn_back(g, input, w_ih, w_hh, b_ih, b_hh, h, result, mode, backwards)"
 
-
-@no_method(
-    node="RnnLayerBackward0",
-    symbol="rnn",
-    input=f"input_back({RNN_BACK}[0], w_ih)",
-    w_ih=f"{RNN_BACK}[1]",
-    w_hh=f"{RNN_BACK}[2]",
-    b_ih=f"{RNN_BACK}[3]",
-    b_hh=f"{RNN_BACK}[4]",
-    h=f"{RNN_BACK}[5]",
-)
+@_layer("RnnLayerBackward0", "rnn", "rnn_back(g, input, w_ih, w_hh, b_ih, b_hh, h, result, mode, backwards)")
 def _rnn(
     input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, h: Tensor, mode: str,
     backwards: bool,
@@ -245,18 +242,7 @@ def rnn_back(
 LSTM_BACK = "lstm_back(g, input, w_ih, w_hh, b_ih, b_hh, h, c, result[0], result[2], result[3], backwards)"
 
 
-@no_method(
-    node="MkldnnRnnLayerBackward0",
-    symbol="lstm",
-    many=True,
-    input=f"input_back({LSTM_BACK}[0], w_ih)",
-    w_ih=f"{LSTM_BACK}[1]",
-    w_hh=f"{LSTM_BACK}[2]",
-    b_ih=f"{LSTM_BACK}[3]",
-    b_hh=f"{LSTM_BACK}[4]",
-    h=f"{LSTM_BACK}[5]",
-    c=f"{LSTM_BACK}[6]",
-)
+@_layer("MkldnnRnnLayerBackward0", "lstm", LSTM_BACK, "hc", many=True)
 def _lstm(
     input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, h: Tensor, c: Tensor,
     backwards: bool,
@@ -331,17 +317,7 @@ def lstm_back(
 GRU_BACK = "gru_back(g, input, w_ih, w_hh, b_ih, b_hh, h, result[0], result[1], result[2], backwards)"
 
 
-@no_method(
-    node="GruLayerBackward0",
-    symbol="gru",
-    many=True,
-    input=f"input_back({GRU_BACK}[0], w_ih)",
-    w_ih=f"{GRU_BACK}[1]",
-    w_hh=f"{GRU_BACK}[2]",
-    b_ih=f"{GRU_BACK}[3]",
-    b_hh=f"{GRU_BACK}[4]",
-    h=f"{GRU_BACK}[5]",
-)
+@_layer("GruLayerBackward0", "gru", GRU_BACK, many=True)
 def _gru(
     input: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None, h: Tensor, backwards: bool
 ) -> Any:

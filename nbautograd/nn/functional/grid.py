@@ -194,7 +194,6 @@ def grid_sample(
     :raises ValueError: a mode is invalid.
     :raises RuntimeError: the shapes or dtypes do not fit.
 
-    >>> import nbautograd as torch
     >>> image, centre = torch.tensor([[[[1., 2.], [3., 4.]]]]), torch.zeros(1, 1, 1, 2)
     >>> torch.nn.functional.grid_sample(image, centre, align_corners=False)
     tensor([[[[2.5000]]]])
@@ -270,7 +269,6 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     :raises ValueError: the shapes or dtypes do not fit.
     :raises NotImplementedError: the length of ``size`` is neither 4 nor 5.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.affine_grid(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), False)
     tensor([[[[-0.5000,  0.0000],
               [ 0.5000,  0.0000]]]])

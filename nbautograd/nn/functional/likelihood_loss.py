@@ -92,11 +92,9 @@ def binary_cross_entropy(
 
     :param input: probabilities.
     :param weight: a factor for each, broadcast.
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises ValueError: the shapes differ.
     :raises RuntimeError: an element of ``input`` is not in [0, 1].
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.]))
     tensor(0.6931)
     """
@@ -166,11 +164,9 @@ def binary_cross_entropy_with_logits(
 
     :param weight: a factor for each, broadcast.
     :param pos_weight: a factor for the positive part, broadcast.
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises ValueError: the shapes differ.
     :raises RuntimeError: the dtype of ``target``, which is also the result's, is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.]), torch.tensor([1.]))
     tensor(0.6931)
     """
@@ -214,9 +210,6 @@ def soft_margin_loss(
 ) -> Tensor:
     """Return ``log(1 + exp(-target * input))``, for targets 1 and -1.
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    >>> import nbautograd as torch
     >>> torch.nn.functional.soft_margin_loss(torch.tensor([0.]), torch.tensor([1.]))
     tensor(0.6931)
     """
@@ -249,7 +242,6 @@ def kl_div(
         ``"mean"``, ``"sum"`` or ``"none"``.
     :raises ValueError: ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> p = torch.tensor([[0.5, 0.5]])
     >>> torch.nn.functional.kl_div(p.log(), torch.tensor([[1., 0.]]), reduction="batchmean")
     tensor(0.6931)
@@ -291,7 +283,6 @@ def poisson_nll_loss(
     :param eps: added to the expectation before its logarithm is taken.
     :raises ValueError: ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.]), torch.tensor([2.]))
     tensor(1.)
     """
@@ -315,7 +306,6 @@ def gaussian_nll_loss(
     :param full: add the constant ``log(2 π) / 2``.
     :raises ValueError: ``var`` is negative or its shape does not fit, or ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.gaussian_nll_loss(torch.tensor([0.]), torch.tensor([2.]), torch.tensor([1.]))
     tensor(2.)
     """

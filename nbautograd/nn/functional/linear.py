@@ -32,7 +32,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     :param bias: shape (out,).
     :raises RuntimeError: the shapes or dtypes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[3., 4.]]), torch.tensor([10.]))
     tensor([[21.]])
     """
@@ -41,8 +40,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     try:
         a = input._a
         if a.ndim == 2 and bias is not None and weight._a.ndim == 2 and out is None:
-            result: Tensor = addmm(bias, input, transposed(weight))
-            return result
+            return addmm(bias, input, transposed(weight))
     except AttributeError:
         if (answer := offer(linear, _without_none(input, weight, bias), {})) is not UNHANDLED:
             return answer
@@ -83,7 +81,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     :param bias: shape (out,).
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.bilinear(torch.tensor([[1., 2.]]), torch.tensor([[3.]]), torch.ones(1, 2, 1))
     tensor([[9.]])
     """
@@ -127,7 +124,6 @@ def _check_bilinear(a: tuple[int, ...], b: tuple[int, ...], weight: Tensor, bias
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """Return ``input`` divided by its p-norm over ``dim``, or by ``eps`` where that is larger.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.normalize(torch.tensor([[3., 4.]]))
     tensor([[0.6000, 0.8000]])
     """
@@ -141,7 +137,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     :param eps: the smallest divisor.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.cosine_similarity(torch.tensor([[1., 0.]]), torch.tensor([[1., 1.]]))
     tensor([0.7071])
     """
@@ -156,18 +151,12 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if x1.dtype is not x2.dtype:
         x1, x2 = x1.to(kind), x2.to(kind)
     lengths = [vector_norm(x, 2.0, dim, True) for x in (x1, x2)]
-    return (_over(x1, lengths[0], eps) * _over(x2, lengths[1], eps)).sum(dim)
-
-
-def _over(x: Tensor, length: Tensor, eps: float) -> Tensor:
-    """Return ``x / length``, or over ``eps`` where that is larger; the bound is not differentiated."""
-    return x / length.clamp(min=eps)
+    return (x1 / lengths[0].clamp(min=eps) * (x2 / lengths[1].clamp(min=eps))).sum(dim)
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """Compute the p-norm of ``x1 - x2 + eps`` over the last dimension.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.pairwise_distance(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]), eps=0)
     tensor([5.])
     """

@@ -113,11 +113,9 @@ def mse_loss(
 ) -> Tensor:
     """Return the squared differences: their mean, their sum, or all of them.
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :param weight: a factor for each; the mean is then over the weights.
     :raises ValueError: ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.mse_loss(torch.tensor([1., 2.]), torch.tensor([0., 0.]))
     tensor(2.5000)
     """
@@ -140,11 +138,9 @@ def l1_loss(
 ) -> Tensor:
     """Return the absolute differences: their mean, their sum, or all of them.
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :param weight: a factor for each; the mean is then over the weights.
     :raises ValueError: ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.l1_loss(torch.tensor([1., 2.]), torch.tensor([0., 0.]))
     tensor(1.5000)
     """
@@ -184,10 +180,8 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Return the absolute differences less ``beta / 2``; below ``beta`` their squares over ``2 beta``.
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: ``beta`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.]), torch.tensor([0., 0.]), reduction="none")
     tensor([0.1250, 2.5000])
     """
@@ -227,10 +221,8 @@ def huber_loss(
 ) -> Tensor:
     """Return half the squared differences, continued by straight lines above ``delta`` (Huber, 1964).
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: ``delta`` is not positive.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.]), torch.tensor([0., 0.]), reduction="none")
     tensor([0.1250, 2.5000])
     """

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.queries import check_tensors
@@ -21,14 +19,6 @@ __all__ = [
 ]
 
 
-def broadcasts_to(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Return whether a shape broadcasts to another."""
-    try:
-        return np.broadcast_shapes(shape, other) == other
-    except ValueError:
-        return False
-
-
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -39,9 +29,6 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """Return ``input`` where ``target`` is 1, ``max(0, margin - input)`` where it is -1.
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
-
-    >>> import nbautograd as torch
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]), reduction="none")
     tensor([0.5000, 0.7500])
     """
@@ -64,10 +51,8 @@ def margin_ranking_loss(
 ) -> Tensor:
     """Return ``max(0, -target * (input1 - input2) + margin)``: target 1 wants ``input1`` to be larger, -1 ``input2``.
 
-    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
     :raises RuntimeError: the numbers of dimensions differ.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1.]), torch.tensor([3.]), torch.tensor([1.]))
     tensor(2.)
     """
@@ -97,7 +82,6 @@ def cosine_embedding_loss(
     :param target: shape (n,), or ().
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.cosine_embedding_loss(torch.tensor([1., 0.]), torch.tensor([0., 1.]), torch.tensor(1))
     tensor(1.)
     """
@@ -138,7 +122,6 @@ def triplet_margin_loss(
     :param swap: use ``d(positive, negative)`` where it is less than ``d(anchor, negative)``.
     :raises RuntimeError: the numbers of dimensions differ.
 
-    >>> import nbautograd as torch
     >>> a, b, c = torch.tensor([[0.]]), torch.tensor([[2.]]), torch.tensor([[1.]])
     >>> torch.nn.functional.triplet_margin_loss(a, b, c)
     tensor(2.)
@@ -177,7 +160,6 @@ def triplet_margin_with_distance_loss(
 
     :raises ValueError: ``margin`` is not positive, or ``reduction`` is invalid.
 
-    >>> import nbautograd as torch
     >>> a, b, c = torch.tensor([[0.]]), torch.tensor([[2.]]), torch.tensor([[1.]])
     >>> torch.nn.functional.triplet_margin_with_distance_loss(a, b, c, distance_function=lambda x, y: (x - y).abs())
     tensor(2.)

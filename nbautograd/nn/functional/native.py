@@ -9,19 +9,13 @@ from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.nn.functional.dropout import _alpha_dropped, _dropped
 from nbautograd.nn.functional.embedding import _shrink
 
-__all__ = [
-    "alpha_dropout_",
-    "dropout",
-    "dropout_",
-    "embedding_renorm_",
-    "feature_alpha_dropout",
-    "feature_alpha_dropout_",
-    "feature_dropout",
-    "feature_dropout_",
-]
+NAMES = "alpha_dropout_ dropout dropout_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_"
+__all__ = sorted(["embedding_renorm_", *NAMES.split()])
 
 
-def _dropout(name: str, drop: Callable[..., Tensor], whole_channels: bool) -> Callable[[Tensor, float, bool], Tensor]:
+def _dropout(name: str) -> Callable[[Tensor, float, bool], Tensor]:
+    drop, whole_channels = _alpha_dropped if "alpha" in name else _dropped, name.startswith("feature")
+
     def function(input: Tensor, p: float, train: bool) -> Tensor:
         check_tensors(name, input=input)
         if not 0 <= p <= 1:
@@ -33,13 +27,8 @@ def _dropout(name: str, drop: Callable[..., Tensor], whole_channels: bool) -> Ca
     return function
 
 
-dropout = _dropout("dropout", _dropped, False)
-dropout_ = _dropout("dropout_", _dropped, False)
-feature_dropout = _dropout("feature_dropout", _dropped, True)
-feature_dropout_ = _dropout("feature_dropout_", _dropped, True)
-alpha_dropout_ = _dropout("alpha_dropout_", _alpha_dropped, False)
-feature_alpha_dropout = _dropout("feature_alpha_dropout", _alpha_dropped, True)
-feature_alpha_dropout_ = _dropout("feature_alpha_dropout_", _alpha_dropped, True)
+for _name in NAMES.split():
+    globals()[_name] = _dropout(_name)
 
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:

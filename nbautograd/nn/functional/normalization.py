@@ -238,14 +238,12 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel to mean 0 and variance 1 over the batch (Ioffe and Szegedy, 2015).
 
-    :param input: shape (n, c, ...).
     :param running_mean: shape (c,), like the next three; replaces the batch's mean in evaluation, and ``running_var``
         its variance. Training updates both: ``(1 - momentum) * running + momentum * batch``, with unbiased variance.
     :param weight: a factor for each channel.
     :raises ValueError: training with a single value per channel.
     :raises RuntimeError: shapes do not fit, or the running statistics are missing.
 
-    >>> import nbautograd as torch
     >>> x = torch.tensor([[1., 10.], [3., 30.]])
     >>> torch.nn.functional.batch_norm(x, None, None, training=True)
     tensor([[-1.0000, -1.0000],
@@ -254,20 +252,12 @@ def batch_norm(
     check_tensors("batch_norm", input=input)
     if eps < 0 or training and eps == 0:
         raise ValueError(f"batch_norm eps must be positive in training, and non-negative otherwise, but got {eps}")
-    return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return _batch_norm(input, (running_mean, running_var, weight, bias), training, momentum, eps)
 
 
-def _batch_norm(
-    input: Tensor,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any,
-    bias: Any,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Tensor:
-    """Compute ``batch_norm`` with any ``eps``."""
+def _batch_norm(input: Tensor, tensors: Sequence[Any], training: bool, momentum: float, eps: float) -> Tensor:
+    """Compute ``batch_norm`` with any ``eps``, and the other four tensors."""
+    running_mean, running_var, weight, bias = tensors
     others = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     shape = input._a.shape
     count = math.prod(shape[:1] + shape[2:])
@@ -287,8 +277,8 @@ def _batch_norm(
     without_derivative("batch_norm", running_mean=running_mean, running_var=running_var)
     weight, bias = (t if t is None or t._a.ndim == 1 else t.reshape(-1) for t in (weight, bias))
     if is_mixed("batch_norm", input, running_mean, running_var, weight, bias):
-        result = _batch_norm(input.to(dtypes.float32), running_mean, running_var, weight, bias, training, momentum, eps)
-        return result.to(input.dtype)
+        tensors = (running_mean, running_var, weight, bias)
+        return _batch_norm(input.to(dtypes.float32), tensors, training, momentum, eps).to(input.dtype)
     wide, own = (1, shape[1]) + (1,) * (len(shape) - 2), (shape[1],)
     if not training:
         return _batch_norm_eval(input, weight, bias, running_mean.detach(), running_var.detach(), wide, own, eps)
@@ -311,12 +301,10 @@ def instance_norm(
 ) -> Tensor:
     """Normalize each channel of each sample to mean 0 and variance 1 (Ulyanov et al., 2016).
 
-    :param input: shape (n, c, ...).
     :param use_input_stats: whether to use the input's statistics instead of the running ones.
     :raises ValueError: a channel has a single element.
     :raises RuntimeError: shapes do not fit, or the running statistics are missing.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.instance_norm(torch.tensor([[[1., 3.], [10., 30.]]]))
     tensor([[[-1.0000,  1.0000],
              [-1.0000,  1.0000]]])
@@ -336,7 +324,7 @@ def instance_norm(
     is_mixed("instance_norm", input, weight)
     each = [None if t is None else t.repeat(n) for t in (running_mean, running_var, weight, bias)]
     each[:2] = [None if t is None else t.to(input.dtype) for t in each[:2]]
-    result = _batch_norm(input.contiguous().view(1, n * c, *shape[2:]), *each, use_input_stats, momentum, eps)
+    result = _batch_norm(input.contiguous().view(1, n * c, *shape[2:]), each, use_input_stats, momentum, eps)
     for running, followed in ((running_mean, each[0]), (running_var, each[1])):
         if use_input_stats and running is not None and followed is not None:
             unrecorded(running.copy_, followed.detach().view(n, c).mean(0))
@@ -388,7 +376,6 @@ def layer_norm(
     :param eps: added to the variance.
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.layer_norm(torch.tensor([[1., 3.], [10., 30.]]), (2,))
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]])
@@ -411,7 +398,6 @@ def group_norm(
     :param weight: shape (c,); likewise ``bias``.
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.group_norm(torch.tensor([[1., 3., 10., 30.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
@@ -448,7 +434,6 @@ def rms_norm(
     :param eps: added to the mean square; by default the dtype's machine epsilon.
     :raises RuntimeError: the shapes do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.rms_norm(torch.tensor([1., 7.]), (2,))
     tensor([0.2000, 1.4000])
     """
@@ -478,10 +463,8 @@ def local_response_norm(
 
     See Krizhevsky et al., "ImageNet classification with deep convolutional neural networks" (2012).
 
-    :param input: shape (n, c, ...).
     :raises ValueError: ``input`` has fewer than three dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.local_response_norm(torch.ones(1, 1, 2), 1, alpha=3., beta=0.5)
     tensor([[[0.5000, 0.5000]]])
     """

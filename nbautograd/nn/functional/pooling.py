@@ -1,4 +1,4 @@
-"""Average, power-average and maximum pooling with fixed windows."""
+"""Average, power-average and maximum pooling with fixed windows; max-unpooling."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.op import composite
+from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.signal import pool
 from nbautograd._engine.ops.signal.maxima import is_sliced, sliced_max_pool
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional._common import is_fusible, tuple_of
+from nbautograd.nn.functional._common import floating_only, is_fusible, tuple_of
 
 __all__ = [
     "avg_pool1d",
@@ -28,9 +30,14 @@ __all__ = [
     "max_pool2d_with_indices",
     "max_pool3d",
     "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
 ]
 
 Ints = int | tuple[int, ...]
+Windows = tuple[Ints, Ints | None, Ints, Ints, bool]
+"""The options of windows: kernel, stride, padding, dilation, and whether the last one may be incomplete."""
 
 
 # -- reading arguments -----------------------------------------------------------------------------------------------
@@ -48,10 +55,9 @@ def _check(name: str, n: int, input: Tensor) -> None:
         )
 
 
-def _windows(
-    name: str, n: int, input: Tensor, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints, ceil: bool
-) -> tuple[tuple[int, ...], ...]:
+def _windows(name: str, n: int, input: Tensor, windows: Windows) -> tuple[tuple[int, ...], ...]:
     """Return the options of windows, all as tuples: kernel, stride, padding, dilation, and the number of windows."""
+    kernel_size, stride, padding, dilation, ceil = windows
     _check(name, n, input)
     kernel, spread = tuple_of(kernel_size, n, f"{name}: kernel_size", 1), tuple_of(dilation, n, f"{name}: dilation", 1)
     step = kernel if stride is None or stride == () or stride == [] else tuple_of(stride, n, f"{name}: stride")
@@ -92,17 +98,9 @@ def as_2d(values: tuple[int, ...], first: int) -> tuple[int, ...]:
 
 
 def _avg(
-    name: str,
-    n: int,
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None,
-    padding: Ints,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
+    name: str, n: int, input: Tensor, windows: Windows, count_include_pad: bool, divisor_override: int | None
 ) -> Tensor:
-    kernel, step, around, _, out = _windows(name, n, input, kernel_size, stride, padding, 1, ceil_mode)
+    kernel, step, around, _, out = _windows(name, n, input, windows)
     if divisor_override == 0:
         raise RuntimeError(f"{name}(): divisor must be not zero, got divisor_override=0")
     if not input.is_floating_point() and input._a.dtype != np.int64:
@@ -124,11 +122,10 @@ def avg_pool1d(
 ) -> Tensor:
     """Return the means of windows over one dimension; see :func:`avg_pool2d`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[1., 2., 3., 4.]]), 2)
     tensor([[1.5000, 3.5000]])
     """
-    return _avg("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+    return _avg("avg_pool1d", 1, input, (kernel_size, stride, padding, 1, ceil_mode), count_include_pad, None)
 
 
 @composite(method=False, out=True)
@@ -151,11 +148,12 @@ def avg_pool2d(
     :param divisor_override: divide by this instead.
     :raises RuntimeError: shapes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.avg_pool2d(torch.ones(1, 2, 4), 2)
     tensor([[[1., 1.]]])
     """
-    return _avg("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _avg(
+        "avg_pool2d", 2, input, (kernel_size, stride, padding, 1, ceil_mode), count_include_pad, divisor_override
+    )
 
 
 @composite(method=False, out=True)
@@ -170,11 +168,12 @@ def avg_pool3d(
 ) -> Tensor:
     """Return the means of windows over three dimensions; see :func:`avg_pool2d`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.avg_pool3d(torch.ones(1, 2, 2, 4), 2)
     tensor([[[[1., 1.]]]])
     """
-    return _avg("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return _avg(
+        "avg_pool3d", 3, input, (kernel_size, stride, padding, 1, ceil_mode), count_include_pad, divisor_override
+    )
 
 
 def _lp(
@@ -184,61 +183,36 @@ def _lp(
     if norm_type == 0:
         raise ValueError(f"{name}(): norm_type must not be 0")
     count = math.prod(tuple_of(kernel_size, n, f"{name}: kernel_size", 1))
-    means = _avg(name, n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode, True, None)
+    means = _avg(name, n, input.pow(norm_type), (kernel_size, stride, 0, 1, ceil_mode), True, None)
     return (means.sign() * means.abs().relu() * count).pow(1.0 / norm_type)
 
 
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """Compute the p-norms of windows, p being ``norm_type``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.lp_pool1d(torch.tensor([[3., 4.]]), 2, 2)
-    tensor([[5.]])
-    """
+    """Compute the p-norms of windows, p being ``norm_type``."""
     return _lp("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """Compute the p-norms of windows, p being ``norm_type``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.lp_pool2d(torch.tensor([[[3., 4.]]]), 2, (1, 2))
-    tensor([[[5.]]])
-    """
+    """Compute the p-norms of windows, p being ``norm_type``."""
     return _lp("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
 ) -> Tensor:
-    """Compute the p-norms of windows, p being ``norm_type``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.lp_pool3d(torch.tensor([[[[3., 4.]]]]), 2, (1, 1, 2))
-    tensor([[[[5.]]]])
-    """
+    """Compute the p-norms of windows, p being ``norm_type``."""
     return _lp("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 # -- maxima ----------------------------------------------------------------------------------------------------------
 
 
-def _max(
-    name: str,
-    n: int,
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None,
-    padding: Ints,
-    dilation: Ints,
-    ceil_mode: bool,
-    with_indices: bool = True,
-) -> tuple[Tensor, Tensor | None]:
-    kernel, step, around, spread, out = _windows(name, n, input, kernel_size, stride, padding, dilation, ceil_mode)
+def _max(name: str, n: int, input: Tensor, windows: Windows, with_indices: bool = True) -> tuple[Tensor, Tensor | None]:
+    kernel, step, around, spread, out = _windows(name, n, input, windows)
     if input.dtype.rank not in (1, 2):
         raise UnsupportedDtypeError(name, input.dtype, "if")
     if not with_indices and is_sliced(input._a.shape[-2:], out, kernel, step, around, spread) and is_fusible(input):
@@ -261,13 +235,8 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return :func:`max_pool1d` and the index of each maximum in the last dimension.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 0.]]), 2)[1]
-    tensor([[1, 2]])
-    """
-    return _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    """Return :func:`max_pool1d` and the index of each maximum in the last dimension."""
+    return _max("max_pool1d", 1, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool1d(
@@ -279,15 +248,8 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Compute the maxima of windows over one dimension; see :func:`max_pool2d`.
-
-    :param return_indices: also return the indices of the maxima.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.max_pool1d(torch.tensor([[1., 3., 2., 0.]]), 2)
-    tensor([[3., 2.]])
-    """
-    result = _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    """Compute the maxima of windows over one dimension; see :func:`max_pool2d`."""
+    result = _max("max_pool1d", 1, input, (kernel_size, stride, padding, dilation, ceil_mode))
     return result if return_indices else result[0]
 
 
@@ -300,13 +262,8 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return :func:`max_pool2d` and the index of each maximum in the flattened last two dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.max_pool2d_with_indices(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))[1]
-    tensor([[[1, 2]]])
-    """
-    return _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    """Return :func:`max_pool2d` and the index of each maximum in the flattened last two dimensions."""
+    return _max("max_pool2d", 2, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool2d(
@@ -325,14 +282,12 @@ def max_pool2d(
     :param padding: minus infinity on all sides, at most half of the kernel.
     :param dilation: the distance between the elements of a window.
     :param ceil_mode: keep an incomplete last window.
-    :param return_indices: also return the indices of the maxima.
     :raises RuntimeError: shapes or options do not fit.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.max_pool2d(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))
     tensor([[[3., 2.]]])
     """
-    result = _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    result = _max("max_pool2d", 2, input, (kernel_size, stride, padding, dilation, ceil_mode), return_indices)
     return result if return_indices else result[0]
 
 
@@ -345,13 +300,8 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return :func:`max_pool3d` and the index of each maximum in the flattened last three dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.max_pool3d_with_indices(torch.tensor([[[[1., 3., 2., 0.]]]]), (1, 1, 2))[1]
-    tensor([[[[1, 2]]]])
-    """
-    return _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    """Return :func:`max_pool3d` and the index of each maximum in the flattened last three dimensions."""
+    return _max("max_pool3d", 3, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool3d(
@@ -363,13 +313,96 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """Compute the maxima of windows over three dimensions; see :func:`max_pool2d`.
-
-    :param return_indices: also return the indices of the maxima.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.max_pool3d(torch.tensor([[[[1., 3., 2., 0.]]]]), (1, 1, 2))
-    tensor([[[[3., 2.]]]])
-    """
-    result = _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    """Compute the maxima of windows over three dimensions; see :func:`max_pool2d`."""
+    result = _max("max_pool3d", 3, input, (kernel_size, stride, padding, dilation, ceil_mode))
     return result if return_indices else result[0]
+
+
+# -- maxima back in their places -------------------------------------------------------------------------------------
+
+
+def _unpool(
+    name: str, n: int, input: Tensor, indices: Tensor, windows: tuple[Ints, Ints | None, Ints], output_size: Any
+) -> Tensor:
+    kernel_size, stride, padding = windows
+    check_tensors(name, input=input, indices=indices)
+    kernel = tuple_of(kernel_size, n, f"{name}: kernel_size")
+    step = kernel if stride is None else tuple_of(stride, n, f"{name}: stride")
+    around = tuple_of(padding, n, f"{name}: padding")
+    a, index = input._a, indices._a
+    if index.dtype != np.int64:
+        raise RuntimeError(
+            f"{name}(): elements in indices should be type int64 but got: {dtypes.scalar_type(indices.dtype)}"
+        )
+    if index.shape != a.shape:
+        raise ShapeError(
+            f"{name}(): Expected shape of indices to be same as that of the input tensor ({list(a.shape)}) but got "
+            f"indices tensor with shape: {list(index.shape)}"
+        )
+    if a.ndim not in (n + 1, n + 2) or 0 in a.shape[-n:]:
+        raise ShapeError(
+            f"{name}(): Input to max_unpooling should be a {n + 1}d or {n + 2}d Tensor, got {list(a.shape)}"
+        )
+    least = [(m - 1) * s + k - 2 * p for m, s, k, p in zip(a.shape[-n:], step, kernel, around, strict=True)]
+    size = tuple(least) if output_size is None else _size_near(name, least, step, output_size, a.ndim)
+    floating_only(name, input)
+    index = elements(indices)
+    if index.size and not 0 <= int(index.min()) <= int(index.max()) < math.prod(size):
+        raise RuntimeError(
+            f"{name}(): Found an invalid max index: {int(index.max())} (output volumes are of size {size})"
+        )
+    if n > 1:
+        return pool.UNPOOL[n](input, indices, (*a.shape[:-n], *size), n)
+    shape = (*a.shape[:-1], *size, 1)
+    return pool.UNPOOL[2](input.unsqueeze(-1), indices.unsqueeze(-1), shape, 2).squeeze(-1)
+
+
+def _size_near(name: str, least: list[int], step: tuple[int, ...], output_size: Any, ndim: int) -> tuple[int, ...]:
+    """Return the last dimensions of an output size, each less than a stride from ``least``."""
+    n, size = len(least), tuple(int(m) for m in output_size)
+    if len(size) == ndim:
+        size = size[-n:]
+    if len(size) != n:
+        raise ValueError(f"{name}(): output_size should be a sequence containing {n} or {n + 2} elements, got {size}")
+    for m, low, s in zip(size, least, step, strict=True):
+        if not low - s < m < low + s:
+            raise ValueError(
+                f"{name}(): invalid output_size {size}: each must differ from {least} by less than stride {step}"
+            )
+    return size
+
+
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool1d`."""
+    return _unpool("max_unpool1d", 1, input, indices, (kernel_size, stride, padding), output_size)
+
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool2d`."""
+    return _unpool("max_unpool2d", 2, input, indices, (kernel_size, stride, padding), output_size)
+
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool3d`."""
+    return _unpool("max_unpool3d", 3, input, indices, (kernel_size, stride, padding), output_size)

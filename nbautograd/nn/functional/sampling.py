@@ -51,8 +51,7 @@ def _source(n: int, m: int, scale: float, align: bool, kind: Any) -> Array:
     i = np.arange(m, dtype=kind)
     if align:
         return i * kind.type((n - 1) / (m - 1) if m > 1 else 0)
-    result: Array = (i + kind.type(0.5)) * kind.type(scale) - kind.type(0.5)
-    return result
+    return (i + kind.type(0.5)) * kind.type(scale) - kind.type(0.5)
 
 
 def _linear(n: int, m: int, scale: float, align: bool, kind: Any) -> tuple[Array, Array]:
@@ -93,12 +92,9 @@ def _smooth(n: int, m: int, scale: float, kernel: Callable[[Any], Any], reach: i
 
 def _table(mode: str, d: int, n: int, m: int, scale: float, align: bool, kind: Any) -> WeightTable:
     """Return the indices and weights that resize dimension ``d`` from ``n`` to ``m``."""
-    if align:
-        smooth_scale = (n - 1) / (m - 1) if m > 1 else 0.0
-    else:
-        smooth_scale = scale
     if mode.startswith("nearest"):
         return WeightTable(d, _nearest(n, m, scale, mode == "nearest-exact"), None)
+    smooth_scale = scale if not align else (n - 1) / (m - 1) if m > 1 else 0.0
     if mode == "bilinear aa":
         return WeightTable(d, *_smooth(n, m, smooth_scale, lambda x: np.maximum(1 - np.abs(x), 0), 1))
     if mode == "bicubic aa":
@@ -148,7 +144,6 @@ def interpolate(
     :raises ValueError: sizes and options do not fit each other.
     :raises NotImplementedError: the mode does not support the number of dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.interpolate(torch.tensor([[[1., 2.]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     >>> torch.nn.functional.interpolate(torch.tensor([[[1., 3.]]]), size=3, mode="linear", align_corners=True)
@@ -316,7 +311,6 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
     :raises RuntimeError: the channels are not divisible by the square of the factor.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
     tensor([[[0, 1],
              [2, 3]]])
@@ -337,7 +331,6 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
     :raises RuntimeError: height or width is not divisible by the factor.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.pixel_unshuffle(torch.arange(4).reshape(1, 2, 2), 2).shape
     torch.Size([4, 1, 1])
     """
@@ -357,7 +350,6 @@ def channel_shuffle(input: Tensor, groups: Any) -> Tensor:
     :param input: shape (n, c, ...).
     :raises RuntimeError: ``groups`` does not divide the channels.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
     """

@@ -68,7 +68,6 @@ def _celu(input: Tensor, alpha: float) -> Tensor:
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, otherwise ``alpha * (exp(input) - 1)``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
     tensor([-0.6321,  2.0000])
     """
@@ -76,19 +75,13 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """Write the result of :func:`elu` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.elu_(torch.tensor([-1., 2.]))
-    tensor([-0.6321,  2.0000])
-    """
+    """Write the result of :func:`elu` into ``input``."""
     return elu(input, alpha, True)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return :func:`elu` with the two constants for which a deep network keeps mean 0 and variance 1.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.selu(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
     """
@@ -96,12 +89,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def selu_(input: Tensor) -> Tensor:
-    """Write the result of :func:`selu` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.selu_(torch.tensor([-1., 2.]))
-    tensor([-1.1113,  2.1014])
-    """
+    """Write the result of :func:`selu` into ``input``."""
     return selu(input, True)
 
 
@@ -110,7 +98,6 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
     :raises RuntimeError: ``alpha`` is 0.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.celu(torch.tensor([-1., 2.]))
     tensor([-0.6321,  2.0000])
     """
@@ -120,12 +107,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """Write the result of :func:`celu` into ``input``.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.celu_(torch.tensor([-1., 2.]))
-    tensor([-0.6321,  2.0000])
-    """
+    """Write the result of :func:`celu` into ``input``."""
     return celu(input, alpha, True)
 
 
@@ -177,7 +159,6 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         Gimpel, 2016).
     :raises RuntimeError: ``approximate`` is invalid.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.gelu(torch.tensor([-1., 2.]))
     tensor([-0.1587,  1.9545])
     """
@@ -202,7 +183,6 @@ def _silu(input: Tensor) -> Tensor:
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * sigmoid(input)``, also called swish.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
     tensor([-0.2689,  1.7616])
     """
@@ -225,7 +205,6 @@ def _mish(input: Tensor) -> Tensor:
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * tanh(log(1 + exp(input)))``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
     tensor([-0.3034,  1.9440])
     """
@@ -243,7 +222,6 @@ def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor:
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """Return ``log(1 + exp(beta * input)) / beta``, and ``input`` itself where ``beta * input`` exceeds ``threshold``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.softplus(torch.tensor([-1., 2.]))
     tensor([0.3133, 2.1269])
     """
@@ -254,7 +232,6 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 def logsigmoid(input: Tensor) -> Tensor:
     """Return ``log(sigmoid(input))``, without overflow.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.logsigmoid(torch.tensor([-100., 0.]))
     tensor([-100.0000,   -0.6931])
     """
@@ -264,7 +241,6 @@ def logsigmoid(input: Tensor) -> Tensor:
 def softsign(input: Tensor) -> Tensor:
     """Return ``input / (1 + abs(input))``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.softsign(torch.tensor([-1., 3.]))
     tensor([-0.5000,  0.7500])
     """
@@ -275,7 +251,6 @@ def softsign(input: Tensor) -> Tensor:
 def tanhshrink(input: Tensor) -> Tensor:
     """Return ``input - tanh(input)``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.tanhshrink(torch.tensor([-1., 2.]))
     tensor([-0.2384,  1.0360])
     """
@@ -312,7 +287,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
     :raises RuntimeError: the size along ``dim`` is odd, or ``input`` has no dimensions.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.glu(torch.tensor([1., 2., 0., 0.]))
     tensor([0.5000, 1.0000])
     """

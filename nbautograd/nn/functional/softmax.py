@@ -27,9 +27,6 @@ def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return ``exp(input)`` divided by its sum over ``dim``, without overflow.
 
-    :raises RuntimeError: the dtype is not floating.
-
-    >>> import nbautograd as torch
     >>> torch.nn.functional.softmax(torch.tensor([0., 0.]), dim=0)
     tensor([0.5000, 0.5000])
     """
@@ -41,7 +38,6 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None) -> Tensor:
     """Return :func:`softmax` of ``-input``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.softmin(torch.tensor([0., 1000.]), dim=0)
     tensor([1., 0.])
     """
@@ -55,9 +51,6 @@ def log_softmax(
 ) -> Tensor:
     """Return the logarithm of :func:`softmax`, without computing softmax.
 
-    :raises RuntimeError: the dtype is not floating.
-
-    >>> import nbautograd as torch
     >>> torch.nn.functional.log_softmax(torch.tensor([0., 0.]), dim=0)
     tensor([-0.6931, -0.6931])
     """
@@ -79,7 +72,6 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     :param tau: the temperature: the nearer to 0, the nearer to one-hot vectors.
     :param hard: return one-hot vectors, with the gradient of the relaxed ones.
 
-    >>> import nbautograd as torch
     >>> torch.nn.functional.gumbel_softmax(torch.zeros(2, 3), hard=True).sum(1)
     tensor([1., 1.])
     """

@@ -62,8 +62,8 @@ class Conversion:
                 gradient = None if p._grad is None else fn(p._grad)
             if _settings or changed.is_meta != p.is_meta:
                 self._put(key, p, changed, gradient)
-                continue
-            p.data, p._grad = changed, gradient
+            else:
+                p.data, p._grad = changed, gradient
         for name, b in self._buffers.items():
             if b is not None:
                 self._buffers[name] = fn(b)
@@ -75,10 +75,8 @@ class Conversion:
         fresh._grad = gradient
         if "swap" in _settings:
             swap_tensors(p, fresh)
-        elif "overwrite" in _settings or changed.is_meta != p.is_meta:
-            self._parameters[key] = fresh
         else:
-            p.data, p._grad = changed, gradient
+            self._parameters[key] = fresh
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move the parameters and buffers to another device, and the floating ones among them to another dtype.
@@ -114,8 +112,7 @@ class Conversion:
                     "Cannot copy out of meta tensor; no data! Use torch.nn.Module.to_empty() instead of "
                     "torch.nn.Module.to() when moving module from meta to a different device"
                 )
-            moved: Tensor = t.to(target, kind if t.is_floating_point() or t.is_complex() else None, **chosen)
-            return moved
+            return t.to(target, kind if t.is_floating_point() or t.is_complex() else None, **chosen)
 
         return self._apply(convert)
 

@@ -45,7 +45,7 @@ def to_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
     if isinstance(module, _ConvNd):
         result["transposed"] = isinstance(module, _ConvTransposeNd)
     if isinstance(module, RNNBase):
-        names = _weights_of_layers(module)
+        names = module._names_of_weights()
         flat = list(chain.from_iterable(names))
         weights = list(map(state["_parameters"].get, flat))
         result.update(_all_weights=names, _flat_weights_names=flat, _flat_weights=weights)
@@ -60,18 +60,6 @@ def _code(activation: Any) -> int:
     if activation is relu or activation is gelu:
         return 1 if activation is relu else 2
     return {"ReLU": 1, "GELU": 2}.get(type(activation).__name__, 0)
-
-
-def _weights_of_layers(module: RNNBase) -> list[list[str]]:
-    """Return the names of the weights by layer and direction, in PyTorch's order."""
-    kinds = ["weight_ih", "weight_hh"] + ["bias_ih", "bias_hh"] * bool(module.bias)
-    kinds += ["weight_hr"] * bool(getattr(module, "proj_size", 0))
-    directions = ("", "_reverse") if module.bidirectional else ("",)
-    return [
-        [f"{kind}_l{layer}{direction}" for kind in kinds]
-        for layer in range(module.num_layers)
-        for direction in directions
-    ]
 
 
 def from_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:

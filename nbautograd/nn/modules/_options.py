@@ -10,7 +10,7 @@ from typing import Any, dataclass_transform
 from nbautograd._engine.compiler.source import compiled
 from nbautograd.nn.modules.module import Module
 
-__all__ = ["Layer"]
+__all__ = ["Layer", "differing"]
 
 REQUIRED = inspect.Parameter.empty
 
@@ -67,7 +67,7 @@ class Layer(Module):
             cls._convert = convert
         cls._with_training = cls._with_training or training
         if show is not None:
-            cls._show = _format_of(show)
+            cls._show = show if "{" in show else ", ".join(f"{name}={{0.{name}}}" for name in show.split())
         if function is None and not shared:
             return  # a subclass of the user's
         own = tuple(vars(cls).get("__annotations__", {}))
@@ -102,16 +102,13 @@ class Layer(Module):
     def forward(self, *inputs: Any, **named: Any) -> Any:
         """Return the function's result for the inputs."""
         if named or len(inputs) != len(self._inputs):
-            inputs = self._by_position(inputs, named)
+            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            signature = inspect.Signature([inspect.Parameter(name, kind) for name in self._inputs])
+            inputs = self._bound("forward", signature, inputs, named).args
         options = {name: getattr(self, name) for name in self._passed}
         if self._with_training:
             options["training"] = self.training
         return self._function(*inputs, **options)
-
-    def _by_position(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        signature = inspect.Signature([inspect.Parameter(name, kind) for name in self._inputs])
-        return self._bound("forward", signature, inputs, named).args
 
     def _bound(
         self, method: str, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -139,9 +136,10 @@ class Layer(Module):
         return text
 
 
-def _format_of(show: str) -> str:
-    """Return the format string of ``show``, which may be names: then ``name=value`` for each."""
-    return show if "{" in show else ", ".join(f"{name}={{0.{name}}}" for name in show.split())
+def differing(module: Module, usual: Mapping[str, Any]) -> str:
+    """Return the options of a module that differ from the usual ones, each after a comma."""
+    values = {name: getattr(module, name) for name in usual}
+    return "".join(f", {name}={value}" for name, value in values.items() if value != usual[name])
 
 
 def _signature_of(options: tuple[str, ...], defaults: Mapping[str, Any], positional: int) -> inspect.Signature:

@@ -54,7 +54,6 @@ class _Untold(Layer):
 class ReLU(Layer, function=F.relu):
     """``max(x, 0)``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ReLU()(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
@@ -65,7 +64,6 @@ class ReLU(Layer, function=F.relu):
 class Threshold(Layer, function=F.threshold, show="threshold value"):
     """``x`` where it is above ``threshold``, elsewhere ``value``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Threshold(1., -5.)(torch.tensor([0., 2.]))
     tensor([-5.,  2.])
     """
@@ -78,7 +76,6 @@ class Threshold(Layer, function=F.threshold, show="threshold value"):
 class RReLU(Layer, function=F.rrelu, show="lower upper", training=True):
     """ReLU with a random slope below zero, drawn for each element while training, and the mean slope in evaluation.
 
-    >>> import nbautograd as torch
     >>> torch.nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1., 1.]))
     tensor([-0.2000,  1.0000])
     """
@@ -93,7 +90,6 @@ class Hardtanh(Layer, function=F.hardtanh, show="min_val max_val", unused="min_v
 
     :raises AssertionError: the bounds are not in order.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Hardtanh()(torch.tensor([-2., 0., 2.]))
     tensor([-1.,  0.,  1.])
     """
@@ -120,7 +116,6 @@ class Hardtanh(Layer, function=F.hardtanh, show="min_val max_val", unused="min_v
 class ReLU6(Hardtanh):
     """``min(max(x, 0), 6)``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ReLU6()(torch.tensor([-1., 3., 9.]))
     tensor([0., 3., 6.])
     """
@@ -136,7 +131,6 @@ class ReLU6(Hardtanh):
 class Sigmoid(Layer, function=F.sigmoid):
     """``1 / (1 + exp(-x))``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Sigmoid()(torch.tensor([-2., 0., 2.]))
     tensor([0.1192, 0.5000, 0.8808])
     """
@@ -145,7 +139,6 @@ class Sigmoid(Layer, function=F.sigmoid):
 class Hardsigmoid(_Untold, function=F.hardsigmoid):
     """``clamp(x / 6 + 1 / 2, 0, 1)``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Hardsigmoid()(torch.tensor([-2., 0., 2.]))
     tensor([0.1667, 0.5000, 0.8333])
     """
@@ -156,7 +149,6 @@ class Hardsigmoid(_Untold, function=F.hardsigmoid):
 class Tanh(Layer, function=F.tanh):
     """The hyperbolic tangent.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Tanh()(torch.tensor([-2., 0., 2.]))
     tensor([-0.9640,  0.0000,  0.9640])
     """
@@ -165,7 +157,6 @@ class Tanh(Layer, function=F.tanh):
 class SiLU(Layer, function=F.silu):
     """``x · sigmoid(x)``, also called swish (Elfwing et al., 2017).
 
-    >>> import nbautograd as torch
     >>> torch.nn.SiLU()(torch.tensor([-2., 0., 2.]))
     tensor([-0.2384,  0.0000,  1.7616])
     """
@@ -176,7 +167,6 @@ class SiLU(Layer, function=F.silu):
 class Mish(Layer, function=F.mish):
     """``x · tanh(softplus(x))`` (Misra, 2019).
 
-    >>> import nbautograd as torch
     >>> torch.nn.Mish()(torch.tensor([-2., 0., 2.]))
     tensor([-0.2525,  0.0000,  1.9440])
     """
@@ -187,7 +177,6 @@ class Mish(Layer, function=F.mish):
 class Hardswish(_Untold, function=F.hardswish):
     """``x · clamp(x / 6 + 1 / 2, 0, 1)`` (Howard et al., 2019).
 
-    >>> import nbautograd as torch
     >>> torch.nn.Hardswish()(torch.tensor([-2., 0., 2.]))
     tensor([-0.3333,  0.0000,  1.6667])
     """
@@ -198,7 +187,6 @@ class Hardswish(_Untold, function=F.hardswish):
 class ELU(Layer, function=F.elu, show="alpha"):
     """``x`` above zero, below it ``alpha · (exp(x) - 1)`` (Clevert et al., 2016).
 
-    >>> import nbautograd as torch
     >>> torch.nn.ELU()(torch.tensor([-2., 0., 2.]))
     tensor([-0.8647,  0.0000,  2.0000])
     """
@@ -210,7 +198,6 @@ class ELU(Layer, function=F.elu, show="alpha"):
 class CELU(Layer, function=F.celu, show="alpha"):
     """``x`` above zero, below it ``alpha · (exp(x / alpha) - 1)`` (Barron, 2017).
 
-    >>> import nbautograd as torch
     >>> torch.nn.CELU()(torch.tensor([-2., 0., 2.]))
     tensor([-0.8647,  0.0000,  2.0000])
     """
@@ -222,7 +209,6 @@ class CELU(Layer, function=F.celu, show="alpha"):
 class SELU(Layer, function=F.selu):
     """The ELU that keeps means and variances (Klambauer et al., 2017).
 
-    >>> import nbautograd as torch
     >>> torch.nn.SELU()(torch.tensor([-2., 0., 2.]))
     tensor([-1.5202,  0.0000,  2.1014])
     """
@@ -233,7 +219,6 @@ class SELU(Layer, function=F.selu):
 class GLU(Layer, function=F.glu, show="dim"):
     """``a · sigmoid(b)`` of the two halves of a dimension (Dauphin et al., 2017).
 
-    >>> import nbautograd as torch
     >>> torch.nn.GLU()(torch.tensor([1., 2., 0., 0.]))
     tensor([0.5000, 1.0000])
     """
@@ -246,7 +231,6 @@ class GELU(Layer, function=F.gelu, show="approximate={0.approximate!r}"):
 
     :param approximate: ``"none"``, or ``"tanh"`` for an approximation by the hyperbolic tangent.
 
-    >>> import nbautograd as torch
     >>> torch.nn.GELU()(torch.tensor([-2., 0., 2.]))
     tensor([-0.0455,  0.0000,  1.9545])
     """
@@ -257,7 +241,6 @@ class GELU(Layer, function=F.gelu, show="approximate={0.approximate!r}"):
 class Hardshrink(Layer, function=F.hardshrink, show="{0.lambd}"):
     """``x`` outside [-lambd, lambd], elsewhere 0.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Hardshrink()(torch.tensor([-2., 0., 2.]))
     tensor([-2.,  0.,  2.])
     """
@@ -268,7 +251,6 @@ class Hardshrink(Layer, function=F.hardshrink, show="{0.lambd}"):
 class LeakyReLU(Layer, function=F.leaky_relu, show="negative_slope"):
     """``x`` above zero, below it ``negative_slope · x``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.LeakyReLU()(torch.tensor([-2., 0., 2.]))
     tensor([-0.0200,  0.0000,  2.0000])
     """
@@ -280,7 +262,6 @@ class LeakyReLU(Layer, function=F.leaky_relu, show="negative_slope"):
 class LogSigmoid(Layer, function=F.logsigmoid):
     """``log(sigmoid(x))``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.LogSigmoid()(torch.tensor([-2., 0., 2.]))
     tensor([-2.1269, -0.6931, -0.1269])
     """
@@ -289,7 +270,6 @@ class LogSigmoid(Layer, function=F.logsigmoid):
 class Softplus(Layer, function=F.softplus, show="beta threshold"):
     """``log(1 + exp(beta · x)) / beta``; ``x`` itself where ``beta · x`` is above ``threshold``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Softplus()(torch.tensor([-2., 0., 2.]))
     tensor([0.1269, 0.6931, 2.1269])
     """
@@ -301,7 +281,6 @@ class Softplus(Layer, function=F.softplus, show="beta threshold"):
 class Softshrink(Layer, function=F.softshrink, show="{0.lambd}"):
     """``x`` moved by ``lambd`` towards zero; 0 in [-lambd, lambd].
 
-    >>> import nbautograd as torch
     >>> torch.nn.Softshrink()(torch.tensor([-2., 0., 2.]))
     tensor([-1.5000,  0.0000,  1.5000])
     """
@@ -312,7 +291,6 @@ class Softshrink(Layer, function=F.softshrink, show="{0.lambd}"):
 class Softsign(Layer, function=F.softsign):
     """``x / (1 + |x|)``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Softsign()(torch.tensor([-2., 0., 2.]))
     tensor([-0.6667,  0.0000,  0.6667])
     """
@@ -321,7 +299,6 @@ class Softsign(Layer, function=F.softsign):
 class Tanhshrink(Layer, function=F.tanhshrink):
     """``x - tanh(x)``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Tanhshrink()(torch.tensor([-2., 0., 2.]))
     tensor([-1.0360,  0.0000,  1.0360])
     """
@@ -330,7 +307,6 @@ class Tanhshrink(Layer, function=F.tanhshrink):
 class Softmin(Layer, function=F.softmin, show="dim"):
     """``softmax(-x)`` along a dimension.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Softmin(dim=0)(torch.tensor([0., 1., 2.]))
     tensor([0.6652, 0.2447, 0.0900])
     """
@@ -341,7 +317,6 @@ class Softmin(Layer, function=F.softmin, show="dim"):
 class Softmax(Layer, function=F.softmax, show="dim"):
     """``exp(x)``, divided by its sum along a dimension.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Softmax(dim=0)(torch.tensor([0., 1., 2.]))
     tensor([0.0900, 0.2447, 0.6652])
     """
@@ -352,7 +327,6 @@ class Softmax(Layer, function=F.softmax, show="dim"):
 class LogSoftmax(Layer, function=F.log_softmax, show="dim"):
     """The logarithm of the softmax along a dimension.
 
-    >>> import nbautograd as torch
     >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0., 1., 2.]))
     tensor([-2.4076, -1.4076, -0.4076])
     """
@@ -365,7 +339,6 @@ class Softmax2d(Module):
 
     :raises ValueError: the number of dimensions is wrong.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Softmax2d()(torch.zeros(1, 4, 1, 1)).flatten()
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
@@ -383,7 +356,6 @@ class PReLU(Module):
     :param num_parameters: 1, or the number of channels (dimension 1).
     :param init: the initial slope.
 
-    >>> import nbautograd as torch
     >>> torch.nn.PReLU(init=0.5)(torch.tensor([-1., 1.]))
     tensor([-0.5000,  1.0000], grad_fn=<PreluKernelBackward0>)
     """

@@ -29,7 +29,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     :param head_bias: whether the head has a bias.
     :raises ValueError: the cutoffs are not increasing numbers below the number of classes.
 
-    >>> import nbautograd as torch
     >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 10, [2, 5])
     >>> layer.log_prob(torch.zeros(3, 16)).exp().sum(1).detach()
     tensor([1., 1., 1.])

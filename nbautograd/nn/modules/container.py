@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any, Self
 
 from nbautograd._engine.core.tensor import Tensor
@@ -20,7 +21,6 @@ class Sequential(Numbered):
 
     ``Sequential(first, second)`` or, with names, ``Sequential(OrderedDict(...))``.
 
-    >>> import nbautograd as torch
     >>> m = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Flatten(0))
     >>> m(torch.tensor([[-1., 2.]]))
     tensor([0., 2.])
@@ -51,15 +51,13 @@ class Sequential(Numbered):
             raise AssertionError(f"module should be of type: {Module}, got {kind_of(module)}")
         if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index} of {len(self)}")
-        modules = list(self)
-        modules.insert(index, module)
-        self._replace(modules)
+        super().insert(index, module)
         return self
 
     def __add__(self, other: Any) -> Sequential:
-        if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
-        return Sequential(*self, *other)
+        result = Sequential(*self)
+        result += other
+        return result
 
     def __iadd__(self, other: Any) -> Self:
         if not isinstance(other, Sequential):
@@ -89,7 +87,6 @@ class Sequential(Numbered):
 class ModuleList(Numbered):
     """A list whose modules are registered.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ModuleList([torch.nn.ReLU() for _ in range(3)])
     ModuleList(
       (0-2): 3 x ReLU()
@@ -111,27 +108,20 @@ class ModuleList(Numbered):
         return ModuleList([*self, *other])
 
     def __repr__(self) -> str:
-        texts = [repr(module) for module in self]
-        if not texts:
-            return self._get_name() + "()"
-        runs: list[list[Any]] = []  # equal neighbors are shown once: first, last, text
-        for i, text in enumerate(texts):
-            if runs and runs[-1][2] == text:
-                runs[-1][1] = i
-            else:
-                runs.append([i, i, text])
-        lines = []
-        for first, last, text in runs:
-            shown = f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
+        first, lines = 0, []
+        for text, run in groupby(map(repr, self)):  # equal neighbors are shown once
+            count = len(list(run))
+            last = first + count - 1
+            shown = f"({first}): {text}" if count == 1 else f"({first}-{last}): {count} x {text}"
             lines.append(shown.replace("\n", "\n  "))
+            first += count
         inside = "\n  ".join(lines)
-        return f"{self._get_name()}(\n  {inside}\n)"
+        return f"{self._get_name()}(\n  {inside}\n)" if lines else f"{self._get_name()}()"
 
 
 class ModuleDict(Module):
     """A dict whose modules are registered.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ModuleDict({"act": torch.nn.ReLU()})
     ModuleDict(
       (act): ReLU()
@@ -228,7 +218,6 @@ def _shown(name: Any, value: Any, kind: Any) -> str:
 class ParameterList(Module):
     """A list whose parameters are registered; tensors become parameters.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ParameterList([torch.ones(2, 3)])
     ParameterList(  (0): Parameter containing: [torch.float32 of size 2x3])
     """
@@ -285,7 +274,6 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dict whose parameters are registered; tensors become parameters.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ParameterDict({"w": torch.ones(2)})
     ParameterDict(  (w): Parameter containing: [torch.FloatTensor of size 2])
     """

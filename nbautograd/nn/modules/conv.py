@@ -7,6 +7,7 @@ from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
+from nbautograd.nn.modules._options import differing
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.modules.utils import _ntuple as tuples, _reverse_repeat_tuple
@@ -54,21 +55,7 @@ class _ConvNd(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode)
-        self._make(bias, device, dtype)
-
-    def _setup(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Ints,
-        stride: Ints,
-        padding: Ints | str,
-        dilation: Ints,
-        groups: int,
-        padding_mode: str,
-    ) -> None:
-        Module.__init__(self)
+        super().__init__()
         full = tuples(self._n)
         strides: tuple[int, ...] = full(stride)
         if groups <= 0:
@@ -79,7 +66,8 @@ class _ConvNd(Module):
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride, self.dilation = full(kernel_size), strides, full(dilation)
         self.padding: Any = padding
-        self.output_padding: tuple[int, ...] = (0,) * self._n
+        # A transposed convolution has set it before.
+        self.output_padding: tuple[int, ...] = self.__dict__.pop("output_padding", (0,) * self._n)
         self.groups, self.padding_mode = groups, padding_mode
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
@@ -94,16 +82,15 @@ class _ConvNd(Module):
         if padding_mode not in MODES:
             raise ValueError(f"padding_mode must be one of {set(MODES)}, but got padding_mode='{padding_mode}'")
         self._reversed_padding_repeated_twice = sides
+        self.weight = new_parameter(*self._weight_shape(), device=device, dtype=dtype)
+        self.register_parameter("bias", new_parameter(out_channels, device=device, dtype=dtype, wanted=bias))
+        self.reset_parameters()
 
-    def _make(self, bias: bool, device: Any, dtype: Any) -> None:
-        """Create and fill the parameters."""
+    def _weight_shape(self) -> tuple[int, ...]:
         first, second = self.out_channels, self.in_channels
         if self.transposed:
             first, second = second, first
-        shape = (first, second // self.groups, *self.kernel_size)
-        self.weight = new_parameter(*shape, device=device, dtype=dtype)
-        self.register_parameter("bias", new_parameter(self.out_channels, device=device, dtype=dtype, wanted=bias))
-        self.reset_parameters()
+        return (first, second // self.groups, *self.kernel_size)
 
     def reset_parameters(self) -> None:
         """Draw new parameters, uniformly within ``1 / sqrt(fan_in)`` of zero."""
@@ -125,13 +112,9 @@ class _ConvNd(Module):
 
     def extra_repr(self) -> str:
         """Return the sizes, and the options that differ from the default."""
+        zeros, ones = (0,) * self._n, (1,) * self._n
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
-            value = getattr(self, name)
-            if value != (usual,) * self._n:
-                text += f", {name}={value}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
+        text += differing(self, {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1})
         if self.bias is None:
             text += ", bias=False"
         if self.padding_mode != "zeros":
@@ -140,30 +123,19 @@ class _ConvNd(Module):
 
 
 class Conv1d(_ConvNd, function=F.conv1d, n=1):
-    """Convolution over one dimension: input of shape (n, c, l) or (c, l).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.Conv1d(3, 8, 3, padding=1)(torch.ones(2, 3, 4)).shape
-    torch.Size([2, 8, 4])
-    """
+    """Convolution over one dimension: input of shape (n, c, l) or (c, l)."""
 
 
 class Conv2d(_ConvNd, function=F.conv2d, n=2):
     """Convolution over images: input of shape (n, c, h, w) or (c, h, w).
 
-    >>> import nbautograd as torch
     >>> torch.nn.Conv2d(1, 8, 3, padding=1)
     Conv2d(1, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
     """
 
 
 class Conv3d(_ConvNd, function=F.conv3d, n=3):
-    """Convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.Conv3d(3, 8, 3, padding=1)(torch.ones(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 8, 4, 4, 4])
-    """
+    """Convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w)."""
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -191,9 +163,9 @@ class _ConvTransposeNd(_ConvNd):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode)
-        self.output_padding = tuples(self._n)(output_padding)
-        self._make(bias, device, dtype)
+        self.__dict__["output_padding"] = tuples(self._n)(output_padding)
+        options = (stride, padding, dilation, groups, bias, padding_mode, device, dtype)
+        super().__init__(in_channels, out_channels, kernel_size, *options)
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """Return the transposed convolution; ``output_size`` selects one of the possible sizes of the result.
@@ -230,27 +202,12 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd, function=F.conv_transpose1d, n=1):
-    """Transposed convolution over one dimension: input of shape (n, c, l) or (c, l).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ConvTranspose1d(3, 8, 2, stride=2)(torch.ones(2, 3, 4)).shape
-    torch.Size([2, 8, 8])
-    """
+    """Transposed convolution over one dimension: input of shape (n, c, l) or (c, l)."""
 
 
 class ConvTranspose2d(_ConvTransposeNd, function=F.conv_transpose2d, n=2):
-    """Transposed convolution over images: input of shape (n, c, h, w) or (c, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ConvTranspose2d(3, 8, 2, stride=2)(torch.ones(2, 3, 4, 4)).shape
-    torch.Size([2, 8, 8, 8])
-    """
+    """Transposed convolution over images: input of shape (n, c, h, w) or (c, h, w)."""
 
 
 class ConvTranspose3d(_ConvTransposeNd, function=F.conv_transpose3d, n=3):
-    """Transposed convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ConvTranspose3d(3, 8, 2, stride=2)(torch.ones(2, 3, 4, 4, 4)).shape
-    torch.Size([2, 8, 8, 8, 8])
-    """
+    """Transposed convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w)."""

@@ -26,9 +26,6 @@ class _Dropout(Layer, shared=True, show="p={0.p}, inplace={0.inplace}", training
 class Dropout(_Dropout, function=F.dropout):
     """Set elements to zero with probability ``p``, and scale the others to keep the mean (Hinton et al., 2012).
 
-    :raises ValueError: ``p`` is not in [0, 1].
-
-    >>> import nbautograd as torch
     >>> m = torch.nn.Dropout(0.5).eval()
     >>> m(torch.ones(2))
     tensor([1., 1.])
@@ -36,36 +33,20 @@ class Dropout(_Dropout, function=F.dropout):
 
 
 class Dropout1d(_Dropout, function=F.dropout1d):
-    """Set whole channels to zero: input of shape (n, c, l) or (c, l).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.Dropout1d(0.5).eval()(torch.ones(1, 2, 4)).shape
-    torch.Size([1, 2, 4])
-    """
+    """Set whole channels to zero: input of shape (n, c, l) or (c, l)."""
 
 
 class Dropout2d(_Dropout, function=F.dropout2d):
-    """Set whole channels to zero: input of shape (n, c, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.Dropout2d(0.5).eval()(torch.ones(1, 2, 4, 4)).shape
-    torch.Size([1, 2, 4, 4])
-    """
+    """Set whole channels to zero: input of shape (n, c, h, w)."""
 
 
 class Dropout3d(_Dropout, function=F.dropout3d):
-    """Set whole channels to zero: input of shape (n, c, d, h, w) or (c, d, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.Dropout3d(0.5).eval()(torch.ones(1, 2, 4, 4, 4)).shape
-    torch.Size([1, 2, 4, 4, 4])
-    """
+    """Set whole channels to zero: input of shape (n, c, d, h, w) or (c, d, h, w)."""
 
 
 class AlphaDropout(_Dropout, function=F.alpha_dropout, unused="inplace"):
     """Dropout that keeps the mean and variance of a SELU's output (Klambauer et al., 2017).
 
-    >>> import nbautograd as torch
     >>> torch.nn.AlphaDropout().eval()(torch.ones(3))
     tensor([1., 1., 1.])
     """
@@ -74,7 +55,6 @@ class AlphaDropout(_Dropout, function=F.alpha_dropout, unused="inplace"):
 class FeatureAlphaDropout(_Dropout, function=F.feature_alpha_dropout, unused="inplace"):
     """Alpha dropout of whole channels.
 
-    >>> import nbautograd as torch
     >>> torch.nn.FeatureAlphaDropout().eval()(torch.ones(1, 3))
     tensor([[1., 1., 1.]])
     """

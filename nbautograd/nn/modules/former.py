@@ -67,7 +67,6 @@ class CrossMapLRN2d(Module):
 
     :raises ValueError: the input is not of shape (n, c, h, w).
 
-    >>> import nbautograd as torch
     >>> torch.nn.CrossMapLRN2d(2, alpha=1.)(torch.ones(1, 3, 1, 1)).flatten()
     tensor([0.7378, 0.5946, 0.5946])
     """
@@ -103,7 +102,6 @@ class SyncBatchNorm(_BatchNorm):
 
     :raises ValueError: the input has one dimension.
 
-    >>> import nbautograd as torch
     >>> torch.nn.SyncBatchNorm(3).num_features
     3
     """

@@ -8,42 +8,20 @@ from nbautograd._engine.arrays.dtypes import int64
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import tensor
-from nbautograd.nn.modules.conv import (
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-    Ints,
-    _ConvNd,
-)
+from nbautograd.nn.modules import conv, normalization as norms
+from nbautograd.nn.modules.conv import Ints, _ConvNd
 from nbautograd.nn.modules.lazy import LazyModuleMixin
 from nbautograd.nn.modules.linear import Linear
-from nbautograd.nn.modules.normalization import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    _BatchNorm,
-    _InstanceNorm,
-    _NormBase,
-)
+from nbautograd.nn.modules.normalization import _BatchNorm, _InstanceNorm, _NormBase
 from nbautograd.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-__all__ = [
-    *("LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d"),
-    *("LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyInstanceNorm1d"),
-    *("LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear"),
-]
+KINDS = ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm")
+__all__ = [*(f"Lazy{kind}{n}d" for kind in KINDS for n in (1, 2, 3)), "LazyLinear"]
 
 
 class LazyLinear(LazyModuleMixin, Linear):
     """:class:`Linear`, whose ``in_features`` are those of the first input.
 
-    >>> import nbautograd as torch
     >>> layer = torch.nn.LazyLinear(2)
     >>> layer.weight
     <UninitializedParameter>
@@ -130,10 +108,7 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
         self.in_channels = self._get_in_channels(input)
         if self.in_channels % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
-        first, second = self.out_channels, self.in_channels
-        if self.transposed:
-            first, second = second, first
-        self.weight.materialize((first, second // self.groups, *self.kernel_size))
+        self.weight.materialize(self._weight_shape())
         if self.bias is not None:
             self.bias.materialize((self.out_channels,))
         self.reset_parameters()
@@ -147,37 +122,16 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
         return int(input.shape[1] if input.ndim == self._n + 2 else input.shape[0])
 
 
-class LazyConv1d(_LazyConv, Conv1d, becomes=Conv1d):
-    """:class:`Conv1d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConv1d(8, 3)
-    >>> _ = layer(torch.ones(2, 3, 4))
-    >>> layer.weight.shape
-    torch.Size([8, 3, 3])
-    """
+class LazyConv1d(_LazyConv, conv.Conv1d, becomes=conv.Conv1d):
+    """:class:`Conv1d`, whose ``in_channels`` are those of the first input."""
 
 
-class LazyConv2d(_LazyConv, Conv2d, becomes=Conv2d):
-    """:class:`Conv2d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConv2d(8, 3)
-    >>> _ = layer(torch.ones(2, 3, 4, 4))
-    >>> layer.weight.shape
-    torch.Size([8, 3, 3, 3])
-    """
+class LazyConv2d(_LazyConv, conv.Conv2d, becomes=conv.Conv2d):
+    """:class:`Conv2d`, whose ``in_channels`` are those of the first input."""
 
 
-class LazyConv3d(_LazyConv, Conv3d, becomes=Conv3d):
-    """:class:`Conv3d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConv3d(8, 3)
-    >>> _ = layer(torch.ones(2, 3, 4, 4, 4))
-    >>> layer.weight.shape
-    torch.Size([8, 3, 3, 3, 3])
-    """
+class LazyConv3d(_LazyConv, conv.Conv3d, becomes=conv.Conv3d):
+    """:class:`Conv3d`, whose ``in_channels`` are those of the first input."""
 
 
 class _LazyConvTranspose(_LazyConv):
@@ -202,37 +156,16 @@ class _LazyConvTranspose(_LazyConv):
         self._forget_parameters(out_channels, bias, device, dtype)
 
 
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, becomes=ConvTranspose1d):
-    """:class:`ConvTranspose1d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConvTranspose1d(8, 2)
-    >>> _ = layer(torch.ones(2, 3, 4))
-    >>> layer.weight.shape
-    torch.Size([3, 8, 2])
-    """
+class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d, becomes=conv.ConvTranspose1d):
+    """:class:`ConvTranspose1d`, whose ``in_channels`` are those of the first input."""
 
 
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, becomes=ConvTranspose2d):
-    """:class:`ConvTranspose2d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConvTranspose2d(8, 2)
-    >>> _ = layer(torch.ones(2, 3, 4, 4))
-    >>> layer.weight.shape
-    torch.Size([3, 8, 2, 2])
-    """
+class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d, becomes=conv.ConvTranspose2d):
+    """:class:`ConvTranspose2d`, whose ``in_channels`` are those of the first input."""
 
 
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, becomes=ConvTranspose3d):
-    """:class:`ConvTranspose3d`, whose ``in_channels`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyConvTranspose3d(8, 2)
-    >>> _ = layer(torch.ones(2, 3, 4, 4, 4))
-    >>> layer.weight.shape
-    torch.Size([3, 8, 2, 2, 2])
-    """
+class LazyConvTranspose3d(_LazyConvTranspose, conv.ConvTranspose3d, becomes=conv.ConvTranspose3d):
+    """:class:`ConvTranspose3d`, whose ``in_channels`` are those of the first input."""
 
 
 class _LazyNorm(LazyModuleMixin, _NormBase):
@@ -286,67 +219,25 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
         self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNorm, _BatchNorm, becomes=BatchNorm1d):
-    """:class:`BatchNorm1d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyBatchNorm1d()
-    >>> _ = layer(torch.randn(2, 3, 4))
-    >>> layer.num_features
-    3
-    """
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm, becomes=norms.BatchNorm1d):
+    """:class:`BatchNorm1d`, whose ``num_features`` are those of the first input."""
 
 
-class LazyBatchNorm2d(_LazyNorm, _BatchNorm, becomes=BatchNorm2d):
-    """:class:`BatchNorm2d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyBatchNorm2d()
-    >>> _ = layer(torch.randn(2, 3, 4, 4))
-    >>> layer.num_features
-    3
-    """
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm, becomes=norms.BatchNorm2d):
+    """:class:`BatchNorm2d`, whose ``num_features`` are those of the first input."""
 
 
-class LazyBatchNorm3d(_LazyNorm, _BatchNorm, becomes=BatchNorm3d):
-    """:class:`BatchNorm3d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyBatchNorm3d()
-    >>> _ = layer(torch.randn(2, 3, 4, 4, 4))
-    >>> layer.num_features
-    3
-    """
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm, becomes=norms.BatchNorm3d):
+    """:class:`BatchNorm3d`, whose ``num_features`` are those of the first input."""
 
 
-class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm1d):
-    """:class:`InstanceNorm1d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyInstanceNorm1d()
-    >>> _ = layer(torch.randn(2, 3, 4))
-    >>> layer.num_features
-    3
-    """
+class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm, becomes=norms.InstanceNorm1d):
+    """:class:`InstanceNorm1d`, whose ``num_features`` are those of the first input."""
 
 
-class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm2d):
-    """:class:`InstanceNorm2d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyInstanceNorm2d()
-    >>> _ = layer(torch.randn(2, 3, 4, 4))
-    >>> layer.num_features
-    3
-    """
+class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm, becomes=norms.InstanceNorm2d):
+    """:class:`InstanceNorm2d`, whose ``num_features`` are those of the first input."""
 
 
-class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, becomes=InstanceNorm3d):
-    """:class:`InstanceNorm3d`, whose ``num_features`` are those of the first input.
-
-    >>> import nbautograd as torch
-    >>> layer = torch.nn.LazyInstanceNorm3d()
-    >>> _ = layer(torch.randn(2, 3, 4, 4, 4))
-    >>> layer.num_features
-    3
-    """
+class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm, becomes=norms.InstanceNorm3d):
+    """:class:`InstanceNorm3d`, whose ``num_features`` are those of the first input."""

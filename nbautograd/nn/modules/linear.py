@@ -26,7 +26,6 @@ def new_parameter(*shape: int, device: Any = None, dtype: Any = None, wanted: bo
 class Identity(Module):
     """The identity: returns its input, and ignores any arguments.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Identity(54, unused=True)(torch.tensor([1., 2.]))
     tensor([1., 2.])
     """
@@ -44,7 +43,6 @@ class Linear(Module):
 
     :param bias: whether there is a bias.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Linear(3, 2)
     Linear(in_features=3, out_features=2, bias=True)
     """
@@ -83,7 +81,6 @@ class Bilinear(Module):
 
     :raises ValueError: ``in1_features`` is not positive.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
     torch.Size([5, 4])
     """

@@ -67,7 +67,6 @@ class _WeightedLoss(_Loss, shared=True):
 class L1Loss(_ReducedLoss, function=F.l1_loss):
     """``|input - target|``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.L1Loss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
     tensor(1.)
     >>> torch.nn.L1Loss(reduction="none")(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
@@ -78,7 +77,6 @@ class L1Loss(_ReducedLoss, function=F.l1_loss):
 class MSELoss(_ReducedLoss, function=F.mse_loss):
     """``(input - target)²``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.MSELoss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
     tensor(2.)
     """
@@ -87,7 +85,6 @@ class MSELoss(_ReducedLoss, function=F.mse_loss):
 class SmoothL1Loss(_ReducedLoss, function=F.smooth_l1_loss):
     """Squares of small errors, up to ``beta``, and absolute values of large ones (Girshick, 2015).
 
-    >>> import nbautograd as torch
     >>> torch.nn.SmoothL1Loss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
     tensor(0.7500)
     >>> torch.nn.SmoothL1Loss(reduction="none")(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
@@ -100,7 +97,6 @@ class SmoothL1Loss(_ReducedLoss, function=F.smooth_l1_loss):
 class HuberLoss(_Loss, function=F.huber_loss):
     """Squares of small errors, up to ``delta``, and ``delta`` times absolute values of large ones (Huber, 1964).
 
-    >>> import nbautograd as torch
     >>> torch.nn.HuberLoss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
     tensor(0.7500)
     >>> torch.nn.HuberLoss(reduction="none")(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
@@ -116,7 +112,6 @@ class KLDivLoss(_ReducedLoss, function=F.kl_div):
 
     :param log_target: whether ``target`` is also a logarithm.
 
-    >>> import nbautograd as torch
     >>> p, q = torch.tensor([0.5, 0.5]), torch.tensor([0.25, 0.75])
     >>> torch.nn.KLDivLoss(reduction="sum")(q.log(), p)
     tensor(0.1438)
@@ -128,7 +123,6 @@ class KLDivLoss(_ReducedLoss, function=F.kl_div):
 class BCELoss(_WeightedLoss, function=F.binary_cross_entropy):
     """The cross-entropy of probabilities of two classes.
 
-    >>> import nbautograd as torch
     >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1., 1.]))
     tensor(0.3993)
     """
@@ -139,7 +133,6 @@ class BCEWithLogitsLoss(_WeightedLoss, function=F.binary_cross_entropy_with_logi
 
     :param pos_weight: the weight of the positive class.
 
-    >>> import nbautograd as torch
     >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0., 2.]), torch.tensor([1., 1.]))
     tensor(0.4100)
     """
@@ -150,7 +143,6 @@ class BCEWithLogitsLoss(_WeightedLoss, function=F.binary_cross_entropy_with_logi
 class NLLLoss(_Loss, function=F.nll_loss):
     """Minus the logarithm of the probability of the right class: input (n, c, ...), target (n, ...).
 
-    >>> import nbautograd as torch
     >>> torch.nn.NLLLoss()(torch.tensor([[0.25, 0.75]]).log(), torch.tensor([1]))
     tensor(0.2877)
     """
@@ -165,7 +157,6 @@ class NLLLoss(_Loss, function=F.nll_loss):
 class CrossEntropyLoss(_Loss, function=F.cross_entropy):
     """The cross-entropy of scores of classes: input (n, c, ...), target of classes (n, ...) or probabilities.
 
-    >>> import nbautograd as torch
     >>> torch.nn.CrossEntropyLoss()(torch.zeros(1, 2), torch.tensor([0]))
     tensor(0.6931)
     """
@@ -181,7 +172,6 @@ class CrossEntropyLoss(_Loss, function=F.cross_entropy):
 class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, inputs="log_input target"):
     """Minus the logarithm of the probability of counts, by Poisson's distribution.
 
-    >>> import nbautograd as torch
     >>> torch.nn.PoissonNLLLoss(log_input=False)(torch.tensor([2.]), torch.tensor([3.]))
     tensor(-0.0794)
     """
@@ -197,7 +187,6 @@ class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, inputs="log_input targe
 class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, inputs="input target var", positional=0):
     """Minus the logarithm of the density of a normal distribution (Nix and Weigend, 1994).
 
-    >>> import nbautograd as torch
     >>> torch.nn.GaussianNLLLoss()(torch.tensor([1.]), torch.tensor([3.]), torch.tensor([4.]))
     tensor(1.1931)
     """
@@ -210,7 +199,6 @@ class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, inputs="input target 
 class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
     """The input (a distance) where the target is 1; ``max(0, margin - input)`` where it is -1.
 
-    >>> import nbautograd as torch
     >>> torch.nn.HingeEmbeddingLoss(reduction="none")(torch.tensor([0.3, 0.3]), torch.tensor([1., -1.]))
     tensor([0.3000, 0.7000])
     """
@@ -224,7 +212,6 @@ class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
 class SoftMarginLoss(_ReducedLoss, function=F.soft_margin_loss):
     """``log(1 + exp(-target · input))``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.SoftMarginLoss()(torch.tensor([0., 2.]), torch.tensor([1., -1.]))
     tensor(1.4100)
     """
@@ -233,7 +220,6 @@ class SoftMarginLoss(_ReducedLoss, function=F.soft_margin_loss):
 class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, inputs="input1 input2 target"):
     """One minus the cosine of two vectors, where the target is 1; where it is -1, its excess over ``margin``.
 
-    >>> import nbautograd as torch
     >>> x, y = torch.tensor([[1., 0.]]), torch.tensor([[0., 1.]])
     >>> torch.nn.CosineEmbeddingLoss()(x, y, torch.tensor([1.]))
     tensor(1.)
@@ -248,7 +234,6 @@ class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, inputs="input
 class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, inputs="input1 input2 target"):
     """``max(0, -target · (input1 - input2) + margin)``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.MarginRankingLoss(margin=1.)(torch.tensor([2.]), torch.tensor([1.5]), torch.tensor([1.]))
     tensor(0.5000)
     """
@@ -262,7 +247,6 @@ class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, inputs="input1 in
 class MultiLabelMarginLoss(_ReducedLoss, function=F.multilabel_margin_loss):
     """The amount by which each wrong class misses a margin of 1 below each right class.
 
-    >>> import nbautograd as torch
     >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([0.1, 0.2, 0.4, 0.8]), torch.tensor([3, 0, -1, 1]))
     tensor(0.8500)
     """
@@ -271,7 +255,6 @@ class MultiLabelMarginLoss(_ReducedLoss, function=F.multilabel_margin_loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss, function=F.multilabel_soft_margin_loss):
     """The mean of the binary cross-entropies of the classes.
 
-    >>> import nbautograd as torch
     >>> torch.nn.MultiLabelSoftMarginLoss()(torch.tensor([[0., 2.]]), torch.tensor([[1., 0.]]))
     tensor(1.4100)
     """
@@ -282,7 +265,6 @@ class MultiMarginLoss(_Loss, function=F.multi_margin_loss):
 
     :raises ValueError: ``p`` is neither 1 nor 2, or ``weight`` is not one-dimensional.
 
-    >>> import nbautograd as torch
     >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
     tensor(0.3250)
     """
@@ -310,7 +292,6 @@ class TripletMarginLoss(_Loss, function=F.triplet_margin_loss, inputs="anchor po
     :param swap: take the distance of ``positive`` and ``negative`` where it is smaller (Balntas et al., 2016).
     :raises ValueError: ``margin`` is not positive.
 
-    >>> import nbautograd as torch
     >>> a, p, q = torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]), torch.tensor([[0., 5.5]])
     >>> torch.nn.TripletMarginLoss()(a, p, q)
     tensor(0.5000)
@@ -341,7 +322,6 @@ class TripletMarginWithDistanceLoss(
 
     :param distance_function: the Euclidean distance by default.
 
-    >>> import nbautograd as torch
     >>> a, p, q = torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]), torch.tensor([[0., 5.5]])
     >>> torch.nn.TripletMarginWithDistanceLoss()(a, p, q)
     tensor(0.5000)
@@ -361,7 +341,6 @@ class TripletMarginWithDistanceLoss(
 class CTCLoss(_Loss, function=F.ctc_loss, inputs="log_probs targets input_lengths target_lengths"):
     """Minus the logarithm of the probability of label sequences under all alignments (Graves et al., 2006).
 
-    >>> import nbautograd as torch
     >>> scores = torch.zeros(4, 1, 3).log_softmax(2)
     >>> torch.nn.CTCLoss()(scores, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
     tensor(0.8432)

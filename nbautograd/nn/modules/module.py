@@ -52,7 +52,6 @@ class Module(Calls, State, Conversion):
     A subclass creates its parts in ``__init__``, after ``super().__init__()``, and computes with them in ``forward``.
     Assignment as an attribute registers parameters, buffers and modules.
 
-    >>> import nbautograd as torch
     >>> class Scale(torch.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()

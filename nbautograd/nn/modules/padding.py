@@ -84,7 +84,6 @@ class _CircularPad(_Pad):
 class CircularPad1d(_CircularPad, n=1, mode="circular"):
     """Pad the last dimension with the elements from its other end.
 
-    >>> import nbautograd as torch
     >>> torch.nn.CircularPad1d(1)(torch.tensor([[1., 2., 3.]]))
     tensor([[3., 1., 2., 3., 1.]])
     """
@@ -93,7 +92,6 @@ class CircularPad1d(_CircularPad, n=1, mode="circular"):
 class CircularPad2d(_CircularPad, n=2, mode="circular"):
     """Pad the last two dimensions with the elements from their other ends.
 
-    >>> import nbautograd as torch
     >>> torch.nn.CircularPad2d((1, 0, 1, 0))(torch.tensor([[[1., 2.], [3., 4.]]]))
     tensor([[[4., 3., 4.],
              [2., 1., 2.],
@@ -102,18 +100,12 @@ class CircularPad2d(_CircularPad, n=2, mode="circular"):
 
 
 class CircularPad3d(_CircularPad, n=3, mode="circular"):
-    """Pad the last three dimensions with the elements from their other ends.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.CircularPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
-    """
+    """Pad the last three dimensions with the elements from their other ends."""
 
 
 class ConstantPad1d(_ConstantPad, n=1):
     """Pad the last dimension with a value.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ConstantPad1d((2, 0), 9.)(torch.tensor([[1., 2.]]))
     tensor([[9., 9., 1., 2.]])
     """
@@ -122,7 +114,6 @@ class ConstantPad1d(_ConstantPad, n=1):
 class ConstantPad2d(_ConstantPad, n=2):
     """Pad the last two dimensions with a value.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ConstantPad2d((1, 0, 0, 0), 7.)(torch.ones(1, 1, 2))
     tensor([[[7., 1., 1.]]])
     """
@@ -131,7 +122,6 @@ class ConstantPad2d(_ConstantPad, n=2):
 class ConstantPad3d(_ConstantPad, n=3):
     """Pad the last three dimensions with a value.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ConstantPad3d(1, 9.)(torch.ones(1, 2, 2, 2)).shape
     torch.Size([1, 4, 4, 4])
     """
@@ -140,7 +130,6 @@ class ConstantPad3d(_ConstantPad, n=3):
 class ReflectionPad1d(_Pad, n=1, mode="reflect"):
     """Pad the last dimension with its mirror image.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ReflectionPad1d(1)(torch.tensor([[1., 2., 3.]]))
     tensor([[2., 1., 2., 3., 2.]])
     """
@@ -149,7 +138,6 @@ class ReflectionPad1d(_Pad, n=1, mode="reflect"):
 class ReflectionPad2d(_Pad, n=2, mode="reflect"):
     """Pad the last two dimensions with their mirror images.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ReflectionPad2d((1, 0, 1, 0))(torch.tensor([[[1., 2.], [3., 4.]]]))
     tensor([[[4., 3., 4.],
              [2., 1., 2.],
@@ -158,18 +146,12 @@ class ReflectionPad2d(_Pad, n=2, mode="reflect"):
 
 
 class ReflectionPad3d(_Pad, n=3, mode="reflect"):
-    """Pad the last three dimensions with their mirror images.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ReflectionPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
-    """
+    """Pad the last three dimensions with their mirror images."""
 
 
 class ReplicationPad1d(_Pad, n=1, mode="replicate"):
     """Pad the last dimension with the element at its edge.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ReplicationPad1d(1)(torch.tensor([[1., 2., 3.]]))
     tensor([[1., 1., 2., 3., 3.]])
     """
@@ -178,7 +160,6 @@ class ReplicationPad1d(_Pad, n=1, mode="replicate"):
 class ReplicationPad2d(_Pad, n=2, mode="replicate"):
     """Pad the last two dimensions with the elements at their edges.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ReplicationPad2d((1, 0, 1, 0))(torch.tensor([[[1., 2.], [3., 4.]]]))
     tensor([[[1., 1., 2.],
              [1., 1., 2.],
@@ -187,18 +168,12 @@ class ReplicationPad2d(_Pad, n=2, mode="replicate"):
 
 
 class ReplicationPad3d(_Pad, n=3, mode="replicate"):
-    """Pad the last three dimensions with the elements at their edges.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ReplicationPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
-    """
+    """Pad the last three dimensions with the elements at their edges."""
 
 
 class ZeroPad1d(_ZeroPad, n=1):
     """Pad the last dimension with zeros.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ZeroPad1d(1)(torch.tensor([[1., 2., 3.]]))
     tensor([[0., 1., 2., 3., 0.]])
     """
@@ -207,7 +182,6 @@ class ZeroPad1d(_ZeroPad, n=1):
 class ZeroPad2d(_ZeroPad, n=2):
     """Pad the last two dimensions with zeros.
 
-    >>> import nbautograd as torch
     >>> torch.nn.ZeroPad2d((1, 0, 1, 0))(torch.tensor([[[1., 2.], [3., 4.]]]))
     tensor([[[0., 0., 0.],
              [0., 1., 2.],
@@ -216,9 +190,4 @@ class ZeroPad2d(_ZeroPad, n=2):
 
 
 class ZeroPad3d(_ZeroPad, n=3):
-    """Pad the last three dimensions with zeros.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.ZeroPad3d(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, 2, 2, 2)).shape
-    torch.Size([1, 4, 4, 4])
-    """
+    """Pad the last three dimensions with zeros."""

@@ -45,28 +45,17 @@ class _MaxPoolNd(_Windows, shared=True, show="kernel_size stride padding dilatio
 class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
     """The maximum of each window: input of shape (n, c, l) or (c, l).
 
-    >>> import nbautograd as torch
     >>> torch.nn.MaxPool1d(2)(torch.tensor([[1., 3., 2., 0.]]))
     tensor([[3., 2.]])
     """
 
 
 class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
-    """The maximum of each window: input of shape (n, c, h, w) or (c, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.MaxPool2d(2)(torch.arange(4.).expand(1, 1, 4, 4)).flatten()[:2]
-    tensor([1., 3.])
-    """
+    """The maximum of each window: input of shape (n, c, h, w) or (c, h, w)."""
 
 
 class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):
-    """The maximum of each window: input of shape (n, c, d, h, w) or (c, d, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.MaxPool3d(2)(torch.arange(4.).expand(1, 1, 4, 4, 4)).flatten()[:2]
-    tensor([1., 3.])
-    """
+    """The maximum of each window: input of shape (n, c, d, h, w) or (c, d, h, w)."""
 
 
 class _AvgPoolNd(_Windows, shared=True, show="kernel_size stride padding"):
@@ -80,32 +69,17 @@ class _AvgPoolNd(_Windows, shared=True, show="kernel_size stride padding"):
 
 
 class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, convert=_windows_of(1)):
-    """The mean of each window: input of shape (n, c, l) or (c, l).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.AvgPool1d(2)(torch.arange(4.).expand(1, 1, 4)).flatten()[:2]
-    tensor([0.5000, 2.5000])
-    """
+    """The mean of each window: input of shape (n, c, l) or (c, l)."""
 
 
 class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):
-    """The mean of each window: input of shape (n, c, h, w) or (c, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.AvgPool2d(2)(torch.arange(4.).expand(1, 1, 4, 4)).flatten()[:2]
-    tensor([0.5000, 2.5000])
-    """
+    """The mean of each window: input of shape (n, c, h, w) or (c, h, w)."""
 
     divisor_override: int | None = None
 
 
 class AvgPool3d(_AvgPoolNd, function=F.avg_pool3d):
-    """The mean of each window: input of shape (n, c, d, h, w) or (c, d, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.AvgPool3d(2)(torch.arange(4.).expand(1, 1, 4, 4, 4)).flatten()[:2]
-    tensor([0.5000, 2.5000])
-    """
+    """The mean of each window: input of shape (n, c, d, h, w) or (c, d, h, w)."""
 
     divisor_override: int | None = None
 
@@ -120,30 +94,15 @@ class _LPPoolNd(Layer, shared=True, show="norm_type kernel_size stride ceil_mode
 
 
 class LPPool1d(_LPPoolNd, function=F.lp_pool1d):
-    """The p-norm of each window: input of shape (n, c, l) or (c, l).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.LPPool1d(2, 2)(torch.ones(1, 1, 4)).shape
-    torch.Size([1, 1, 2])
-    """
+    """The p-norm of each window: input of shape (n, c, l) or (c, l)."""
 
 
 class LPPool2d(_LPPoolNd, function=F.lp_pool2d):
-    """The p-norm of each window: input of shape (n, c, h, w) or (c, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.LPPool2d(2, 2)(torch.ones(1, 1, 4, 4)).shape
-    torch.Size([1, 1, 2, 2])
-    """
+    """The p-norm of each window: input of shape (n, c, h, w) or (c, h, w)."""
 
 
 class LPPool3d(_LPPoolNd, function=F.lp_pool3d):
-    """The p-norm of each window: input of shape (n, c, d, h, w) or (c, d, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.LPPool3d(2, 2)(torch.ones(1, 1, 4, 4, 4)).shape
-    torch.Size([1, 1, 2, 2, 2])
-    """
+    """The p-norm of each window: input of shape (n, c, d, h, w) or (c, d, h, w)."""
 
 
 class _AdaptiveAvgPoolNd(Layer, shared=True, show="output_size"):
@@ -153,30 +112,15 @@ class _AdaptiveAvgPoolNd(Layer, shared=True, show="output_size"):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool1d):
-    """Average pooling to a result of a given size: input of shape (n, c, l) or (c, l).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.AdaptiveAvgPool1d(1)(torch.arange(4.).expand(1, 1, 4)).flatten()
-    tensor([1.5000])
-    """
+    """Average pooling to a result of a given size: input of shape (n, c, l) or (c, l)."""
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool2d):
-    """Average pooling to a result of a given size: input of shape (n, c, h, w) or (c, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.AdaptiveAvgPool2d(1)(torch.arange(4.).expand(1, 1, 4, 4)).flatten()
-    tensor([1.5000])
-    """
+    """Average pooling to a result of a given size: input of shape (n, c, h, w) or (c, h, w)."""
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool3d):
-    """Average pooling to a result of a given size: input of shape (n, c, d, h, w) or (c, d, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.AdaptiveAvgPool3d(1)(torch.arange(4.).expand(1, 1, 4, 4, 4)).flatten()
-    tensor([1.5000])
-    """
+    """Average pooling to a result of a given size: input of shape (n, c, d, h, w) or (c, d, h, w)."""
 
 
 class _AdaptiveMaxPoolNd(Layer, shared=True, show="output_size"):
@@ -187,30 +131,15 @@ class _AdaptiveMaxPoolNd(Layer, shared=True, show="output_size"):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d):
-    """Max pooling to a result of a given size: input of shape (n, c, l) or (c, l).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.AdaptiveMaxPool1d(1)(torch.arange(4.).expand(1, 1, 4)).flatten()
-    tensor([3.])
-    """
+    """Max pooling to a result of a given size: input of shape (n, c, l) or (c, l)."""
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):
-    """Max pooling to a result of a given size: input of shape (n, c, h, w) or (c, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.AdaptiveMaxPool2d(1)(torch.arange(4.).expand(1, 1, 4, 4)).flatten()
-    tensor([3.])
-    """
+    """Max pooling to a result of a given size: input of shape (n, c, h, w) or (c, h, w)."""
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool3d):
-    """Max pooling to a result of a given size: input of shape (n, c, d, h, w) or (c, d, h, w).
-
-    >>> import nbautograd as torch
-    >>> torch.nn.AdaptiveMaxPool3d(1)(torch.arange(4.).expand(1, 1, 4, 4, 4)).flatten()
-    tensor([3.])
-    """
+    """Max pooling to a result of a given size: input of shape (n, c, d, h, w) or (c, d, h, w)."""
 
 
 class _MaxUnpoolNd(_Windows, shared=True, show="kernel_size stride padding"):
@@ -226,40 +155,21 @@ class _MaxUnpoolNd(_Windows, shared=True, show="kernel_size stride padding"):
 
 
 class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, convert=_windows_of(1)):
-    """The partial inverse of :class:`MaxPool1d`: maxima in their original places, zeros elsewhere.
-
-    >>> import nbautograd as torch
-    >>> pool = torch.nn.MaxPool1d(2, return_indices=True)
-    >>> values, places = pool(torch.arange(4.).reshape(1, 1, 4))
-    >>> torch.nn.MaxUnpool1d(2)(values, places).count_nonzero()
-    tensor(2)
-    """
+    """The partial inverse of :class:`MaxPool1d`: maxima in their original places, zeros elsewhere."""
 
 
 class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, convert=_windows_of(2)):
-    """The partial inverse of :class:`MaxPool2d`: maxima in their original places, zeros elsewhere.
-
-    >>> import nbautograd as torch
-    >>> pool = torch.nn.MaxPool2d(2, return_indices=True)
-    >>> values, places = pool(torch.arange(16.).reshape(1, 1, 4, 4))
-    >>> torch.nn.MaxUnpool2d(2)(values, places).count_nonzero()
-    tensor(4)
-    """
+    """The partial inverse of :class:`MaxPool2d`: maxima in their original places, zeros elsewhere."""
 
 
 class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, convert=_windows_of(3)):
-    """The partial inverse of :class:`MaxPool3d`: maxima in their original places, zeros elsewhere.
-
-    >>> import nbautograd as torch
-    >>> pool = torch.nn.MaxPool3d(2, return_indices=True)
-    >>> values, places = pool(torch.arange(64.).reshape(1, 1, 4, 4, 4))
-    >>> torch.nn.MaxUnpool3d(2)(values, places).count_nonzero()
-    tensor(8)
-    """
+    """The partial inverse of :class:`MaxPool3d`: maxima in their original places, zeros elsewhere."""
 
 
-def _or_none(n: int) -> Any:
-    return lambda value: None if value is None else tuples(n)(value)
+def _results_of(n: int) -> dict[str, Any]:
+    """Return the conversions of the options of fractional pooling, of which one is None."""
+    sizes = dict.fromkeys(("output_size", "output_ratio"), lambda size: None if size is None else tuples(n)(size))
+    return {"kernel_size": tuples(n), **sizes}
 
 
 class _FractionalMaxPoolNd(Layer, shared=True, buffers="_random_samples"):
@@ -278,27 +188,17 @@ class _FractionalMaxPoolNd(Layer, shared=True, buffers="_random_samples"):
         return options
 
 
-class FractionalMaxPool2d(
-    _FractionalMaxPoolNd,
-    function=F.fractional_max_pool2d,
-    convert={"kernel_size": tuples(2), "output_size": _or_none(2), "output_ratio": _or_none(2)},
-):
+class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d, convert=_results_of(2)):
     """The maxima of windows at random steps (Graham, "Fractional max-pooling", 2015): shape (n, c, h, w).
 
-    >>> import nbautograd as torch
     >>> torch.nn.FractionalMaxPool2d(2, output_size=3)(torch.ones(1, 1, 4, 4)).shape
     torch.Size([1, 1, 3, 3])
     """
 
 
-class FractionalMaxPool3d(
-    _FractionalMaxPoolNd,
-    function=F.fractional_max_pool3d,
-    convert={"kernel_size": tuples(3), "output_size": _or_none(3), "output_ratio": _or_none(3)},
-):
+class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d, convert=_results_of(3)):
     """The maxima of windows at random steps (Graham, 2015): input of shape (n, c, d, h, w).
 
-    >>> import nbautograd as torch
     >>> torch.nn.FractionalMaxPool3d(2, output_size=2)(torch.ones(1, 1, 4, 4, 4)).shape
     torch.Size([1, 1, 2, 2, 2])
     """

@@ -14,6 +14,7 @@ from nbautograd.errors import warn
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.functional.fused_recurrent import Weights, fused, is_fused
 from nbautograd.nn.functional.recurrent import STEPS, State, Step, run
+from nbautograd.nn.modules._options import differing
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils.rnn import PackedSequence
@@ -27,8 +28,6 @@ class RNNBase(Module):
     """Base of RNN, LSTM and GRU.
 
     :param mode: ``"RNN_TANH"``, ``"RNN_RELU"``, ``"LSTM"`` or ``"GRU"``.
-    :param input_size: the size of each element of a sequence.
-    :param hidden_size: the size of the state.
     :param num_layers: the number of layers, each over the outputs of the previous one.
     :param bias: whether the layers have biases.
     :param batch_first: whether input and output have shape (batch, length, size) instead of (length, batch, size).
@@ -38,7 +37,6 @@ class RNNBase(Module):
     :raises ValueError: a size is invalid.
     :raises TypeError: a size is not an integer.
 
-    >>> import nbautograd as torch
     >>> torch.nn.RNNBase("GRU", 3, 4)(torch.ones(5, 2, 3))[0].shape
     torch.Size([5, 2, 4])
     """
@@ -97,26 +95,24 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Any]]:
         """The parameters of each layer and direction."""
-        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-        return [
-            [self._parameters[kind + ending] for kind in kinds if kind + ending in self._parameters]
-            for layer in range(self.num_layers)
-            for ending in self._endings(layer)
-        ]
+        own = self._parameters
+        return [[own[name] for name in names if name in own] for names in self._names_of_weights()]
 
-    def _first_state(self, batch: int, like: Tensor) -> State:
-        """Return the initial state: zeros."""
-        count = self.num_layers * self._directions
-        sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
-        return tuple(zeros(count, batch, size, dtype=like.dtype, device=like.device) for size in sizes)
+    def _names_of_weights(self) -> list[list[str]]:
+        """Return the names of the weights by layer and direction, in PyTorch's order."""
+        kinds = ["weight_ih", "weight_hh"] + ["bias_ih", "bias_hh"] * bool(self.bias)
+        kinds += ["weight_hr"] * bool(getattr(self, "proj_size", 0))  # which old files lack
+        endings = (ending for layer in range(self.num_layers) for ending in self._endings(layer))
+        return [[kind + ending for kind in kinds] for ending in endings]
 
-    def _check_state(self, state: State, batch: int) -> None:
-        count = self.num_layers * self._directions
+    def _state_shapes(self, batch: int) -> list[tuple[int, int, int]]:
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
-        for i, (tensor, size) in enumerate(zip(state, sizes, strict=True)):
-            expected = (count, batch, size)
+        return [(self.num_layers * self._directions, batch, size) for size in sizes]
+
+    def _check_state(self, state: State, shapes: list[tuple[int, int, int]]) -> None:
+        for i, (tensor, expected) in enumerate(zip(state, shapes, strict=True)):
             if tuple(tensor.shape) != expected:
-                which = "hidden" if len(sizes) == 1 else f"hidden[{i}]"
+                which = "hidden" if len(shapes) == 1 else f"hidden[{i}]"
                 raise RuntimeError(f"Expected {which} size {expected}, got {list(tensor.shape)}")
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
@@ -136,11 +132,12 @@ class RNNBase(Module):
             data = data.unsqueeze(1) if not batched else data.transpose(0, 1) if self.batch_first else data
         sizes = None if packed is None else packed.batch_sizes.tolist()
         batch = data.shape[1] if sizes is None else sizes[0]
+        shapes = self._state_shapes(batch)
         if hx is None:
-            state = self._first_state(batch, data)
+            state: State = tuple(zeros(shape, dtype=data.dtype, device=data.device) for shape in shapes)
         else:
             state = self._given_state(hx, batched, packed)
-        self._check_state(state, batch)
+            self._check_state(state, shapes)
         output, last = self._all_layers(data, sizes, state)
         result: Tensor | PackedSequence = output
         if packed is not None:
@@ -211,11 +208,7 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         """Return the sizes, and the options that differ from the default."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        for name, usual in USUAL.items():
-            if getattr(self, name) != usual:
-                text += f", {name}={getattr(self, name)}"
-        return text
+        return f"{self.input_size}, {self.hidden_size}{differing(self, USUAL)}"
 
 
 def _ordered(state: State, indices: Tensor | None) -> State:
@@ -268,7 +261,6 @@ class RNN(RNNBase):
     :param nonlinearity: ``"tanh"`` or ``"relu"``; as a positional argument after ``num_layers``.
     :raises ValueError: the nonlinearity is unknown.
 
-    >>> import nbautograd as torch
     >>> output, h = torch.nn.RNN(3, 4)(torch.zeros(5, 2, 3))
     >>> output.shape, h.shape
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
@@ -289,7 +281,6 @@ class LSTM(RNNBase):
 
     ``i, f, o = sigmoid(...)``, ``g = tanh(...)``, ``c' = f · c + i · g``, ``h' = o · tanh(c')``.
 
-    >>> import nbautograd as torch
     >>> outputs, (h, c) = torch.nn.LSTM(3, 4)(torch.ones(5, 2, 3))
     >>> outputs.shape, h.shape, c.shape
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]), torch.Size([1, 2, 4]))
@@ -304,7 +295,6 @@ class GRU(RNNBase):
 
     ``r, z = sigmoid(...)``, ``n = tanh(w_in x + b_in + r · (w_hn h + b_hn))``, ``h' = (1 - z) · n + z · h``.
 
-    >>> import nbautograd as torch
     >>> outputs, h = torch.nn.GRU(3, 4)(torch.ones(5, 2, 3))
     >>> outputs.shape, h.shape
     (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
@@ -319,7 +309,6 @@ class RNNCellBase(Module):
 
     :param num_chunks: the number of gates.
 
-    >>> import nbautograd as torch
     >>> torch.nn.RNNCellBase(3, 4, bias=True, num_chunks=1).weight_ih.shape
     torch.Size([4, 3])
     """
@@ -374,7 +363,6 @@ class RNNCell(RNNCellBase):
 
     :param nonlinearity: ``"tanh"`` or ``"relu"``.
 
-    >>> import nbautograd as torch
     >>> torch.nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """
@@ -401,7 +389,6 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of :class:`LSTM`.
 
-    >>> import nbautograd as torch
     >>> h, c = torch.nn.LSTMCell(3, 4)(torch.ones(2, 3))
     >>> h.shape, c.shape
     (torch.Size([2, 4]), torch.Size([2, 4]))
@@ -420,7 +407,6 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of :class:`GRU`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
     torch.Size([2, 4])
     """

@@ -29,7 +29,6 @@ __all__ = [
 class Flatten(Layer, function=flatten, show="start_dim end_dim"):
     """Several dimensions as one; by default all but the first.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Flatten()(torch.zeros(2, 3, 4)).shape
     torch.Size([2, 12])
     """
@@ -43,7 +42,6 @@ class Unflatten(Module):
 
     :raises TypeError: a size is not an integer.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Unflatten(1, (2, 3))(torch.ones(4, 6)).shape
     torch.Size([4, 2, 3])
     """
@@ -66,8 +64,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the input in the new shape."""
-        output: Tensor = input.unflatten(self.dim, self.unflattened_size)
-        return output
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         """Return the dimension and its new sizes."""
@@ -77,7 +74,6 @@ class Unflatten(Module):
 class PixelShuffle(Layer, function=F.pixel_shuffle, show="upscale_factor"):
     """Channels as pixels: (n, c r², h, w) to (n, c, h r, w r) (Shi et al., 2016).
 
-    >>> import nbautograd as torch
     >>> torch.nn.PixelShuffle(2)(torch.arange(4.).reshape(1, 4, 1, 1))
     tensor([[[[0., 1.],
               [2., 3.]]]])
@@ -89,7 +85,6 @@ class PixelShuffle(Layer, function=F.pixel_shuffle, show="upscale_factor"):
 class PixelUnshuffle(Layer, function=F.pixel_unshuffle, show="downscale_factor"):
     """Pixels as channels: (n, c, h r, w r) to (n, c r², h, w).
 
-    >>> import nbautograd as torch
     >>> torch.nn.PixelUnshuffle(2)(torch.arange(4.).reshape(1, 1, 2, 2)).shape
     torch.Size([1, 4, 1, 1])
     """
@@ -100,7 +95,6 @@ class PixelUnshuffle(Layer, function=F.pixel_unshuffle, show="downscale_factor")
 class ChannelShuffle(Layer, function=F.channel_shuffle, show="groups"):
     """The channels of all groups in turn (Zhang et al., "ShuffleNet", 2017).
 
-    >>> import nbautograd as torch
     >>> torch.nn.ChannelShuffle(2)(torch.arange(4.).reshape(1, 4, 1, 1)).flatten()
     tensor([0., 2., 1., 3.])
     """
@@ -111,7 +105,6 @@ class ChannelShuffle(Layer, function=F.channel_shuffle, show="groups"):
 class Unfold(Layer, function=F.unfold, show="kernel_size dilation padding stride"):
     """The windows of a batch of images as columns: (n, c, h, w) to (n, c k, windows).
 
-    >>> import nbautograd as torch
     >>> torch.nn.Unfold(2)(torch.arange(6.).reshape(1, 1, 2, 3)).shape
     torch.Size([1, 4, 2])
     """
@@ -125,7 +118,6 @@ class Unfold(Layer, function=F.unfold, show="kernel_size dilation padding stride
 class Fold(Layer, function=F.fold, show="output_size kernel_size dilation padding stride"):
     """Columns added up as windows of images, the reverse of :class:`Unfold`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Fold((2, 3), 2)(torch.ones(1, 4, 2))
     tensor([[[[1., 2., 1.],
               [1., 2., 1.]]]])
@@ -141,7 +133,6 @@ class Fold(Layer, function=F.fold, show="output_size kernel_size dilation paddin
 class CosineSimilarity(Layer, function=F.cosine_similarity, inputs="x1 x2"):
     """The cosine of the angle between vectors along a dimension.
 
-    >>> import nbautograd as torch
     >>> torch.nn.CosineSimilarity(dim=0)(torch.tensor([1., 0.]), torch.tensor([1., 1.]))
     tensor(0.7071)
     """
@@ -153,7 +144,6 @@ class CosineSimilarity(Layer, function=F.cosine_similarity, inputs="x1 x2"):
 class PairwiseDistance(Module):
     """The p-norm of the differences between vectors.
 
-    >>> import nbautograd as torch
     >>> torch.nn.PairwiseDistance()(torch.tensor([[3., 0.]]), torch.tensor([[0., 4.]]))
     tensor([5.])
     """
@@ -176,7 +166,6 @@ class Upsample(Module):
     :param align_corners: whether the elements at the corners keep their values.
     :param recompute_scale_factor: whether to compute the factor again from the sizes.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1., 2.]]]))
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -201,14 +190,8 @@ class Upsample(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the resampled input."""
-        return F.interpolate(
-            input,
-            self.size,
-            self.scale_factor,
-            self.mode,
-            self.align_corners,
-            recompute_scale_factor=self.recompute_scale_factor,
-        )
+        options = (self.mode, self.align_corners, self.recompute_scale_factor)
+        return F.interpolate(input, self.size, self.scale_factor, *options)
 
     def extra_repr(self) -> str:
         """Return the size or the factor, and the mode."""
@@ -219,7 +202,6 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """Resizing of images: each pixel is the nearest old one.
 
-    >>> import nbautograd as torch
     >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1., 2.]]]]))
     tensor([[[[1., 1., 2., 2.],
               [1., 1., 2., 2.]]]])
@@ -232,7 +214,6 @@ class UpsamplingNearest2d(Upsample):
 class UpsamplingBilinear2d(Upsample):
     """Resizing of images: each pixel interpolates four old ones; corners keep their values.
 
-    >>> import nbautograd as torch
     >>> torch.nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1., 2.]]]]))
     tensor([[[[1.0000, 1.5000, 2.0000]]]])
     """

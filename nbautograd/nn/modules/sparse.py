@@ -8,6 +8,7 @@ from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn import functional as F, init  # noqa: N812
+from nbautograd.nn.modules._options import differing
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
@@ -72,7 +73,6 @@ class Embedding(_Table):
     :param scale_grad_by_freq: divide the gradient of a row by its number of uses.
     :param sparse: compute a sparse gradient of the table: see :func:`~nbautograd.nn.functional.embedding`.
 
-    >>> import nbautograd as torch
     >>> torch.nn.Embedding(10, 3)(torch.tensor([1, 2])).shape
     torch.Size([2, 3])
     """
@@ -105,11 +105,8 @@ class Embedding(_Table):
 
     def extra_repr(self) -> str:
         """Return the sizes, and the options that differ from the default."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, usual in (("padding_idx", None), ("max_norm", None), ("norm_type", 2.0)):
-            value = getattr(self, name)
-            if value != usual:
-                text += f", {name}={value}"
+        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2.0}
+        text = f"{self.num_embeddings}, {self.embedding_dim}{differing(self, usual)}"
         for name in ("scale_grad_by_freq", "sparse"):
             if getattr(self, name) is not False:
                 text += f", {name}={getattr(self, name)}"
@@ -121,9 +118,7 @@ class EmbeddingBag(_Table):
 
     :param mode: ``"sum"``, ``"mean"`` or ``"max"``.
     :param include_last_offset: whether the last of the offsets is the end of the last bag.
-    :param padding_idx: a row to leave out.
 
-    >>> import nbautograd as torch
     >>> bags = torch.nn.EmbeddingBag.from_pretrained(torch.tensor([[1., 2.], [3., 4.]]))
     >>> bags(torch.tensor([[0, 1]]))
     tensor([[2., 3.]])
@@ -152,26 +147,13 @@ class EmbeddingBag(_Table):
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """Return a row per bag: rows of a 2-D input, or pieces of a 1-D input that begin at ``offsets``."""
-        pooled: Tensor = F.embedding_bag(
-            input,
-            self.weight,
-            offsets,
-            self.max_norm,
-            self.norm_type,
-            self.scale_grad_by_freq,
-            self.mode,
-            self.sparse,
-            per_sample_weights,
-            self.include_last_offset,
-            self.padding_idx,
-        )
+        options = (self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse)
+        more = (per_sample_weights, self.include_last_offset, self.padding_idx)
+        pooled: Tensor = F.embedding_bag(input, self.weight, offsets, *options, *more)
         return pooled
 
     def extra_repr(self) -> str:
         """Return the sizes, and the options that differ from the default."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, usual in (("max_norm", None), ("norm_type", 2.0), ("scale_grad_by_freq", False)):
-            if getattr(self, name) != usual:
-                text += f", {name}={getattr(self, name)}"
-        text += f", mode={self.mode!r}"
+        usual = {"max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False}
+        text = f"{self.num_embeddings}, {self.embedding_dim}{differing(self, usual)}, mode={self.mode!r}"
         return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"

@@ -44,7 +44,6 @@ class MultiheadAttention(Module):
     :raises ValueError: sizes are not positive.
     :raises AssertionError: the heads do not divide ``embed_dim``.
 
-    >>> import nbautograd as torch
     >>> layer = torch.nn.MultiheadAttention(4, 2, batch_first=True)
     >>> x = torch.ones(3, 5, 4)
     >>> output, weights = layer(x, x, x)
@@ -225,7 +224,6 @@ class _TransformerLayer(Module):
 class TransformerEncoderLayer(_TransformerLayer):
     """Self-attention, then two linear maps of each element.
 
-    >>> import nbautograd as torch
     >>> layer = torch.nn.TransformerEncoderLayer(8, 2, 16)
     >>> layer(torch.zeros(5, 3, 8)).shape
     torch.Size([5, 3, 8])
@@ -249,7 +247,6 @@ class TransformerDecoderLayer(_TransformerLayer):
 
     The options are those of :class:`TransformerEncoderLayer`.
 
-    >>> import nbautograd as torch
     >>> layer = torch.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
     >>> layer(torch.ones(3, 4, 8), torch.ones(3, 5, 8)).shape
     torch.Size([3, 4, 8])
@@ -300,7 +297,6 @@ class TransformerEncoder(_LayerStack):
         gradients, where the layers allow it; if false, compute them.
     :param mask_check: accepted and ignored; an optimization in PyTorch.
 
-    >>> import nbautograd as torch
     >>> layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     >>> torch.nn.TransformerEncoder(layer, 2)(torch.ones(3, 5, 8)).shape
     torch.Size([3, 5, 8])
@@ -352,7 +348,6 @@ class TransformerDecoder(_LayerStack):
 
     :param norm: a normalization of the result.
 
-    >>> import nbautograd as torch
     >>> layer = torch.nn.TransformerDecoderLayer(8, 2, 16)
     >>> torch.nn.TransformerDecoder(layer, 2)(torch.ones(4, 3, 8), torch.ones(5, 3, 8)).shape
     torch.Size([4, 3, 8])
@@ -373,18 +368,10 @@ class TransformerDecoder(_LayerStack):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """Return the sequence, decoded by the layers in order."""
+        masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         output = tgt
         for layer in self.layers:
-            output = layer(
-                output,
-                memory,
-                tgt_mask,
-                memory_mask,
-                tgt_key_padding_mask,
-                memory_key_padding_mask,
-                bool(tgt_is_causal),
-                memory_is_causal,
-            )
+            output = layer(output, memory, *masks, bool(tgt_is_causal), memory_is_causal)
         return self._normed(output)
 
 
@@ -396,7 +383,6 @@ class Transformer(Module):
 
     The other options are those of :class:`TransformerEncoderLayer`.
 
-    >>> import nbautograd as torch
     >>> model = torch.nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
     >>> model(torch.ones(3, 5, 8), torch.ones(3, 4, 8)).shape
     torch.Size([3, 4, 8])
@@ -491,5 +477,4 @@ class Transformer(Module):
         tensor([[0., -inf],
                 [0., 0.]])
         """
-        mask: Tensor = full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(diagonal=1)
-        return mask
+        return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(diagonal=1)

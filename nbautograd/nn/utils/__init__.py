@@ -7,8 +7,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nbautograd._names import absent, docstrings
-from nbautograd._names.docstrings import layers
+from nbautograd._names import absent
+from nbautograd._names.docstrings import describe_all, layers
 from nbautograd.nn.utils import clip_grad, convert_parameters, rnn as rnn
 from nbautograd.nn.utils.clip_grad import *
 from nbautograd.nn.utils.convert_parameters import *
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nbautograd.nn.utils.memory_format import *
 
 DESCRIBED = {*clip_grad.__all__, *convert_parameters.__all__} - {"clip_grad_norm"}  # which only forwards
-docstrings.describe_all([globals()[name] for name in DESCRIBED], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
+describe_all([globals()[name] for name in DESCRIBED], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
 
 MODULES = ("fusion", "init", "memory_format", "parametrizations", "parametrize", "prune", "stateless")
 LATER = {
@@ -42,6 +42,6 @@ def __getattr__(name: str) -> Any:
         if name in names.split():
             module = import_module(f"nbautograd.nn.utils.{place}")
             globals()[name] = getattr(module, name)
-            docstrings.describe_all([globals()[name]], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
+            describe_all([globals()[name]], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
             return globals()[name]
     return absent.fail("nn.utils", name)

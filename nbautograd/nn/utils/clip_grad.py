@@ -26,10 +26,8 @@ def get_total_norm(
 ) -> Tensor:
     """Compute the norm of all elements of all tensors.
 
-    :param norm_type: the order of the norm.
     :raises RuntimeError: the norm is not finite, and ``error_if_nonfinite`` is true.
 
-    >>> import nbautograd as torch
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
     tensor(5.)
     """
@@ -54,7 +52,6 @@ def clip_grads_with_norm_(
 ) -> None:
     """Scale the gradients in place: a norm ``total_norm`` larger than ``max_norm`` becomes ``max_norm``.
 
-    >>> import nbautograd as torch
     >>> w = torch.zeros(2, requires_grad=True)
     >>> w.grad = torch.tensor([3., 4.])
     >>> torch.nn.utils.clip_grads_with_norm_([w], 1.0, torch.tensor(5.0))
@@ -79,7 +76,6 @@ def clip_grad_norm_(
     :returns: the norm before.
     :raises RuntimeError: the norm is not finite, and ``error_if_nonfinite`` is true.
 
-    >>> import nbautograd as torch
     >>> p = torch.nn.Parameter(torch.tensor([3., 4.]))
     >>> (p * p).sum().backward()
     >>> torch.nn.utils.clip_grad_norm_(p, 1.0), p.grad
@@ -127,7 +123,6 @@ def clip_grad_norm(
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Clamp the gradients, in place, to [-clip_value, clip_value].
 
-    >>> import nbautograd as torch
     >>> w = torch.zeros(2, requires_grad=True)
     >>> w.grad = torch.tensor([3., 4.])
     >>> torch.nn.utils.clip_grad_value_([w], 3.5)

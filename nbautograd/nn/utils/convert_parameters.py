@@ -16,7 +16,6 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
     :raises TypeError: the parameters are on different devices.
 
-    >>> import nbautograd as torch
     >>> torch.nn.utils.parameters_to_vector([torch.zeros(2, 2), torch.ones(1)])
     tensor([0., 0., 0., 0., 1.])
     """
@@ -32,7 +31,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     :raises TypeError: ``vec`` is not a tensor.
     :raises RuntimeError: it has too few elements.
 
-    >>> import nbautograd as torch
     >>> w, b = torch.zeros(2), torch.zeros(1)
     >>> torch.nn.utils.vector_to_parameters(torch.tensor([1., 2., 3.]), [w, b])
     >>> w, b

@@ -77,8 +77,7 @@ class _Orthogonal(Module):
             q = self._of_skew(x.tril(), n, k)
         if hasattr(self, "base"):
             q = self.base @ q
-        result: Tensor = q.mT if transposed else q
-        return result
+        return q.mT if transposed else q
 
     def _of_skew(self, x: Tensor, n: int, k: int) -> Any:
         """Return the exponential, or the Cayley transform, of the skew-symmetric matrix with a given lower triangle."""
