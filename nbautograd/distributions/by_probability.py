@@ -12,7 +12,12 @@ __all__ = ["ByProbability", "WithCategorical"]
 
 
 class ByProbability:
-    """``probs`` and ``logits``: one is given, the other is computed on first use."""
+    """``probs`` and ``logits``: one is given, the other is computed on first use.
+
+    :param probs: the probability of 1.
+    :param logits: its log-odds, instead.
+    :raises ValueError: both or neither are given.
+    """
 
     _binary: ClassVar[bool] = True
     """True if each probability is of one event and logits are log-odds; otherwise they are of a choice."""
@@ -52,7 +57,12 @@ class ByProbability:
 
 
 class WithCategorical:
-    """The base of distributions that share the parameters of a categorical distribution, ``_categorical``."""
+    """The base of distributions that share the parameters of a categorical distribution, ``_categorical``.
+
+    :param probs: weights in the last dimension, which are normalized.
+    :param logits: logarithms of weights, instead.
+    :raises ValueError: both or neither are given, or they have no dimension.
+    """
 
     _categorical: Any
 

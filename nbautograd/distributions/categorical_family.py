@@ -17,7 +17,7 @@ from nbautograd._engine.ops.shape.broadcasting import broadcast_tensors
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability, WithCategorical
 from nbautograd.distributions.counts import Binomial
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution, expandable, formula
 from nbautograd.distributions.utils import broadcast_all
 from nbautograd.nn.functional import one_hot
 
@@ -64,14 +64,9 @@ class Categorical(ByProbability, Distribution):
     def _undefined(self) -> Tensor:
         return full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
-    def _mean(self) -> Tensor:
-        return self._undefined()
-
-    def _mode(self) -> Tensor:
-        return self.probs.argmax(-1)
-
-    def _variance(self) -> Tensor:
-        return self._undefined()
+    _mean = formula(lambda d: d._undefined())
+    _mode = formula(lambda d: d.probs.argmax(-1))
+    _variance = formula(lambda d: d._undefined())
 
     def _sample(self, sample_shape: Size) -> Tensor:
         weights = self.probs.reshape(-1, self._num_events)
@@ -94,10 +89,6 @@ class Categorical(ByProbability, Distribution):
 class OneHotCategorical(WithCategorical, Distribution):
     """The categorical distribution with choices as vectors: 1 for the choice, 0 for all others.
 
-    :param probs: weights in the last dimension, which are normalized.
-    :param logits: logarithms of weights, instead.
-    :raises ValueError: both or neither are given, or they have no dimension.
-
     >>> import nbautograd as torch
     >>> torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0])).mode
     tensor([0., 1.])
@@ -114,23 +105,15 @@ class OneHotCategorical(WithCategorical, Distribution):
         shape = self._categorical.batch_shape, self._categorical.param_shape[-1:]
         super().__init__(*shape, validate_args=validate_args)
 
-    def _mean(self) -> Tensor:
-        return self.probs
-
-    def _mode(self) -> Tensor:
-        return one_hot(self.probs.argmax(-1), self.probs.shape[-1]).to(self.probs)
-
-    def _variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    _mean = formula(lambda d: d.probs)
+    _mode = formula(lambda d: one_hot(d.probs.argmax(-1), d.probs.shape[-1]).to(d.probs))
+    _variance = formula(lambda d: d.probs * (1 - d.probs))
 
     def _sample(self, sample_shape: Size) -> Tensor:
         return one_hot(self._categorical.sample(sample_shape), self._categorical._num_events).to(self.probs)
 
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._categorical.log_prob(value.argmax(-1))
-
-    def _entropy(self) -> Tensor:
-        return self._categorical.entropy()
+    _log_prob = formula(lambda d, x: d._categorical.log_prob(x.argmax(-1)))
+    _entropy = formula(lambda d: d._categorical.entropy())
 
     def _values(self) -> Tensor:
         return eye(self._event_shape[0], dtype=self._param.dtype, device=self._param.device)
@@ -156,10 +139,7 @@ class Multinomial(WithCategorical, Distribution):
     """The multinomial distribution: the counts of several choices in ``total_count`` trials.
 
     :param total_count: the number of trials.
-    :param probs: weights in the last dimension, which are normalized.
-    :param logits: logarithms of weights, instead.
     :raises NotImplementedError: ``total_count`` is not an int.
-    :raises ValueError: both or neither are given, or they have no dimension.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Multinomial(8, torch.tensor([1.0, 3.0])).mean
@@ -188,11 +168,8 @@ class Multinomial(WithCategorical, Distribution):
         """Counts that sum to ``total_count``."""
         return constraints.multinomial(self.total_count)
 
-    def _mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    def _variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+    _mean = formula(lambda d: d.probs * d.total_count)
+    _variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
     def _sample(self, sample_shape: Size) -> Tensor:
         chosen = self._categorical.sample(Size((self.total_count,)) + sample_shape).movedim(0, -1)

@@ -16,7 +16,7 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability
 from nbautograd.distributions.constraint_base import _is_all_true
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution, expandable, formula
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Gamma
 from nbautograd.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
@@ -35,10 +35,6 @@ def _cross_entropy(logits: Tensor, values: Tensor) -> Tensor:
 class Bernoulli(ByProbability, ExponentialFamily):
     """The Bernoulli distribution: 1 with probability ``probs``, otherwise 0.
 
-    :param probs: the probability of 1.
-    :param logits: its log-odds, instead.
-    :raises ValueError: both or neither are given.
-
     >>> import nbautograd as torch
     >>> torch.distributions.Bernoulli(torch.tensor([0.3])).variance
     tensor([0.2100])
@@ -54,23 +50,15 @@ class Bernoulli(ByProbability, ExponentialFamily):
     ) -> None:
         self._declare(validate_args, **self._probs_or_logits(probs, logits))
 
-    def _mean(self) -> Tensor:
-        return self.probs
-
-    def _mode(self) -> Tensor:
-        return where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs))
-
-    def _variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
+    _mean = formula(lambda d: d.probs)
+    _mode = formula(lambda d: where(d.probs == 0.5, math.nan, (d.probs >= 0.5).to(d.probs)))
+    _variance = formula(lambda d: d.probs * (1 - d.probs))
 
     def _sample(self, sample_shape: Size) -> Tensor:
         return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return -_cross_entropy(*broadcast_all(self.logits, value))
-
-    def _entropy(self) -> Tensor:
-        return _cross_entropy(self.logits, self.probs)
+    _log_prob = formula(lambda d, x: -_cross_entropy(*broadcast_all(d.logits, x)))
+    _entropy = formula(lambda d: _cross_entropy(d.logits, d.probs))
 
     def _values(self) -> Tensor:
         return arange(2, dtype=self._param.dtype, device=self._param.device)
@@ -79,8 +67,7 @@ class Bernoulli(ByProbability, ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor]:
         return (self.probs.logit(),)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.exp().log1p()
+    _log_normalizer = formula(lambda d, x: x.exp().log1p())
 
 
 def _positive_part(x: Tensor) -> Tensor:
@@ -94,8 +81,6 @@ class Binomial(ByProbability, Distribution):
 
     :param total_count: the number of trials, a number or a tensor.
     :param probs: the probability of success.
-    :param logits: its log-odds, instead.
-    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Binomial(10, torch.tensor([0.2, 0.5])).mean
@@ -126,14 +111,9 @@ class Binomial(ByProbability, Distribution):
         """The integers from 0 to ``total_count``."""
         return constraints.integer_interval(0, self.total_count)
 
-    def _mean(self) -> Tensor:
-        return self.total_count * self.probs
-
-    def _mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
-
-    def _variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
+    _mean = formula(lambda d: d.total_count * d.probs)
+    _mode = formula(lambda d: ((d.total_count + 1) * d.probs).floor().clamp(max=d.total_count))
+    _variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
     def _sample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -167,7 +147,6 @@ class Geometric(ByProbability, Distribution):
     """The geometric distribution: the number of failures before the first success, (1 - p)ᵏ p.
 
     :param probs: the probability of success, above 0.
-    :param logits: its log-odds, instead.
     :raises ValueError: both or neither are given, or a probability is 0.
 
     >>> import nbautograd as torch
@@ -189,14 +168,9 @@ class Geometric(ByProbability, Distribution):
                 f"{self!r} to be positive but found invalid values:\n{value.detach()[~(value > 0)]}"
             )
 
-    def _mean(self) -> Tensor:
-        return 1.0 / self.probs - 1.0
-
-    def _mode(self) -> Tensor:
-        return zeros_like(self.probs)
-
-    def _variance(self) -> Tensor:
-        return (1.0 / self.probs - 1.0) / self.probs
+    _mean = formula(lambda d: 1.0 / d.probs - 1.0)
+    _mode = formula(lambda d: zeros_like(d.probs))
+    _variance = formula(lambda d: (1.0 / d.probs - 1.0) / d.probs)
 
     def _sample(self, sample_shape: Size) -> Tensor:
         shape, probs = self._extended_shape(sample_shape), self.probs
@@ -208,8 +182,7 @@ class Geometric(ByProbability, Distribution):
         certain = where((probs == 1) & (value == 0), 0.0, probs)  # 0 · log 0 is 0
         return value * (-certain).log1p() + self.probs.log()
 
-    def _entropy(self) -> Tensor:
-        return _cross_entropy(self.logits, self.probs) / self.probs
+    _entropy = formula(lambda d: _cross_entropy(d.logits, d.probs) / d.probs)
 
 
 @expandable
@@ -220,8 +193,6 @@ class NegativeBinomial(ByProbability, Distribution):
 
     :param total_count: the number of failures.
     :param probs: the probability of success, below 1.
-    :param logits: its log-odds, instead.
-    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> torch.distributions.NegativeBinomial(4.0, torch.tensor(0.5)).mean
@@ -247,14 +218,9 @@ class NegativeBinomial(ByProbability, Distribution):
         count, param = broadcast_all(total_count, param)
         self._declare(validate_args, total_count=count.type_as(param), **{name: param})
 
-    def _mean(self) -> Tensor:
-        return self.total_count * self.logits.exp()
-
-    def _mode(self) -> Tensor:
-        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
-
-    def _variance(self) -> Tensor:
-        return self.mean / (-self.logits).sigmoid()
+    _mean = formula(lambda d: d.total_count * d.logits.exp())
+    _mode = formula(lambda d: ((d.total_count - 1) * d.logits.exp()).floor().clamp(min=0.0))
+    _variance = formula(lambda d: d.mean / (-d.logits).sigmoid())
 
     @lazy_property
     def _gamma(self) -> Gamma:
@@ -288,14 +254,9 @@ class Poisson(ExponentialFamily):
     def __init__(self, rate: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, rate=rate)
 
-    def _mean(self) -> Tensor:
-        return self.rate
-
-    def _mode(self) -> Tensor:
-        return self.rate.floor()
-
-    def _variance(self) -> Tensor:
-        return self.rate
+    _mean = formula(lambda d: d.rate)
+    _mode = formula(lambda d: d.rate.floor())
+    _variance = formula(lambda d: d.rate)
 
     def _sample(self, sample_shape: Size) -> Tensor:
         return poisson(self.rate.expand(self._extended_shape(sample_shape)))
@@ -308,8 +269,7 @@ class Poisson(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor]:
         return (self.rate.log(),)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.exp()
+    _log_normalizer = formula(lambda d, x: x.exp())
 
 
 @expandable
@@ -320,9 +280,7 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     J. P. Cunningham, 2019). It is singular at p = 1/2, near which Taylor series replace it.
 
     :param probs: the parameter p.
-    :param logits: its log-odds, instead.
     :param lims: the probabilities between which Taylor series are used.
-    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> torch.distributions.ContinuousBernoulli(0.5).mean
@@ -389,8 +347,7 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
         shape = self._extended_shape(sample_shape)
         return self.icdf(rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return -_cross_entropy(*broadcast_all(self.logits, value)) + self._cont_bern_log_norm()
+    _log_prob = formula(lambda d, x: -_cross_entropy(*broadcast_all(d.logits, x)) + d._cont_bern_log_norm())
 
     def _cdf(self, value: Tensor) -> Tensor:
         p = self._cut_probs()

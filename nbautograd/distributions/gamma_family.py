@@ -14,7 +14,7 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.elementwise.special import igamma
 from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution, expandable, formula
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.utils import _Number, broadcast_all
 from nbautograd.nn.functional import one_hot
@@ -44,40 +44,25 @@ class Exponential(ExponentialFamily):
     def __init__(self, rate: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, rate=rate)
 
-    def _mean(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    def _mode(self) -> Tensor:
-        return zeros_like(self.rate)
-
-    def _stddev(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    def _variance(self) -> Tensor:
-        return self.rate.pow(-2)
+    _mean = formula(lambda d: d.rate.reciprocal())
+    _mode = formula(lambda d: zeros_like(d.rate))
+    _stddev = formula(lambda d: d.rate.reciprocal())
+    _variance = formula(lambda d: d.rate.pow(-2))
 
     def _rsample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
 
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self.rate.log() - self.rate * value
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return 1 - (-self.rate * value).exp()
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return -(-value).log1p() / self.rate
-
-    def _entropy(self) -> Tensor:
-        return 1.0 - self.rate.log()
+    _log_prob = formula(lambda d, x: d.rate.log() - d.rate * x)
+    _cdf = formula(lambda d, x: 1 - (-d.rate * x).exp())
+    _icdf = formula(lambda d, p: -(-p).log1p() / d.rate)
+    _entropy = formula(lambda d: 1.0 - d.rate.log())
 
     @property
     def _natural_params(self) -> tuple[Tensor]:
         return (-self.rate,)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return -(-x).log()
+    _log_normalizer = formula(lambda d, x: -(-x).log())
 
 
 @expandable
@@ -104,14 +89,9 @@ class Gamma(ExponentialFamily):
     def __init__(self, concentration: Number, rate: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, concentration=concentration, rate=rate)
 
-    def _mean(self) -> Tensor:
-        return self.concentration / self.rate
-
-    def _mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    def _variance(self) -> Tensor:
-        return self.concentration / self.rate.pow(2)
+    _mean = formula(lambda d: d.concentration / d.rate)
+    _mode = formula(lambda d: ((d.concentration - 1) / d.rate).clamp(min=0))
+    _variance = formula(lambda d: d.concentration / d.rate.pow(2))
 
     def _rsample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -134,8 +114,7 @@ class Gamma(ExponentialFamily):
         a = self.concentration
         return a.xlogy(self.rate) + (a - 1).xlogy(value) - self.rate * value - a.lgamma()
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        return igamma(self.concentration, self.rate * value)
+    _cdf = formula(lambda d, x: igamma(d.concentration, d.rate * x))
 
     def _entropy(self) -> Tensor:
         a = self.concentration
@@ -145,8 +124,7 @@ class Gamma(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, Tensor]:
         return self.concentration - 1, -self.rate
 
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()
+    _log_normalizer = formula(lambda d, x, y: (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log())
 
 
 @expandable
@@ -246,8 +224,7 @@ class Dirichlet(ExponentialFamily):
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
-    def _mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, True)
+    _mean = formula(lambda d: d.concentration / d.concentration.sum(-1, True))
 
     def _mode(self) -> Tensor:
         """Return the mode; if all concentrations are below 1, the density is infinite at corners: take the first."""
@@ -276,8 +253,7 @@ class Dirichlet(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor]:
         return (self.concentration,)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.lgamma().sum(-1) - x.sum(-1).lgamma()
+    _log_normalizer = formula(lambda d, x: x.lgamma().sum(-1) - x.sum(-1).lgamma())
 
 
 @expandable
@@ -314,11 +290,8 @@ class Beta(ExponentialFamily):
         """The parameter of 1 - x."""
         return self._dirichlet.concentration[..., 1]
 
-    def _mean(self) -> Tensor:
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
-    def _mode(self) -> Tensor:
-        return self._dirichlet.mode[..., 0]
+    _mean = formula(lambda d: d.concentration1 / (d.concentration1 + d.concentration0))
+    _mode = formula(lambda d: d._dirichlet.mode[..., 0])
 
     def _variance(self) -> Tensor:
         total = self.concentration1 + self.concentration0
@@ -327,15 +300,11 @@ class Beta(ExponentialFamily):
     def _rsample(self, sample_shape: Size) -> Tensor:
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._dirichlet.log_prob(stack([value, 1.0 - value], -1))
-
-    def _entropy(self) -> Tensor:
-        return self._dirichlet.entropy()
+    _log_prob = formula(lambda d, x: d._dirichlet.log_prob(stack([x, 1.0 - x], -1)))
+    _entropy = formula(lambda d: d._dirichlet.entropy())
 
     @property
     def _natural_params(self) -> tuple[Tensor, Tensor]:
         return self.concentration1, self.concentration0
 
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        return x.lgamma() + y.lgamma() - (x + y).lgamma()
+    _log_normalizer = formula(lambda d, x, y: x.lgamma() + y.lgamma() - (x + y).lgamma())

@@ -9,7 +9,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.categorical_family import Categorical
 from nbautograd.distributions.constraints import MixtureSameFamilyConstraint
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution, expandable, formula
 from nbautograd.nn.functional import log_softmax
 
 __all__ = ["MixtureSameFamily"]
@@ -83,8 +83,7 @@ class MixtureSameFamily(Distribution):
         shape = probs.shape[:-1] + (1,) * padding + probs.shape[-1:] + (1,) * self._event_ndims
         return (probs.reshape(shape) * moments).sum(-1 - self._event_ndims)
 
-    def _mean(self) -> Tensor:
-        return self._mixed(self._component_distribution.mean)
+    _mean = formula(lambda d: d._mixed(d._component_distribution.mean))
 
     def _variance(self) -> Tensor:
         """Compute the mean of the variances, and the variance of the means."""

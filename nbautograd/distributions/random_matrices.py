@@ -20,10 +20,10 @@ from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd.distributions import constraints
 from nbautograd.distributions.constraint_base import _is_all_true
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution, expandable, formula
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Beta, Chi2
-from nbautograd.distributions.multivariate_normal import _half_log_det, _one_of, _scale_tril
+from nbautograd.distributions.multivariate_normal import _half_log_det, _OfCovariance, _one_of, _scale_tril
 from nbautograd.distributions.utils import _Number, broadcast_all, lazy_property, vec_to_tril_matrix
 from nbautograd.errors import warn
 
@@ -88,7 +88,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
 
 
 @expandable
-class Wishart(ExponentialFamily):
+class Wishart(_OfCovariance, ExponentialFamily):
     """The Wishart distribution: of the sum of ``df`` products x xᵀ of normal vectors of mean 0.
 
     Samples are drawn by M. S. Bartlett's decomposition, from chi-squared and normal numbers.
@@ -158,19 +158,6 @@ class Wishart(ExponentialFamily):
             return value.expand(batch_shape)  # the bound of a number has no batch dimensions yet
         return super()._expanded(name, value, batch_shape)
 
-    def _matrices(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor of the covariance."""
-        return self._matrices(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance."""
-        return self._matrices(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
@@ -181,8 +168,7 @@ class Wishart(ExponentialFamily):
     def _scaled(self, factor: Tensor, matrix: Tensor) -> Tensor:
         return factor.expand(self._batch_shape)[..., None, None] * matrix
 
-    def _mean(self) -> Tensor:
-        return self._scaled(self.df, self.covariance_matrix)
+    _mean = formula(lambda d: d._scaled(d.df, d.covariance_matrix))
 
     def _mode(self) -> Tensor:
         factor = self.df - self._event_shape[-1] - 1

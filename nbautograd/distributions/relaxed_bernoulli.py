@@ -27,9 +27,6 @@ class LogitRelaxedBernoulli(ByProbability, Distribution):
     """The log-odds of a relaxed Bernoulli variable: a logistic distribution.
 
     :param temperature: the distance from discrete choices.
-    :param probs: the probability of 1.
-    :param logits: its log-odds, instead.
-    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> relaxed = torch.distributions.relaxed_bernoulli.LogitRelaxedBernoulli(torch.tensor(1.0), logits=0.0)

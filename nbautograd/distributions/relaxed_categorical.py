@@ -26,9 +26,6 @@ class ExpRelaxedCategorical(WithCategorical, Distribution):
     """The logarithms of a relaxed one-hot variable.
 
     :param temperature: the distance from discrete choices.
-    :param probs: weights in the last dimension, which are normalized.
-    :param logits: logarithms of weights, instead.
-    :raises ValueError: both or neither are given, or they have no dimension.
 
     >>> import nbautograd as torch
     >>> relaxed = torch.distributions.relaxed_categorical.ExpRelaxedCategorical(torch.tensor(1.0), torch.ones(2))

@@ -11,7 +11,7 @@ from nbautograd._engine.ops.creation.creation import full, full_like, ones_like,
 from nbautograd._engine.ops.creation.from_data import as_tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import expandable
+from nbautograd.distributions.distribution import expandable, formula
 from nbautograd.distributions.gamma_family import Exponential, Gamma
 from nbautograd.distributions.location_scale import Cauchy, Normal, Uniform
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
@@ -62,18 +62,14 @@ class LogNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    def _mean(self) -> Tensor:
-        return (self.loc + self.scale.pow(2) / 2).exp()
-
-    def _mode(self) -> Tensor:
-        return (self.loc - self.scale.square()).exp()
+    _mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())
+    _mode = formula(lambda d: (d.loc - d.scale.square()).exp())
 
     def _variance(self) -> Tensor:
         square = self.scale.pow(2)
         return square.expm1() * (2 * self.loc + square).exp()
 
-    def _entropy(self) -> Tensor:
-        return self.base_dist.entropy() + self.loc
+    _entropy = formula(lambda d: d.base_dist.entropy() + d.loc)
 
 
 @expandable
@@ -109,8 +105,7 @@ class _Half(TransformedDistribution):
     has_rsample = True
     scale = of_base("scale")
 
-    def _mode(self) -> Tensor:
-        return zeros_like(self.scale)
+    _mode = formula(lambda d: zeros_like(d.scale))
 
     def cdf(self, value: Tensor) -> Tensor:
         """Return the cumulative distribution function.
@@ -126,11 +121,8 @@ class _Half(TransformedDistribution):
             self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
 
-    def _icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def _entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)
+    _icdf = formula(lambda d, p: d.base_dist.icdf((p + 1) / 2))
+    _entropy = formula(lambda d: d.base_dist.entropy() - math.log(2))
 
 
 @expandable
@@ -147,14 +139,9 @@ class HalfNormal(_Half):
     def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
-    def _mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
-
-    def _variance(self) -> Tensor:
-        return self.scale.pow(2) * (1 - 2 / math.pi)
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+    _mean = formula(lambda d: d.scale * math.sqrt(2 / math.pi))
+    _variance = formula(lambda d: d.scale.pow(2) * (1 - 2 / math.pi))
+    _log_prob = formula(lambda d, x: where(x >= 0, d.base_dist.log_prob(x) + math.log(2), -math.inf))
 
 
 @expandable
@@ -171,11 +158,8 @@ class HalfCauchy(_Half):
     def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
-    def _mean(self) -> Tensor:
-        return full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
-
-    def _variance(self) -> Tensor:
-        return self.base_dist.variance
+    _mean = formula(lambda d: full(d._extended_shape(), math.inf, dtype=d.scale.dtype, device=d.scale.device))
+    _variance = formula(lambda d: d.base_dist.variance)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         value = as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
@@ -204,11 +188,8 @@ class InverseGamma(TransformedDistribution):
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
 
-    def _mean(self) -> Tensor:
-        return where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
-
-    def _mode(self) -> Tensor:
-        return self.rate / (self.concentration + 1)
+    _mean = formula(lambda d: where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
+    _mode = formula(lambda d: d.rate / (d.concentration + 1))
 
     def _variance(self) -> Tensor:
         a = self.concentration
@@ -248,24 +229,16 @@ class Gumbel(TransformedDistribution):
         ]
         super().__init__(Uniform(low, high, validate_args=validate_args), transforms, validate_args=validate_args)
 
-    def _mean(self) -> Tensor:
-        return self.loc + self.scale * euler_constant
-
-    def _mode(self) -> Tensor:
-        return self.loc
-
-    def _stddev(self) -> Tensor:
-        return math.pi / math.sqrt(6) * self.scale
-
-    def _variance(self) -> Tensor:
-        return self.stddev.pow(2)
+    _mean = formula(lambda d: d.loc + d.scale * euler_constant)
+    _mode = formula(lambda d: d.loc)
+    _stddev = formula(lambda d: math.pi / math.sqrt(6) * d.scale)
+    _variance = formula(lambda d: d.stddev.pow(2))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         y = (self.loc - value) / self.scale
         return y - y.exp() - self.scale.log()
 
-    def _entropy(self) -> Tensor:
-        return self.scale.log() + (1 + euler_constant)
+    _entropy = formula(lambda d: d.scale.log() + (1 + euler_constant))
 
 
 @expandable
@@ -303,16 +276,14 @@ class Kumaraswamy(TransformedDistribution):
         power, b = 1 + n / self.concentration1, self.concentration0
         return b * (power.lgamma() + b.lgamma() - (power + b).lgamma()).exp()
 
-    def _mean(self) -> Tensor:
-        return self._moment(1)
+    _mean = formula(lambda d: d._moment(1))
 
     def _mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
         return where((b < 1) | (a < 1), math.nan, log_mode).exp()
 
-    def _variance(self) -> Tensor:
-        return self._moment(2) - self.mean.pow(2)
+    _variance = formula(lambda d: d._moment(2) - d.mean.pow(2))
 
     def _entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
@@ -351,15 +322,13 @@ class Pareto(TransformedDistribution):
         alpha = self.alpha.clamp(min=1)
         return alpha * self.scale / (alpha - 1)
 
-    def _mode(self) -> Tensor:
-        return self.scale
+    _mode = formula(lambda d: d.scale)
 
     def _variance(self) -> Tensor:
         alpha = self.alpha.clamp(min=2)
         return self.scale.pow(2) * alpha / ((alpha - 1).pow(2) * (alpha - 2))
 
-    def _entropy(self) -> Tensor:
-        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+    _entropy = formula(lambda d: (d.scale / d.alpha).log() + (1 + d.alpha.reciprocal()))
 
 
 @expandable
@@ -387,11 +356,8 @@ class Weibull(TransformedDistribution):
         transforms = [PowerTransform(exponent=self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
 
-    def _mean(self) -> Tensor:
-        return self.scale * (1 + self.concentration_reciprocal).lgamma().exp()
-
-    def _mode(self) -> Tensor:
-        return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
+    _mean = formula(lambda d: d.scale * (1 + d.concentration_reciprocal).lgamma().exp())
+    _mode = formula(lambda d: d.scale * ((d.concentration - 1) / d.concentration) ** d.concentration.reciprocal())
 
     def _variance(self) -> Tensor:
         second = (1 + 2 * self.concentration_reciprocal).lgamma().exp()

@@ -12,7 +12,7 @@ from nbautograd._engine.ops.creation.creation import empty, zeros
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution, expandable, formula
 from nbautograd.distributions.utils import lazy_property
 
 __all__ = ["VonMises"]
@@ -73,11 +73,7 @@ class VonMises(Distribution):
     def __init__(self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, concentration=concentration)
 
-    def _mean(self) -> Tensor:
-        return self.loc
-
-    def _mode(self) -> Tensor:
-        return self.loc
+    _mean = _mode = formula(lambda d: d.loc)
 
     @lazy_property
     def variance(self) -> Tensor:
