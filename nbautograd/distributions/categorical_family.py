@@ -17,8 +17,8 @@ from nbautograd._engine.ops.shape.broadcasting import broadcast_tensors
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability, WithCategorical
 from nbautograd.distributions.counts import Binomial
-from nbautograd.distributions.distribution import Distribution, expandable, formula
-from nbautograd.distributions.utils import broadcast_all
+from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.utils import broadcast_all, formula
 from nbautograd.nn.functional import one_hot
 
 __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]

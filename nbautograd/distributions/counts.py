@@ -16,10 +16,10 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability
 from nbautograd.distributions.constraint_base import _is_all_true
-from nbautograd.distributions.distribution import Distribution, expandable, formula
+from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Gamma
-from nbautograd.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
+from nbautograd.distributions.utils import broadcast_all, clamp_probs, formula, lazy_property, logits_to_probs
 from nbautograd.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 __all__ = ["Bernoulli", "Binomial", "ContinuousBernoulli", "Geometric", "NegativeBinomial", "Poisson"]

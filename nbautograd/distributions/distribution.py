@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 from nbautograd._engine.arrays.size import Size
@@ -26,11 +26,6 @@ def expandable(cls: D) -> D:
     """
     cls._expandable = cls
     return cls
-
-
-def formula(compute: Callable[..., Tensor]) -> Any:
-    """Declare a formula, such as that of the mean, as a function of a distribution d, and of a value or probability."""
-    return compute
 
 
 class Distribution:

@@ -14,9 +14,9 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.elementwise.special import igamma
 from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable, formula
+from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
-from nbautograd.distributions.utils import _Number, broadcast_all
+from nbautograd.distributions.utils import _Number, broadcast_all, formula
 from nbautograd.nn.functional import one_hot
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"]

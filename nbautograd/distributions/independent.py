@@ -8,7 +8,7 @@ from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution, expandable
-from nbautograd.distributions.utils import _sum_rightmost
+from nbautograd.distributions.utils import _sum_rightmost, formula
 
 __all__ = ["Independent"]
 
@@ -62,14 +62,9 @@ class Independent(Distribution, Generic[D]):
             return support
         return constraints.independent(support, self.reinterpreted_batch_ndims)
 
-    def _mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    def _mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    def _variance(self) -> Tensor:
-        return self.base_dist.variance
+    _mean = formula(lambda d: d.base_dist.mean)
+    _mode = formula(lambda d: d.base_dist.mode)
+    _variance = formula(lambda d: d.base_dist.variance)
 
     def _sample(self, sample_shape: Size) -> Tensor:
         return self.base_dist.sample(sample_shape)
@@ -87,8 +82,7 @@ class Independent(Distribution, Generic[D]):
         """
         return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
-    def _entropy(self) -> Tensor:
-        return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+    _entropy = formula(lambda d: _sum_rightmost(d.base_dist.entropy(), d.reinterpreted_batch_ndims))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return the values of the base.

@@ -14,10 +14,10 @@ from nbautograd._engine.ops.elementwise.comparison import isclose
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.shape.broadcasting import broadcast_to
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable, formula
+from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Chi2
-from nbautograd.distributions.utils import _standard_normal
+from nbautograd.distributions.utils import _standard_normal, formula
 
 __all__ = ["Cauchy", "GeneralizedPareto", "Laplace", "Normal", "StudentT", "Uniform"]
 
@@ -53,7 +53,6 @@ class Normal(_LocationScale, ExponentialFamily):
     """
 
     _mean_carrier_measure = 0
-
     _stddev = formula(lambda d: d.scale)
     _variance = formula(lambda d: d.stddev.pow(2))
 

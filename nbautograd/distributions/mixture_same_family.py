@@ -9,7 +9,8 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.categorical_family import Categorical
 from nbautograd.distributions.constraints import MixtureSameFamilyConstraint
-from nbautograd.distributions.distribution import Distribution, expandable, formula
+from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.utils import formula
 from nbautograd.nn.functional import log_softmax
 
 __all__ = ["MixtureSameFamily"]

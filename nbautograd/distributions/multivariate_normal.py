@@ -12,8 +12,8 @@ from nbautograd._engine.ops.linalg.cholesky import linalg_cholesky
 from nbautograd._engine.ops.linalg.solvers import cholesky_inverse, linalg_solve_triangular
 from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes, broadcast_tensors
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable, formula
-from nbautograd.distributions.utils import _standard_normal, lazy_property
+from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.utils import _standard_normal, formula, lazy_property
 
 __all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
 
@@ -83,7 +83,6 @@ class _OfVectors(_OfCovariance):
     support = constraints.real_vector
     has_rsample = True
     loc: Tensor
-
     _mean = _mode = formula(lambda d: d.loc)
 
 

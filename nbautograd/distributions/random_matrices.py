@@ -20,11 +20,11 @@ from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd.distributions import constraints
 from nbautograd.distributions.constraint_base import _is_all_true
-from nbautograd.distributions.distribution import Distribution, expandable, formula
+from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Beta, Chi2
 from nbautograd.distributions.multivariate_normal import _half_log_det, _OfCovariance, _one_of, _scale_tril
-from nbautograd.distributions.utils import _Number, broadcast_all, lazy_property, vec_to_tril_matrix
+from nbautograd.distributions.utils import _Number, broadcast_all, formula, lazy_property, vec_to_tril_matrix
 from nbautograd.errors import warn
 
 __all__ = ["LKJCholesky", "Wishart"]

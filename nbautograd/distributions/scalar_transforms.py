@@ -11,7 +11,7 @@ from nbautograd._engine.ops.creation.creation import full_like
 from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
 from nbautograd.distributions import constraints
 from nbautograd.distributions.transform_base import Transform
-from nbautograd.distributions.utils import _Number, _sum_rightmost, broadcast_all
+from nbautograd.distributions.utils import _Number, _sum_rightmost, broadcast_all, formula
 from nbautograd.nn.functional import softplus
 
 __all__ = [
@@ -35,7 +35,15 @@ class _Plain(Transform):
     __hash__ = None
 
 
-class ExpTransform(_Plain):
+class _Increasing(_Plain):
+    """Base of increasing bijections from the real numbers."""
+
+    domain = constraints.real
+    bijective = True
+    sign = +1
+
+
+class ExpTransform(_Increasing):
     """y = exp(x).
 
     >>> import nbautograd as torch
@@ -43,19 +51,10 @@ class ExpTransform(_Plain):
     tensor(1.)
     """
 
-    domain = constraints.real
     codomain = constraints.positive
-    bijective = True
-    sign = +1
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.exp()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return x
+    _call = formula(lambda t, x: x.exp())
+    _inverse = formula(lambda t, y: y.log())
+    _log_abs_det = formula(lambda t, x, y: x)
 
 
 class PowerTransform(Transform):
@@ -82,15 +81,9 @@ class PowerTransform(Transform):
         return isinstance(other, PowerTransform) and bool((self.exponent == other.exponent).all())
 
     __hash__ = None
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.pow(self.exponent)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.pow(1 / self.exponent)
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return (self.exponent * y / x).abs().log()
+    _call = formula(lambda t, x: x.pow(t.exponent))
+    _inverse = formula(lambda t, y: y.pow(1 / t.exponent))
+    _log_abs_det = formula(lambda t, x, y: (t.exponent * y / x).abs().log())
 
     def _forward_shape(self, shape: Any) -> Any:
         return broadcast_shapes(shape, self.exponent.shape)
@@ -104,7 +97,7 @@ def _inside_unit(values: Tensor) -> Tensor:
     return values.clamp(min=info.tiny, max=1.0 - info.eps)
 
 
-class SigmoidTransform(_Plain):
+class SigmoidTransform(_Increasing):
     """y = 1 / (1 + exp(-x)), with the inverse log(y) - log(1 - y).
 
     >>> import nbautograd as torch
@@ -112,23 +105,17 @@ class SigmoidTransform(_Plain):
     tensor(0.5000)
     """
 
-    domain = constraints.real
     codomain = constraints.unit_interval
-    bijective = True
-    sign = +1
-
-    def _call(self, x: Tensor) -> Tensor:
-        return _inside_unit(x.sigmoid())
+    _call = formula(lambda t, x: _inside_unit(x.sigmoid()))
 
     def _inverse(self, y: Tensor) -> Tensor:
         y = _inside_unit(y)
         return y.log() - (-y).log1p()
 
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return -softplus(-x) - softplus(x)
+    _log_abs_det = formula(lambda t, x, y: -softplus(-x) - softplus(x))
 
 
-class SoftplusTransform(_Plain):
+class SoftplusTransform(_Increasing):
     """y = log(1 + exp(x)), which is x itself where x is above 20.
 
     >>> import nbautograd as torch
@@ -136,22 +123,13 @@ class SoftplusTransform(_Plain):
     tensor(0.6931)
     """
 
-    domain = constraints.real
     codomain = constraints.positive
-    bijective = True
-    sign = +1
-
-    def _call(self, x: Tensor) -> Tensor:
-        return softplus(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (-y).expm1().neg().log() + y
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return -softplus(-x)
+    _call = formula(lambda t, x: softplus(x))
+    _inverse = formula(lambda t, y: (-y).expm1().neg().log() + y)
+    _log_abs_det = formula(lambda t, x, y: -softplus(-x))
 
 
-class TanhTransform(_Plain):
+class TanhTransform(_Increasing):
     """y = tanh(x). A cache is more accurate than its inverse near ±1.
 
     >>> import nbautograd as torch
@@ -159,16 +137,9 @@ class TanhTransform(_Plain):
     tensor(0.)
     """
 
-    domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
-    bijective = True
-    sign = +1
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tanh()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.atanh()
+    _call = formula(lambda t, x: x.tanh())
+    _inverse = formula(lambda t, y: y.atanh())
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))  # log(1 - tanh²), without cancellation
@@ -184,12 +155,8 @@ class AbsTransform(_Plain):
 
     domain = constraints.real
     codomain = constraints.positive
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.abs()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y
+    _call = formula(lambda t, x: x.abs())
+    _inverse = formula(lambda t, y: y)
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -241,11 +208,8 @@ class AffineTransform(Transform):
             return (self.scale > 0) - (self.scale < 0)
         return self.scale.sign()
 
-    def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (y - self.loc) / self.scale
+    _call = formula(lambda t, x: t.loc + t.scale * x)
+    _inverse = formula(lambda t, y: (y - t.loc) / t.scale)
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
         if isinstance(self.scale, _Number):
@@ -286,11 +250,6 @@ class CumulativeDistributionTransform(Transform):
         """The support of the distribution."""
         return self.distribution.support
 
-    def _call(self, x: Tensor) -> Tensor:
-        return self.distribution.cdf(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return self.distribution.icdf(y)
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.distribution.log_prob(x)
+    _call = formula(lambda t, x: t.distribution.cdf(x))
+    _inverse = formula(lambda t, y: t.distribution.icdf(y))
+    _log_abs_det = formula(lambda t, x, y: t.distribution.log_prob(x))

@@ -15,7 +15,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import zeros_like
 from nbautograd._names.docstrings.classes import composed
 from nbautograd.distributions import constraints
-from nbautograd.distributions.utils import _sum_rightmost
+from nbautograd.distributions.utils import _sum_rightmost, formula
 
 __all__ = ["ComposeTransform", "IndependentTransform", "ReshapeTransform", "Transform", "identity_transform"]
 
@@ -227,8 +227,7 @@ class _InverseTransform(Transform):
     def __call__(self, x: Tensor) -> Tensor:
         return self._forward._inv_call(x)
 
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return -self._forward.log_abs_det_jacobian(y, x)
+    _log_abs_det = formula(lambda t, x, y: -t._forward.log_abs_det_jacobian(y, x))
 
     def _forward_shape(self, shape: Any) -> Any:
         return self._forward.inverse_shape(shape)
@@ -432,14 +431,9 @@ class ReshapeTransform(Transform):
     def _batch(self, x: Tensor, shape: Size) -> Size:
         return x.shape[: x.dim() - len(shape)]
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.reshape(self._batch(x, self.in_shape) + self.out_shape)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.reshape(self._batch(y, self.out_shape) + self.in_shape)
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return x.new_zeros(self._batch(x, self.in_shape))
+    _call = formula(lambda t, x: x.reshape(t._batch(x, t.in_shape) + t.out_shape))
+    _inverse = formula(lambda t, y: y.reshape(t._batch(y, t.out_shape) + t.in_shape))
+    _log_abs_det = formula(lambda t, x, y: x.new_zeros(t._batch(x, t.in_shape)))
 
     def _forward_shape(self, shape: Any) -> Any:
         return self._reshaped(shape, self.in_shape, self.out_shape)

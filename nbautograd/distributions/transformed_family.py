@@ -11,7 +11,7 @@ from nbautograd._engine.ops.creation.creation import full, full_like, ones_like,
 from nbautograd._engine.ops.creation.from_data import as_tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import expandable, formula
+from nbautograd.distributions.distribution import expandable
 from nbautograd.distributions.gamma_family import Exponential, Gamma
 from nbautograd.distributions.location_scale import Cauchy, Normal, Uniform
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
@@ -22,7 +22,7 @@ from nbautograd.distributions.transforms import (
     PowerTransform,
     StickBreakingTransform,
 )
-from nbautograd.distributions.utils import broadcast_all, euler_constant
+from nbautograd.distributions.utils import broadcast_all, euler_constant, formula
 
 __all__ = [
     "Gumbel",
@@ -104,7 +104,6 @@ class _Half(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
     scale = of_base("scale")
-
     _mode = formula(lambda d: zeros_like(d.scale))
 
     def cdf(self, value: Tensor) -> Tensor:

@@ -31,6 +31,11 @@ euler_constant: Final[float] = 0.57721566490153286060
 _Number = (bool, int, float)
 
 
+def formula(compute: Callable[..., Tensor]) -> Any:
+    """Declare a formula: a function of a distribution d, a transform t or a constraint c, and of values."""
+    return compute
+
+
 def _is_tensor_like(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 

@@ -12,8 +12,8 @@ from nbautograd._engine.ops.creation.creation import empty, zeros
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable, formula
-from nbautograd.distributions.utils import lazy_property
+from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.utils import formula, lazy_property
 
 __all__ = ["VonMises"]
 
