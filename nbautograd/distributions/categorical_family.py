@@ -61,9 +61,7 @@ class Categorical(ByProbability, Distribution):
         """The indices of the choices."""
         return constraints.integer_interval(0, self._num_events - 1)
 
-    def _undefined(self) -> Tensor:
-        return full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
-
+    _undefined = formula(lambda d: full(d._extended_shape(), math.nan, dtype=d.probs.dtype, device=d.probs.device))
     _mean = formula(lambda d: d._undefined())
     _mode = formula(lambda d: d.probs.argmax(-1))
     _variance = formula(lambda d: d._undefined())
@@ -81,8 +79,7 @@ class Categorical(ByProbability, Distribution):
         finite = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(finite * self.probs).sum(-1)
 
-    def _values(self) -> Tensor:
-        return arange(self._num_events, dtype=int64, device=self._param.device)
+    _values = formula(lambda d: arange(d._num_events, dtype=int64, device=d._param.device))
 
 
 @expandable
@@ -108,15 +105,10 @@ class OneHotCategorical(WithCategorical, Distribution):
     _mean = formula(lambda d: d.probs)
     _mode = formula(lambda d: one_hot(d.probs.argmax(-1), d.probs.shape[-1]).to(d.probs))
     _variance = formula(lambda d: d.probs * (1 - d.probs))
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return one_hot(self._categorical.sample(sample_shape), self._categorical._num_events).to(self.probs)
-
+    _sample = formula(lambda d, shape: one_hot(d._categorical.sample(shape), d._categorical._num_events).to(d.probs))
     _log_prob = formula(lambda d, x: d._categorical.log_prob(x.argmax(-1)))
     _entropy = formula(lambda d: d._categorical.entropy())
-
-    def _values(self) -> Tensor:
-        return eye(self._event_shape[0], dtype=self._param.dtype, device=self._param.device)
+    _values = formula(lambda d: eye(d._event_shape[0], dtype=d._param.dtype, device=d._param.device))
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
@@ -129,9 +121,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     """
 
     has_rsample = True
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        return self.sample(sample_shape) + (self.probs - self.probs.detach())
+    _rsample = formula(lambda d, shape: d.sample(shape) + (d.probs - d.probs.detach()))
 
 
 @expandable

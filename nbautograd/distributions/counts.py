@@ -19,7 +19,14 @@ from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Gamma
-from nbautograd.distributions.utils import broadcast_all, clamp_probs, formula, lazy_property, logits_to_probs
+from nbautograd.distributions.utils import (
+    attribute,
+    broadcast_all,
+    clamp_probs,
+    formula,
+    lazy_property,
+    logits_to_probs,
+)
 from nbautograd.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 __all__ = ["Bernoulli", "Binomial", "ContinuousBernoulli", "Geometric", "NegativeBinomial", "Poisson"]
@@ -53,20 +60,11 @@ class Bernoulli(ByProbability, ExponentialFamily):
     _mean = formula(lambda d: d.probs)
     _mode = formula(lambda d: where(d.probs == 0.5, math.nan, (d.probs >= 0.5).to(d.probs)))
     _variance = formula(lambda d: d.probs * (1 - d.probs))
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
-
+    _sample = formula(lambda d, shape: bernoulli(d.probs.expand(d._extended_shape(shape))))
     _log_prob = formula(lambda d, x: -_cross_entropy(*broadcast_all(d.logits, x)))
     _entropy = formula(lambda d: _cross_entropy(d.logits, d.probs))
-
-    def _values(self) -> Tensor:
-        return arange(2, dtype=self._param.dtype, device=self._param.device)
-
-    @property
-    def _natural_params(self) -> tuple[Tensor]:
-        return (self.probs.logit(),)
-
+    _values = formula(lambda d: arange(2, dtype=d._param.dtype, device=d._param.device))
+    _natural_params = attribute(lambda d: (d.probs.logit(),))
     _log_normalizer = formula(lambda d, x: x.exp().log1p())
 
 
@@ -226,8 +224,7 @@ class NegativeBinomial(ByProbability, Distribution):
     def _gamma(self) -> Gamma:
         return Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
 
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return poisson(self._gamma.sample(sample_shape))
+    _sample = formula(lambda d, shape: poisson(d._gamma.sample(shape)))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         n, logits = self.total_count, self.logits
@@ -257,18 +254,13 @@ class Poisson(ExponentialFamily):
     _mean = formula(lambda d: d.rate)
     _mode = formula(lambda d: d.rate.floor())
     _variance = formula(lambda d: d.rate)
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return poisson(self.rate.expand(self._extended_shape(sample_shape)))
+    _sample = formula(lambda d, shape: poisson(d.rate.expand(d._extended_shape(shape))))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor]:
-        return (self.rate.log(),)
-
+    _natural_params = attribute(lambda d: (d.rate.log(),))
     _log_normalizer = formula(lambda d, x: x.exp())
 
 
@@ -364,9 +356,7 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
         log_no, log_yes = (-self.probs).log1p(), self.probs.log()
         return self.mean * (log_no - log_yes) - self._cont_bern_log_norm() - log_no
 
-    @property
-    def _natural_params(self) -> tuple[Tensor]:
-        return (self.logits,)
+    _natural_params = attribute(lambda d: (d.logits,))
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         """Return the logarithm of (exp(x) - 1) / x."""

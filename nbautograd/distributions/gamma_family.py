@@ -16,7 +16,7 @@ from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
-from nbautograd.distributions.utils import _Number, broadcast_all, formula
+from nbautograd.distributions.utils import _Number, attribute, broadcast_all, formula
 from nbautograd.nn.functional import one_hot
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"]
@@ -57,11 +57,7 @@ class Exponential(ExponentialFamily):
     _cdf = formula(lambda d, x: 1 - (-d.rate * x).exp())
     _icdf = formula(lambda d, p: -(-p).log1p() / d.rate)
     _entropy = formula(lambda d: 1.0 - d.rate.log())
-
-    @property
-    def _natural_params(self) -> tuple[Tensor]:
-        return (-self.rate,)
-
+    _natural_params = attribute(lambda d: (-d.rate,))
     _log_normalizer = formula(lambda d, x: -(-x).log())
 
 
@@ -120,10 +116,7 @@ class Gamma(ExponentialFamily):
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, Tensor]:
-        return self.concentration - 1, -self.rate
-
+    _natural_params = attribute(lambda d: (d.concentration - 1, -d.rate))
     _log_normalizer = formula(lambda d, x, y: (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log())
 
 
@@ -237,8 +230,7 @@ class Dirichlet(ExponentialFamily):
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+    _rsample = formula(lambda d, shape: _sample_dirichlet(d.concentration.expand(d._extended_shape(shape))))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         a = self.concentration
@@ -249,10 +241,7 @@ class Dirichlet(ExponentialFamily):
         log_beta = a.lgamma().sum(-1) - total.lgamma()
         return log_beta - (a.shape[-1] - total) * total.digamma() - ((a - 1.0) * a.digamma()).sum(-1)
 
-    @property
-    def _natural_params(self) -> tuple[Tensor]:
-        return (self.concentration,)
-
+    _natural_params = attribute(lambda d: (d.concentration,))
     _log_normalizer = formula(lambda d, x: x.lgamma().sum(-1) - x.sum(-1).lgamma())
 
 
@@ -297,14 +286,8 @@ class Beta(ExponentialFamily):
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        return self._dirichlet.rsample(sample_shape).select(-1, 0)
-
+    _rsample = formula(lambda d, shape: d._dirichlet.rsample(shape).select(-1, 0))
     _log_prob = formula(lambda d, x: d._dirichlet.log_prob(stack([x, 1.0 - x], -1)))
     _entropy = formula(lambda d: d._dirichlet.entropy())
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, Tensor]:
-        return self.concentration1, self.concentration0
-
+    _natural_params = attribute(lambda d: (d.concentration1, d.concentration0))
     _log_normalizer = formula(lambda d, x, y: x.lgamma() + y.lgamma() - (x + y).lgamma())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution, expandable
@@ -65,12 +64,8 @@ class Independent(Distribution, Generic[D]):
     _mean = formula(lambda d: d.base_dist.mean)
     _mode = formula(lambda d: d.base_dist.mode)
     _variance = formula(lambda d: d.base_dist.variance)
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return self.base_dist.sample(sample_shape)
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        return self.base_dist.rsample(sample_shape)
+    _sample = formula(lambda d, shape: d.base_dist.sample(shape))
+    _rsample = formula(lambda d, shape: d.base_dist.rsample(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Compute the sum of the parts' logarithms of densities; the base validates.

@@ -17,7 +17,7 @@ from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Chi2
-from nbautograd.distributions.utils import _standard_normal, formula
+from nbautograd.distributions.utils import _standard_normal, attribute, formula
 
 __all__ = ["Cauchy", "GeneralizedPareto", "Laplace", "Normal", "StudentT", "Uniform"]
 
@@ -71,11 +71,7 @@ class Normal(_LocationScale, ExponentialFamily):
     _cdf = formula(lambda d, x: 0.5 * (1 + ((x - d.loc) * d.scale.reciprocal() / math.sqrt(2)).erf()))
     _icdf = formula(lambda d, p: d.loc + d.scale * (2 * p - 1).erfinv() * math.sqrt(2))
     _entropy = formula(lambda d: 0.5 + 0.5 * math.log(2 * math.pi) + d.scale.log())
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, Tensor]:
-        return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
-
+    _natural_params = attribute(lambda d: (d.loc / d.scale.pow(2), -0.5 * d.scale.pow(2).reciprocal()))
     _log_normalizer = formula(lambda d, x, y: -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log())
 
 

@@ -13,7 +13,7 @@ from nbautograd._engine.ops.linalg.solvers import cholesky_inverse, linalg_solve
 from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes, broadcast_tensors
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution, expandable
-from nbautograd.distributions.utils import _standard_normal, formula, lazy_property
+from nbautograd.distributions.utils import _standard_normal, attribute, formula, lazy_property
 
 __all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
 
@@ -227,9 +227,7 @@ class LowRankMultivariateNormal(_OfVectors):
         self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
         super().__init__(self.loc.shape[:-1], event_shape, validate_args=validate_args)
 
-    @property
-    def _parts(self) -> tuple[Tensor, Tensor]:
-        return self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag
+    _parts: tuple[Tensor, Tensor] = attribute(lambda d: (d._unbroadcasted_cov_factor, d._unbroadcasted_cov_diag))
 
     @lazy_property
     def scale_tril(self) -> Tensor:

@@ -24,7 +24,7 @@ from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Beta, Chi2
 from nbautograd.distributions.multivariate_normal import _half_log_det, _OfCovariance, _one_of, _scale_tril
-from nbautograd.distributions.utils import _Number, broadcast_all, formula, lazy_property, vec_to_tril_matrix
+from nbautograd.distributions.utils import _Number, attribute, broadcast_all, formula, lazy_property, vec_to_tril_matrix
 from nbautograd.errors import warn
 
 __all__ = ["LKJCholesky", "Wishart"]
@@ -233,9 +233,7 @@ class Wishart(_OfCovariance, ExponentialFamily):
         gammas = mvlgamma(nu / 2, p=size) - (nu - size - 1) / 2 * _mvdigamma(nu / 2, size)
         return scale + gammas + nu * size / 2
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, Tensor]:
-        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
+    _natural_params = attribute(lambda d: (-d.precision_matrix / 2, (d.df - d._event_shape[-1] - 1) / 2))
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         size = self._event_shape[-1]

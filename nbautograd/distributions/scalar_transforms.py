@@ -74,8 +74,7 @@ class PowerTransform(Transform):
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
-    def _sign(self) -> Any:
-        return self.exponent.sign()
+    _sign = formula(lambda t: t.exponent.sign())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool((self.exponent == other.exponent).all())
@@ -84,9 +83,7 @@ class PowerTransform(Transform):
     _call = formula(lambda t, x: x.pow(t.exponent))
     _inverse = formula(lambda t, y: y.pow(1 / t.exponent))
     _log_abs_det = formula(lambda t, x, y: (t.exponent * y / x).abs().log())
-
-    def _forward_shape(self, shape: Any) -> Any:
-        return broadcast_shapes(shape, self.exponent.shape)
+    _forward_shape = formula(lambda t, shape: broadcast_shapes(shape, t.exponent.shape))
 
     _inverse_shape = _forward_shape
 

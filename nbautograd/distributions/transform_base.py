@@ -206,8 +206,7 @@ class _InverseTransform(Transform):
     def bijective(self) -> Any:
         return self._forward.bijective
 
-    def _sign(self) -> Any:
-        return self._forward.sign
+    _sign = formula(lambda t: t._forward.sign)
 
     @property
     def inv(self) -> Transform:
@@ -228,12 +227,8 @@ class _InverseTransform(Transform):
         return self._forward._inv_call(x)
 
     _log_abs_det = formula(lambda t, x, y: -t._forward.log_abs_det_jacobian(y, x))
-
-    def _forward_shape(self, shape: Any) -> Any:
-        return self._forward.inverse_shape(shape)
-
-    def _inverse_shape(self, shape: Any) -> Any:
-        return self._forward.forward_shape(shape)
+    _forward_shape = formula(lambda t, shape: t._forward.inverse_shape(shape))
+    _inverse_shape = formula(lambda t, shape: t._forward.forward_shape(shape))
 
 
 def _widened(constraint: Any, event_dim: int) -> Any:
@@ -295,8 +290,7 @@ class ComposeTransform(Transform):
         """True if all parts are."""
         return all(part.bijective for part in self.parts)
 
-    def _sign(self) -> Any:
-        return math.prod(part.sign for part in self.parts)
+    _sign = formula(lambda t: math.prod(part.sign for part in t.parts))
 
     @property
     def inv(self) -> Transform:
@@ -370,8 +364,7 @@ class IndependentTransform(Transform):
         """True if the base is."""
         return bool(self.base_transform.bijective)
 
-    def _sign(self) -> Any:
-        return self.base_transform.sign
+    _sign = formula(lambda t: t.base_transform.sign)
 
     def _call(self, x: Tensor) -> Tensor:
         if x.dim() < self.domain.event_dim:
@@ -389,11 +382,8 @@ class IndependentTransform(Transform):
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
-    def _forward_shape(self, shape: Any) -> Any:
-        return self.base_transform.forward_shape(shape)
-
-    def _inverse_shape(self, shape: Any) -> Any:
-        return self.base_transform.inverse_shape(shape)
+    _forward_shape = formula(lambda t, shape: t.base_transform.forward_shape(shape))
+    _inverse_shape = formula(lambda t, shape: t.base_transform.inverse_shape(shape))
 
 
 class ReshapeTransform(Transform):
@@ -434,12 +424,8 @@ class ReshapeTransform(Transform):
     _call = formula(lambda t, x: x.reshape(t._batch(x, t.in_shape) + t.out_shape))
     _inverse = formula(lambda t, y: y.reshape(t._batch(y, t.out_shape) + t.in_shape))
     _log_abs_det = formula(lambda t, x, y: x.new_zeros(t._batch(x, t.in_shape)))
-
-    def _forward_shape(self, shape: Any) -> Any:
-        return self._reshaped(shape, self.in_shape, self.out_shape)
-
-    def _inverse_shape(self, shape: Any) -> Any:
-        return self._reshaped(shape, self.out_shape, self.in_shape)
+    _forward_shape = formula(lambda t, shape: t._reshaped(shape, t.in_shape, t.out_shape))
+    _inverse_shape = formula(lambda t, shape: t._reshaped(shape, t.out_shape, t.in_shape))
 
     @staticmethod
     def _reshaped(shape: Any, old: Size, new: Size) -> Any:

@@ -11,7 +11,7 @@ from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.independent import Independent
 from nbautograd.distributions.transforms import ComposeTransform, Transform
-from nbautograd.distributions.utils import _sum_rightmost
+from nbautograd.distributions.utils import _sum_rightmost, formula
 
 __all__ = ["TransformedDistribution"]
 
@@ -109,11 +109,8 @@ class TransformedDistribution(Distribution):
             x = transform(x)
         return x
 
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return self._transformed(self.base_dist.sample(sample_shape))
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        return self._transformed(self.base_dist.rsample(sample_shape))
+    _sample = formula(lambda d, shape: d._transformed(d.base_dist.sample(shape)))
+    _rsample = formula(lambda d, shape: d._transformed(d.base_dist.rsample(shape)))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         event_dim = len(self._event_shape)

@@ -31,9 +31,14 @@ euler_constant: Final[float] = 0.57721566490153286060
 _Number = (bool, int, float)
 
 
-def formula(compute: Callable[..., Tensor]) -> Any:
+def formula(compute: Callable[..., Any]) -> Any:
     """Declare a formula: a function of a distribution d, a transform t or a constraint c, and of values."""
     return compute
+
+
+def attribute(compute: Callable[[Any], Any]) -> Any:
+    """Declare an attribute that is computed from others, such as the natural parameters."""
+    return property(compute)
 
 
 def _is_tensor_like(value: Any) -> bool:
