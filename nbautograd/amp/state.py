@@ -228,7 +228,7 @@ IS_CAST: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], Any]] = {
     "accumulate": lambda args, kwargs: kwargs.get("dtype") is None and not any(isinstance(v, dtype) for v in args),
     "kept": lambda args, kwargs: False,
 }
-"""Whether a call is cast to float32, for the policies that depend on its arguments."""
+"""Policies that depend on the arguments of a call: functions that return whether it is cast to float32."""
 
 
 def _widest(lower: dtype, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtype:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
+from nbautograd.distributions.utils import attribute, lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["ByProbability", "WithCategorical"]
 
@@ -76,9 +76,7 @@ class WithCategorical:
         """Logarithms of the probabilities."""
         return self._categorical.logits
 
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
+    _param = attribute(lambda d: d._categorical._param)
 
     @property
     def param_shape(self) -> Size:

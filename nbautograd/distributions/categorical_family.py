@@ -17,7 +17,7 @@ from nbautograd._engine.ops.shape.broadcasting import broadcast_tensors
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability, WithCategorical
 from nbautograd.distributions.counts import Binomial
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.utils import broadcast_all, formula
 from nbautograd.nn.functional import one_hot
 
@@ -26,7 +26,6 @@ __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategorical
 CHOICE_CONSTRAINTS = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
 
-@expandable
 class Categorical(ByProbability, Distribution):
     """The categorical distribution: i with probability ``probs[..., i]``.
 
@@ -82,7 +81,6 @@ class Categorical(ByProbability, Distribution):
     _values = formula(lambda d: arange(d._num_events, dtype=int64, device=d._param.device))
 
 
-@expandable
 class OneHotCategorical(WithCategorical, Distribution):
     """The categorical distribution with choices as vectors: 1 for the choice, 0 for all others.
 
@@ -124,7 +122,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     _rsample = formula(lambda d, shape: d.sample(shape) + (d.probs - d.probs.detach()))
 
 
-@expandable
 class Multinomial(WithCategorical, Distribution):
     """The multinomial distribution: the counts of several choices in ``total_count`` trials.
 

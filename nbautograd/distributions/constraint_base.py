@@ -7,6 +7,7 @@ from typing import Any
 
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd.distributions.utils import attribute
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "is_dependent"]
 
@@ -144,13 +145,8 @@ class _Wrapping(Constraint):
         self.base_constraint = base_constraint
         super().__init__()
 
-    @property
-    def is_discrete(self) -> Any:
-        return self.base_constraint.is_discrete
-
-    @property
-    def event_dim(self) -> Any:
-        return self.base_constraint.event_dim
+    is_discrete = attribute(lambda c: c.base_constraint.is_discrete)
+    event_dim = attribute(lambda c: c.base_constraint.event_dim)
 
 
 def _is_all_true(valid: Tensor) -> bool:
@@ -187,9 +183,7 @@ class _IndependentConstraint(_Wrapping):
             raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    @property
-    def event_dim(self) -> Any:
-        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+    event_dim = attribute(lambda c: c.base_constraint.event_dim + c.reinterpreted_batch_ndims)
 
     def _check(self, value: Tensor) -> Tensor:
         result = self.base_constraint.check(value)

@@ -26,7 +26,7 @@ from nbautograd.distributions.constraint_base import (
     _is_all_true,
     is_dependent,
 )
-from nbautograd.distributions.utils import formula
+from nbautograd.distributions.utils import attribute, formula
 
 __all__ = [
     "Constraint",
@@ -322,13 +322,8 @@ class _JoinedConstraint(Constraint):
         self.dim = dim
         super().__init__()
 
-    @property
-    def is_discrete(self) -> Any:
-        return any(constraint.is_discrete for constraint in self.cseq)
-
-    @property
-    def event_dim(self) -> Any:
-        return max(constraint.event_dim for constraint in self.cseq)
+    is_discrete = attribute(lambda c: any(constraint.is_discrete for constraint in c.cseq))
+    event_dim = attribute(lambda c: max(constraint.event_dim for constraint in c.cseq))
 
     def _check_dim(self, value: Tensor) -> None:
         if not -value.dim() <= self.dim < value.dim():

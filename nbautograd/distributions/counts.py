@@ -16,7 +16,7 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability
 from nbautograd.distributions.constraint_base import _is_all_true
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Gamma
 from nbautograd.distributions.utils import (
@@ -38,7 +38,6 @@ def _cross_entropy(logits: Tensor, values: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(logits, values, reduction="none")
 
 
-@expandable
 class Bernoulli(ByProbability, ExponentialFamily):
     """The Bernoulli distribution: 1 with probability ``probs``, otherwise 0.
 
@@ -73,7 +72,6 @@ def _positive_part(x: Tensor) -> Tensor:
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
 
 
-@expandable
 class Binomial(ByProbability, Distribution):
     """The binomial distribution: the number of successes in ``total_count`` trials with probability ``probs``.
 
@@ -140,7 +138,6 @@ class Binomial(ByProbability, Distribution):
         return arange(1 + count, dtype=self._param.dtype, device=self._param.device)
 
 
-@expandable
 class Geometric(ByProbability, Distribution):
     """The geometric distribution: the number of failures before the first success, (1 - p)ᵏ p.
 
@@ -183,7 +180,6 @@ class Geometric(ByProbability, Distribution):
     _entropy = formula(lambda d: _cross_entropy(d.logits, d.probs) / d.probs)
 
 
-@expandable
 class NegativeBinomial(ByProbability, Distribution):
     """The negative binomial distribution: the number of successes before ``total_count`` failures.
 
@@ -233,7 +229,6 @@ class NegativeBinomial(ByProbability, Distribution):
         return power - normalizer.masked_fill(n + value == 0.0, 0.0)
 
 
-@expandable
 class Poisson(ExponentialFamily):
     """The Poisson distribution of the number of independent events, rateᵏ exp(-rate) / k!.
 
@@ -264,7 +259,6 @@ class Poisson(ExponentialFamily):
     _log_normalizer = formula(lambda d, x: x.exp())
 
 
-@expandable
 class ContinuousBernoulli(ByProbability, ExponentialFamily):
     """The continuous Bernoulli distribution on [0, 1], of density C(p) pˣ (1 - p)¹⁻ˣ.
 

@@ -14,7 +14,7 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.elementwise.special import igamma
 from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.utils import _Number, attribute, broadcast_all, formula
 from nbautograd.nn.functional import one_hot
@@ -24,7 +24,6 @@ __all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"
 Number = Tensor | float
 
 
-@expandable
 class Exponential(ExponentialFamily):
     """The exponential distribution, of density rate · exp(-rate · x) for x ≥ 0.
 
@@ -61,7 +60,6 @@ class Exponential(ExponentialFamily):
     _log_normalizer = formula(lambda d, x: -(-x).log())
 
 
-@expandable
 class Gamma(ExponentialFamily):
     """The gamma distribution, of density rateᵃ xᵃ⁻¹ exp(-rate · x) / Γ(a).
 
@@ -120,7 +118,6 @@ class Gamma(ExponentialFamily):
     _log_normalizer = formula(lambda d, x, y: (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log())
 
 
-@expandable
 class Chi2(Gamma):
     """The chi-squared distribution: of the sum of ``df`` squared standard normal numbers. It is a gamma distribution.
 
@@ -143,7 +140,6 @@ class Chi2(Gamma):
         return self.concentration * 2
 
 
-@expandable
 class FisherSnedecor(Distribution):
     """The F-distribution of R. Fisher and G. Snedecor: of the ratio of two chi-squared numbers per degree of freedom.
 
@@ -192,7 +188,6 @@ class FisherSnedecor(Distribution):
         return normalizer + power - (half1 + half2) * (ratio * value).log1p()
 
 
-@expandable
 class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution of shares that sum to 1, of density Γ(Σaᵢ) / ΠΓ(aᵢ) · Πxᵢ^(aᵢ-1).
 
@@ -245,7 +240,6 @@ class Dirichlet(ExponentialFamily):
     _log_normalizer = formula(lambda d, x: x.lgamma().sum(-1) - x.sum(-1).lgamma())
 
 
-@expandable
 class Beta(ExponentialFamily):
     """The beta distribution on [0, 1], of density xᵃ⁻¹ (1 - x)ᵇ⁻¹ / B(a, b): the Dirichlet distribution of two shares.
 

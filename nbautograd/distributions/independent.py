@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.utils import _sum_rightmost, formula
 
 __all__ = ["Independent"]
@@ -14,7 +14,6 @@ __all__ = ["Independent"]
 D = TypeVar("D", bound=Distribution)
 
 
-@expandable
 class Independent(Distribution, Generic[D]):
     """A distribution whose last batch dimensions are dimensions of one event: its parts are independent.
 

@@ -14,7 +14,7 @@ from nbautograd._engine.ops.elementwise.comparison import isclose
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.shape.broadcasting import broadcast_to
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Chi2
 from nbautograd.distributions.utils import _standard_normal, attribute, formula
@@ -39,7 +39,6 @@ class _LocationScale(Distribution):
     _mean = _mode = formula(lambda d: d.loc)
 
 
-@expandable
 class Normal(_LocationScale, ExponentialFamily):
     """The normal (Gaussian) distribution, of density exp(-(x - loc)² / 2 scale²) / (scale √(2π)).
 
@@ -75,7 +74,6 @@ class Normal(_LocationScale, ExponentialFamily):
     _log_normalizer = formula(lambda d, x, y: -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log())
 
 
-@expandable
 class Laplace(_LocationScale):
     """The Laplace distribution, of density ``exp(-|x - loc| / scale) / (2 scale)``.
 
@@ -108,7 +106,6 @@ class Laplace(_LocationScale):
     _entropy = formula(lambda d: 1 + (2 * d.scale).log())
 
 
-@expandable
 class Cauchy(_LocationScale):
     """The Cauchy (Lorentz) distribution, of density 1 / (π scale (1 + ((x - loc) / scale)²)). It has no mean.
 
@@ -136,7 +133,6 @@ class Cauchy(_LocationScale):
     _entropy = formula(lambda d: math.log(4 * math.pi) + d.scale.log())
 
 
-@expandable
 class StudentT(Distribution):
     """Student's t-distribution: a standard normal number over the root of a chi-squared one per degree of freedom.
 
@@ -192,7 +188,6 @@ class StudentT(Distribution):
         return self.scale.log() + more * (more.digamma() - half.digamma()) + 0.5 * self.df.log() + log_beta
 
 
-@expandable
 class Uniform(Distribution):
     """The uniform distribution on [low, high).
 
@@ -240,7 +235,6 @@ class Uniform(Distribution):
     _entropy = formula(lambda d: (d.high - d.low).log())
 
 
-@expandable
 class GeneralizedPareto(Distribution):
     """The generalized Pareto distribution of excesses: 1 - F(x) = (1 + ξ z)^(-1/ξ), z = (x - μ) / σ.
 

@@ -9,14 +9,13 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.categorical_family import Categorical
 from nbautograd.distributions.constraints import MixtureSameFamilyConstraint
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.utils import formula
 from nbautograd.nn.functional import log_softmax
 
 __all__ = ["MixtureSameFamily"]
 
 
-@expandable
 class MixtureSameFamily(Distribution):
     """A mixture: a component is chosen, then a sample of it is drawn.
 

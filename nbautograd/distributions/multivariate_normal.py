@@ -12,7 +12,7 @@ from nbautograd._engine.ops.linalg.cholesky import linalg_cholesky
 from nbautograd._engine.ops.linalg.solvers import cholesky_inverse, linalg_solve_triangular
 from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes, broadcast_tensors
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.utils import _standard_normal, attribute, formula, lazy_property
 
 __all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
@@ -86,7 +86,6 @@ class _OfVectors(_OfCovariance):
     _mean = _mode = formula(lambda d: d.loc)
 
 
-@expandable
 class MultivariateNormal(_OfVectors):
     """The multivariate normal distribution, of density exp(-(x - μ)ᵀ Σ⁻¹ (x - μ) / 2) / √det(2πΣ).
 
@@ -178,7 +177,6 @@ def _batch_lowrank_mahalanobis(W: Tensor, D: Tensor, x: Tensor, capacitance_tril
     return (x.pow(2) / D).sum(-1) - _batch_mahalanobis(capacitance_tril, projected)
 
 
-@expandable
 class LowRankMultivariateNormal(_OfVectors):
     """The multivariate normal distribution with covariance W Wᵀ + D: a few factors, and noise of each coordinate.
 

@@ -20,7 +20,7 @@ from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd.distributions import constraints
 from nbautograd.distributions.constraint_base import _is_all_true
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Beta, Chi2
 from nbautograd.distributions.multivariate_normal import _half_log_det, _OfCovariance, _one_of, _scale_tril
@@ -30,7 +30,6 @@ from nbautograd.errors import warn
 __all__ = ["LKJCholesky", "Wishart"]
 
 
-@expandable
 class LKJCholesky(Distribution):
     """The distribution of Cholesky factors L of correlation matrices with density det(L Lᵀ)^(concentration - 1).
 
@@ -87,7 +86,6 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
     return (x.unsqueeze(-1) - arange(p, dtype=x.dtype, device=x.device) / 2).digamma().sum(-1)
 
 
-@expandable
 class Wishart(_OfCovariance, ExponentialFamily):
     """The Wishart distribution: of the sum of ``df`` products x xᵀ of normal vectors of mean 0.
 

@@ -32,8 +32,6 @@ class _Plain(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
-    __hash__ = None
-
 
 class _Increasing(_Plain):
     """Base of increasing bijections from the real numbers."""
@@ -79,7 +77,6 @@ class PowerTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool((self.exponent == other.exponent).all())
 
-    __hash__ = None
     _call = formula(lambda t, x: x.pow(t.exponent))
     _inverse = formula(lambda t, y: y.pow(1 / t.exponent))
     _log_abs_det = formula(lambda t, x, y: (t.exponent * y / x).abs().log())
@@ -197,8 +194,6 @@ class AffineTransform(Transform):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
-
-    __hash__ = None
 
     def _sign(self) -> Any:
         if isinstance(self.scale, _Number):

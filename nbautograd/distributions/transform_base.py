@@ -15,7 +15,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import zeros_like
 from nbautograd._names.docstrings.classes import composed
 from nbautograd.distributions import constraints
-from nbautograd.distributions.utils import _sum_rightmost, formula
+from nbautograd.distributions.utils import _sum_rightmost, attribute, formula
 
 __all__ = ["ComposeTransform", "IndependentTransform", "ReshapeTransform", "Transform", "identity_transform"]
 
@@ -86,9 +86,6 @@ class Transform:
         """
         return self._sign()
 
-    def _sign(self) -> Any:
-        raise NotImplementedError
-
     def with_cache(self, cache_size: int = 1) -> Transform:
         """Return the transform itself if it has this cache size, otherwise a copy with it.
 
@@ -108,10 +105,9 @@ class Transform:
         arguments: dict[str, Any] = {"cache_size": cache_size}
         return type(self)(*(getattr(self, name) for name in self._arguments), **arguments)
 
+    # a class with __eq__ has no hash: equal transforms need not be the same
     def __eq__(self, other: object) -> bool:
         return self is other
-
-    __hash__ = None  # type: ignore[assignment] # equal ones need not be the same
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return f(x), and cache it if enabled."""
@@ -132,11 +128,10 @@ class Transform:
             self._cached_x_y = x_old, y
         return x_old
 
-    def _call(self, x: Tensor) -> Tensor:
+    def _missing(self, *arguments: Any) -> Any:
         raise NotImplementedError
 
-    def _inverse(self, y: Tensor) -> Tensor:
-        raise NotImplementedError
+    _sign = _call = _inverse = _log_abs_det = _missing
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the absolute value of the determinant of ∂y/∂x.
@@ -151,9 +146,6 @@ class Transform:
         tensor(3.)
         """
         return self._log_abs_det(x, y)
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}()"
@@ -194,17 +186,9 @@ class _InverseTransform(Transform):
         super().__init__(cache_size=transform._cache_size)
         self._forward = transform
 
-    @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
-        return self._forward.codomain
-
-    @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
-        return self._forward.domain
-
-    @property
-    def bijective(self) -> Any:
-        return self._forward.bijective
+    domain = constraints.dependent_property(lambda t: t._forward.codomain, is_discrete=False)
+    codomain = constraints.dependent_property(lambda t: t._forward.domain, is_discrete=False)
+    bijective = attribute(lambda t: t._forward.bijective)
 
     _sign = formula(lambda t: t._forward.sign)
 
@@ -217,8 +201,6 @@ class _InverseTransform(Transform):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._forward == other._forward
-
-    __hash__ = None
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self._forward!r})"
@@ -260,8 +242,6 @@ class ComposeTransform(Transform):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
-
-    __hash__ = None
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:

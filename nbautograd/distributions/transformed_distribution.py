@@ -8,7 +8,7 @@ from typing import Any
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.independent import Independent
 from nbautograd.distributions.transforms import ComposeTransform, Transform
 from nbautograd.distributions.utils import _sum_rightmost, formula
@@ -41,7 +41,6 @@ def of_base(name: str, path: str = "base_dist") -> Any:
     return property(get, doc=f"The parameter ``{name}`` of the base distribution.")
 
 
-@expandable
 class TransformedDistribution(Distribution):
     """The distribution of y = fₙ(... f₁(x)), where x has the base distribution.
 

@@ -11,7 +11,6 @@ from nbautograd._engine.ops.creation.creation import full, full_like, ones_like,
 from nbautograd._engine.ops.creation.from_data import as_tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import expandable
 from nbautograd.distributions.gamma_family import Exponential, Gamma
 from nbautograd.distributions.location_scale import Cauchy, Normal, Uniform
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
@@ -40,7 +39,6 @@ Number = Tensor | float
 _LOCATION_AND_SCALE = {"loc": constraints.real, "scale": constraints.positive}
 
 
-@expandable
 class LogNormal(TransformedDistribution):
     """The log-normal distribution: of exp(x), where x is normal.
 
@@ -72,7 +70,6 @@ class LogNormal(TransformedDistribution):
     _entropy = formula(lambda d: d.base_dist.entropy() + d.loc)
 
 
-@expandable
 class LogisticNormal(TransformedDistribution):
     """The logistic-normal distribution on the simplex: normal vectors, by stick breaking.
 
@@ -124,7 +121,6 @@ class _Half(TransformedDistribution):
     _entropy = formula(lambda d: d.base_dist.entropy() - math.log(2))
 
 
-@expandable
 class HalfNormal(_Half):
     """The half-normal distribution: of ``|x|``, where x is normal with mean 0.
 
@@ -143,7 +139,6 @@ class HalfNormal(_Half):
     _log_prob = formula(lambda d, x: where(x >= 0, d.base_dist.log_prob(x) + math.log(2), -math.inf))
 
 
-@expandable
 class HalfCauchy(_Half):
     """The half-Cauchy distribution: of ``|x|``, where x has a Cauchy distribution around 0.
 
@@ -165,7 +160,6 @@ class HalfCauchy(_Half):
         return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
 
-@expandable
 class InverseGamma(TransformedDistribution):
     """The inverse-gamma distribution: of 1 / x, where x has a gamma distribution.
 
@@ -199,7 +193,6 @@ class InverseGamma(TransformedDistribution):
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
 
 
-@expandable
 class Gumbel(TransformedDistribution):
     """The Gumbel distribution of maxima: F(x) = exp(-exp(-(x - loc) / scale)).
 
@@ -240,7 +233,6 @@ class Gumbel(TransformedDistribution):
     _entropy = formula(lambda d: d.scale.log() + (1 + euler_constant))
 
 
-@expandable
 class Kumaraswamy(TransformedDistribution):
     """Kumaraswamy's distribution on [0, 1], F(x) = 1 - (1 - xᵃ)ᵇ: like the beta distribution, with a closed form.
 
@@ -290,7 +282,6 @@ class Kumaraswamy(TransformedDistribution):
         return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - a.log() - b.log()
 
 
-@expandable
 class Pareto(TransformedDistribution):
     """The Pareto distribution, 1 - F(x) = (scale / x)ᵅ for x ≥ scale.
 
@@ -330,7 +321,6 @@ class Pareto(TransformedDistribution):
     _entropy = formula(lambda d: (d.scale / d.alpha).log() + (1 + d.alpha.reciprocal()))
 
 
-@expandable
 class Weibull(TransformedDistribution):
     """The Weibull distribution of lifetimes, 1 - F(x) = exp(-(x / scale)ᵏ).
 

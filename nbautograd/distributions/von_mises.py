@@ -12,7 +12,7 @@ from nbautograd._engine.ops.creation.creation import empty, zeros
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.utils import formula, lazy_property
 
 __all__ = ["VonMises"]
@@ -52,7 +52,6 @@ def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
     return where(x < 3.75, small.log(), large)
 
 
-@expandable
 class VonMises(Distribution):
     """Von Mises' distribution of angles, of density exp(κ cos(x - loc)) / (2π I₀(κ)): normal on a circle.
 
