@@ -65,6 +65,7 @@ class WithCategorical:
     """
 
     _categorical: Any
+    _param = attribute(lambda d: d._categorical._param)
 
     @property
     def probs(self) -> Tensor:
@@ -75,8 +76,6 @@ class WithCategorical:
     def logits(self) -> Tensor:
         """Logarithms of the probabilities."""
         return self._categorical.logits
-
-    _param = attribute(lambda d: d._categorical._param)
 
     @property
     def param_shape(self) -> Size:

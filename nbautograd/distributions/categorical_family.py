@@ -41,6 +41,10 @@ class Categorical(ByProbability, Distribution):
     arg_constraints = CHOICE_CONSTRAINTS
     has_enumerate_support = True
     _binary = False
+    _undefined = formula(lambda d: full(d._extended_shape(), math.nan, dtype=d.probs.dtype, device=d.probs.device))
+    _mean = _variance = formula(lambda d: d._undefined())
+    _mode = formula(lambda d: d.probs.argmax(-1))
+    _values = formula(lambda d: arange(d._num_events, dtype=int64, device=d._param.device))
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
@@ -60,11 +64,6 @@ class Categorical(ByProbability, Distribution):
         """The indices of the choices."""
         return constraints.integer_interval(0, self._num_events - 1)
 
-    _undefined = formula(lambda d: full(d._extended_shape(), math.nan, dtype=d.probs.dtype, device=d.probs.device))
-    _mean = formula(lambda d: d._undefined())
-    _mode = formula(lambda d: d.probs.argmax(-1))
-    _variance = formula(lambda d: d._undefined())
-
     def _sample(self, sample_shape: Size) -> Tensor:
         weights = self.probs.reshape(-1, self._num_events)
         drawn = multinomial(weights, sample_shape.numel(), True).T
@@ -78,8 +77,6 @@ class Categorical(ByProbability, Distribution):
         finite = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(finite * self.probs).sum(-1)
 
-    _values = formula(lambda d: arange(d._num_events, dtype=int64, device=d._param.device))
-
 
 class OneHotCategorical(WithCategorical, Distribution):
     """The categorical distribution with choices as vectors: 1 for the choice, 0 for all others.
@@ -92,14 +89,6 @@ class OneHotCategorical(WithCategorical, Distribution):
     arg_constraints = CHOICE_CONSTRAINTS
     support = constraints.one_hot
     has_enumerate_support = True
-
-    def __init__(
-        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
-    ) -> None:
-        self._categorical = Categorical(probs, logits)
-        shape = self._categorical.batch_shape, self._categorical.param_shape[-1:]
-        super().__init__(*shape, validate_args=validate_args)
-
     _mean = formula(lambda d: d.probs)
     _mode = formula(lambda d: one_hot(d.probs.argmax(-1), d.probs.shape[-1]).to(d.probs))
     _variance = formula(lambda d: d.probs * (1 - d.probs))
@@ -107,6 +96,13 @@ class OneHotCategorical(WithCategorical, Distribution):
     _log_prob = formula(lambda d, x: d._categorical.log_prob(x.argmax(-1)))
     _entropy = formula(lambda d: d._categorical.entropy())
     _values = formula(lambda d: eye(d._event_shape[0], dtype=d._param.dtype, device=d._param.device))
+
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.batch_shape, self._categorical.param_shape[-1:]
+        super().__init__(*shape, validate_args=validate_args)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
@@ -135,6 +131,8 @@ class Multinomial(WithCategorical, Distribution):
 
     arg_constraints = CHOICE_CONSTRAINTS
     total_count: int
+    _mean = formula(lambda d: d.probs * d.total_count)
+    _variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
     def __init__(
         self,
@@ -154,9 +152,6 @@ class Multinomial(WithCategorical, Distribution):
     def support(self) -> Any:
         """Counts that sum to ``total_count``."""
         return constraints.multinomial(self.total_count)
-
-    _mean = formula(lambda d: d.probs * d.total_count)
-    _variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
     def _sample(self, sample_shape: Size) -> Tensor:
         chosen = self._categorical.sample(Size((self.total_count,)) + sample_shape).movedim(0, -1)

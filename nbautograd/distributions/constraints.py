@@ -244,11 +244,10 @@ class _Multinomial(Constraint):
 
     is_discrete = True
     event_dim = 1
+    _check = formula(lambda c, x: (x >= 0).all(-1) & (x.sum(-1) <= c.upper_bound))
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
-
-    _check = formula(lambda c, x: (x >= 0).all(-1) & (x.sum(-1) <= c.upper_bound))
 
 
 # -- matrices ----------------------------------------------------------------------------------------------------------
@@ -315,15 +314,15 @@ class _PositiveDefinite(_Symmetric):
 class _JoinedConstraint(Constraint):
     """Base of several constraints, each for a part of a value along ``dim``."""
 
+    is_discrete = attribute(lambda c: any(constraint.is_discrete for constraint in c.cseq))
+    event_dim = attribute(lambda c: max(constraint.event_dim for constraint in c.cseq))
+
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         if not all(isinstance(constraint, Constraint) for constraint in cseq):
             raise AssertionError("All elements of cseq must be Constraint instances")
         self.cseq = list(cseq)
         self.dim = dim
         super().__init__()
-
-    is_discrete = attribute(lambda c: any(constraint.is_discrete for constraint in c.cseq))
-    event_dim = attribute(lambda c: max(constraint.event_dim for constraint in c.cseq))
 
     def _check_dim(self, value: Tensor) -> None:
         if not -value.dim() <= self.dim < value.dim():

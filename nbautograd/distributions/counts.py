@@ -50,12 +50,6 @@ class Bernoulli(ByProbability, ExponentialFamily):
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
-
-    def __init__(
-        self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
-    ) -> None:
-        self._declare(validate_args, **self._probs_or_logits(probs, logits))
-
     _mean = formula(lambda d: d.probs)
     _mode = formula(lambda d: where(d.probs == 0.5, math.nan, (d.probs >= 0.5).to(d.probs)))
     _variance = formula(lambda d: d.probs * (1 - d.probs))
@@ -65,6 +59,11 @@ class Bernoulli(ByProbability, ExponentialFamily):
     _values = formula(lambda d: arange(2, dtype=d._param.dtype, device=d._param.device))
     _natural_params = attribute(lambda d: (d.probs.logit(),))
     _log_normalizer = formula(lambda d, x: x.exp().log1p())
+
+    def __init__(
+        self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
+    ) -> None:
+        self._declare(validate_args, **self._probs_or_logits(probs, logits))
 
 
 def _positive_part(x: Tensor) -> Tensor:
@@ -90,6 +89,9 @@ class Binomial(ByProbability, Distribution):
     }
     has_enumerate_support = True
     total_count: Tensor
+    _mean = formula(lambda d: d.total_count * d.probs)
+    _mode = formula(lambda d: ((d.total_count + 1) * d.probs).floor().clamp(max=d.total_count))
+    _variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
     def __init__(
         self,
@@ -106,10 +108,6 @@ class Binomial(ByProbability, Distribution):
     def support(self) -> Any:
         """The integers from 0 to ``total_count``."""
         return constraints.integer_interval(0, self.total_count)
-
-    _mean = formula(lambda d: d.total_count * d.probs)
-    _mode = formula(lambda d: ((d.total_count + 1) * d.probs).floor().clamp(max=d.total_count))
-    _variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
     def _sample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -151,6 +149,10 @@ class Geometric(ByProbability, Distribution):
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
+    _mean = formula(lambda d: 1.0 / d.probs - 1.0)
+    _mode = formula(lambda d: zeros_like(d.probs))
+    _variance = formula(lambda d: (1.0 / d.probs - 1.0) / d.probs)
+    _entropy = formula(lambda d: _cross_entropy(d.logits, d.probs) / d.probs)
 
     def __init__(
         self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
@@ -163,10 +165,6 @@ class Geometric(ByProbability, Distribution):
                 f"{self!r} to be positive but found invalid values:\n{value.detach()[~(value > 0)]}"
             )
 
-    _mean = formula(lambda d: 1.0 / d.probs - 1.0)
-    _mode = formula(lambda d: zeros_like(d.probs))
-    _variance = formula(lambda d: (1.0 / d.probs - 1.0) / d.probs)
-
     def _sample(self, sample_shape: Size) -> Tensor:
         shape, probs = self._extended_shape(sample_shape), self.probs
         u = empty(shape, dtype=probs.dtype, device=probs.device).uniform_(finfo(probs.dtype).tiny, 1)
@@ -176,8 +174,6 @@ class Geometric(ByProbability, Distribution):
         value, probs = broadcast_all(value, self.probs)
         certain = where((probs == 1) & (value == 0), 0.0, probs)  # 0 · log 0 is 0
         return value * (-certain).log1p() + self.probs.log()
-
-    _entropy = formula(lambda d: _cross_entropy(d.logits, d.probs) / d.probs)
 
 
 class NegativeBinomial(ByProbability, Distribution):
@@ -200,6 +196,10 @@ class NegativeBinomial(ByProbability, Distribution):
     }
     support = constraints.nonnegative_integer
     total_count: Tensor
+    _mean = formula(lambda d: d.total_count * d.logits.exp())
+    _mode = formula(lambda d: ((d.total_count - 1) * d.logits.exp()).floor().clamp(min=0.0))
+    _variance = formula(lambda d: d.mean / (-d.logits).sigmoid())
+    _sample = formula(lambda d, shape: poisson(d._gamma.sample(shape)))
 
     def __init__(
         self,
@@ -212,15 +212,9 @@ class NegativeBinomial(ByProbability, Distribution):
         count, param = broadcast_all(total_count, param)
         self._declare(validate_args, total_count=count.type_as(param), **{name: param})
 
-    _mean = formula(lambda d: d.total_count * d.logits.exp())
-    _mode = formula(lambda d: ((d.total_count - 1) * d.logits.exp()).floor().clamp(min=0.0))
-    _variance = formula(lambda d: d.mean / (-d.logits).sigmoid())
-
     @lazy_property
     def _gamma(self) -> Gamma:
         return Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
-
-    _sample = formula(lambda d, shape: poisson(d._gamma.sample(shape)))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         n, logits = self.total_count, self.logits
@@ -242,21 +236,18 @@ class Poisson(ExponentialFamily):
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
     rate: Tensor
+    _mean = _variance = formula(lambda d: d.rate)
+    _mode = formula(lambda d: d.rate.floor())
+    _sample = formula(lambda d, shape: poisson(d.rate.expand(d._extended_shape(shape))))
+    _natural_params = attribute(lambda d: (d.rate.log(),))
+    _log_normalizer = formula(lambda d, x: x.exp())
 
     def __init__(self, rate: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, rate=rate)
 
-    _mean = formula(lambda d: d.rate)
-    _mode = formula(lambda d: d.rate.floor())
-    _variance = formula(lambda d: d.rate)
-    _sample = formula(lambda d, shape: poisson(d.rate.expand(d._extended_shape(shape))))
-
     def _log_prob(self, value: Tensor) -> Tensor:
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
-
-    _natural_params = attribute(lambda d: (d.rate.log(),))
-    _log_normalizer = formula(lambda d, x: x.exp())
 
 
 class ContinuousBernoulli(ByProbability, ExponentialFamily):
@@ -277,6 +268,8 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
+    _log_prob = formula(lambda d, x: -_cross_entropy(*broadcast_all(d.logits, x)) + d._cont_bern_log_norm())
+    _natural_params = attribute(lambda d: (d.logits,))
 
     def __init__(
         self,
@@ -333,8 +326,6 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
         shape = self._extended_shape(sample_shape)
         return self.icdf(rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
-    _log_prob = formula(lambda d, x: -_cross_entropy(*broadcast_all(d.logits, x)) + d._cont_bern_log_norm())
-
     def _cdf(self, value: Tensor) -> Tensor:
         p = self._cut_probs()
         closed = (p.pow(value) * (1.0 - p).pow(1.0 - value) + p - 1.0) / (2.0 * p - 1.0)
@@ -349,8 +340,6 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     def _entropy(self) -> Tensor:
         log_no, log_yes = (-self.probs).log1p(), self.probs.log()
         return self.mean * (log_no - log_yes) - self._cont_bern_log_norm() - log_no
-
-    _natural_params = attribute(lambda d: (d.logits,))
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         """Return the logarithm of (exp(x) - 1) / x."""

@@ -39,25 +39,22 @@ class Exponential(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
     rate: Tensor
-
-    def __init__(self, rate: Number, validate_args: bool | None = None) -> None:
-        self._declare(validate_args, rate=rate)
-
-    _mean = formula(lambda d: d.rate.reciprocal())
+    _mean = _stddev = formula(lambda d: d.rate.reciprocal())
     _mode = formula(lambda d: zeros_like(d.rate))
-    _stddev = formula(lambda d: d.rate.reciprocal())
     _variance = formula(lambda d: d.rate.pow(-2))
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
-
     _log_prob = formula(lambda d, x: d.rate.log() - d.rate * x)
     _cdf = formula(lambda d, x: 1 - (-d.rate * x).exp())
     _icdf = formula(lambda d, p: -(-p).log1p() / d.rate)
     _entropy = formula(lambda d: 1.0 - d.rate.log())
     _natural_params = attribute(lambda d: (-d.rate,))
     _log_normalizer = formula(lambda d, x: -(-x).log())
+
+    def __init__(self, rate: Number, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, rate=rate)
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
 
 
 class Gamma(ExponentialFamily):
@@ -79,13 +76,15 @@ class Gamma(ExponentialFamily):
     _mean_carrier_measure = 0
     concentration: Tensor
     rate: Tensor
-
-    def __init__(self, concentration: Number, rate: Number, validate_args: bool | None = None) -> None:
-        self._declare(validate_args, concentration=concentration, rate=rate)
-
     _mean = formula(lambda d: d.concentration / d.rate)
     _mode = formula(lambda d: ((d.concentration - 1) / d.rate).clamp(min=0))
     _variance = formula(lambda d: d.concentration / d.rate.pow(2))
+    _cdf = formula(lambda d, x: igamma(d.concentration, d.rate * x))
+    _natural_params = attribute(lambda d: (d.concentration - 1, -d.rate))
+    _log_normalizer = formula(lambda d, x, y: (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log())
+
+    def __init__(self, concentration: Number, rate: Number, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, concentration=concentration, rate=rate)
 
     def _rsample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -108,14 +107,9 @@ class Gamma(ExponentialFamily):
         a = self.concentration
         return a.xlogy(self.rate) + (a - 1).xlogy(value) - self.rate * value - a.lgamma()
 
-    _cdf = formula(lambda d, x: igamma(d.concentration, d.rate * x))
-
     def _entropy(self) -> Tensor:
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
-
-    _natural_params = attribute(lambda d: (d.concentration - 1, -d.rate))
-    _log_normalizer = formula(lambda d, x, y: (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log())
 
 
 class Chi2(Gamma):
@@ -205,14 +199,16 @@ class Dirichlet(ExponentialFamily):
     support = constraints.simplex
     has_rsample = True
     concentration: Tensor
+    _mean = formula(lambda d: d.concentration / d.concentration.sum(-1, True))
+    _rsample = formula(lambda d, shape: _sample_dirichlet(d.concentration.expand(d._extended_shape(shape))))
+    _natural_params = attribute(lambda d: (d.concentration,))
+    _log_normalizer = formula(lambda d, x: x.lgamma().sum(-1) - x.sum(-1).lgamma())
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
-
-    _mean = formula(lambda d: d.concentration / d.concentration.sum(-1, True))
 
     def _mode(self) -> Tensor:
         """Return the mode; if all concentrations are below 1, the density is infinite at corners: take the first."""
@@ -225,8 +221,6 @@ class Dirichlet(ExponentialFamily):
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    _rsample = formula(lambda d, shape: _sample_dirichlet(d.concentration.expand(d._extended_shape(shape))))
-
     def _log_prob(self, value: Tensor) -> Tensor:
         a = self.concentration
         return (a - 1.0).xlogy(value).sum(-1) + a.sum(-1).lgamma() - a.lgamma().sum(-1)
@@ -235,9 +229,6 @@ class Dirichlet(ExponentialFamily):
         a, total = self.concentration, self.concentration.sum(-1)
         log_beta = a.lgamma().sum(-1) - total.lgamma()
         return log_beta - (a.shape[-1] - total) * total.digamma() - ((a - 1.0) * a.digamma()).sum(-1)
-
-    _natural_params = attribute(lambda d: (d.concentration,))
-    _log_normalizer = formula(lambda d, x: x.lgamma().sum(-1) - x.sum(-1).lgamma())
 
 
 class Beta(ExponentialFamily):
@@ -254,6 +245,13 @@ class Beta(ExponentialFamily):
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     has_rsample = True
+    _mean = formula(lambda d: d.concentration1 / (d.concentration1 + d.concentration0))
+    _mode = formula(lambda d: d._dirichlet.mode[..., 0])
+    _rsample = formula(lambda d, shape: d._dirichlet.rsample(shape).select(-1, 0))
+    _log_prob = formula(lambda d, x: d._dirichlet.log_prob(stack([x, 1.0 - x], -1)))
+    _entropy = formula(lambda d: d._dirichlet.entropy())
+    _natural_params = attribute(lambda d: (d.concentration1, d.concentration0))
+    _log_normalizer = formula(lambda d, x, y: x.lgamma() + y.lgamma() - (x + y).lgamma())
 
     def __init__(self, concentration1: Number, concentration0: Number, validate_args: bool | None = None) -> None:
         if isinstance(concentration1, _Number) and isinstance(concentration0, _Number):
@@ -273,15 +271,6 @@ class Beta(ExponentialFamily):
         """The parameter of 1 - x."""
         return self._dirichlet.concentration[..., 1]
 
-    _mean = formula(lambda d: d.concentration1 / (d.concentration1 + d.concentration0))
-    _mode = formula(lambda d: d._dirichlet.mode[..., 0])
-
     def _variance(self) -> Tensor:
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
-
-    _rsample = formula(lambda d, shape: d._dirichlet.rsample(shape).select(-1, 0))
-    _log_prob = formula(lambda d, x: d._dirichlet.log_prob(stack([x, 1.0 - x], -1)))
-    _entropy = formula(lambda d: d._dirichlet.entropy())
-    _natural_params = attribute(lambda d: (d.concentration1, d.concentration0))
-    _log_normalizer = formula(lambda d, x, y: x.lgamma() + y.lgamma() - (x + y).lgamma())

@@ -29,6 +29,12 @@ class Independent(Distribution, Generic[D]):
 
     arg_constraints: Any = {}
     base_dist: D
+    _mean = formula(lambda d: d.base_dist.mean)
+    _mode = formula(lambda d: d.base_dist.mode)
+    _variance = formula(lambda d: d.base_dist.variance)
+    _sample = formula(lambda d, shape: d.base_dist.sample(shape))
+    _rsample = formula(lambda d, shape: d.base_dist.rsample(shape))
+    _entropy = formula(lambda d: _sum_rightmost(d.base_dist.entropy(), d.reinterpreted_batch_ndims))
 
     def __init__(self, base_distribution: D, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         batch, event = base_distribution.batch_shape, base_distribution.event_shape
@@ -60,12 +66,6 @@ class Independent(Distribution, Generic[D]):
             return support
         return constraints.independent(support, self.reinterpreted_batch_ndims)
 
-    _mean = formula(lambda d: d.base_dist.mean)
-    _mode = formula(lambda d: d.base_dist.mode)
-    _variance = formula(lambda d: d.base_dist.variance)
-    _sample = formula(lambda d, shape: d.base_dist.sample(shape))
-    _rsample = formula(lambda d, shape: d.base_dist.rsample(shape))
-
     def log_prob(self, value: Tensor) -> Tensor:
         """Compute the sum of the parts' logarithms of densities; the base validates.
 
@@ -75,8 +75,6 @@ class Independent(Distribution, Generic[D]):
         tensor(-1.3863)
         """
         return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
-
-    _entropy = formula(lambda d: _sum_rightmost(d.base_dist.entropy(), d.reinterpreted_batch_ndims))
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return the values of the base.

@@ -32,11 +32,10 @@ class _LocationScale(Distribution):
     has_rsample = True
     loc: Tensor
     scale: Tensor
+    _mean = _mode = formula(lambda d: d.loc)
 
     def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, scale=scale)
-
-    _mean = _mode = formula(lambda d: d.loc)
 
 
 class Normal(_LocationScale, ExponentialFamily):
@@ -54,6 +53,11 @@ class Normal(_LocationScale, ExponentialFamily):
     _mean_carrier_measure = 0
     _stddev = formula(lambda d: d.scale)
     _variance = formula(lambda d: d.stddev.pow(2))
+    _cdf = formula(lambda d, x: 0.5 * (1 + ((x - d.loc) * d.scale.reciprocal() / math.sqrt(2)).erf()))
+    _icdf = formula(lambda d, p: d.loc + d.scale * (2 * p - 1).erfinv() * math.sqrt(2))
+    _entropy = formula(lambda d: 0.5 + 0.5 * math.log(2 * math.pi) + d.scale.log())
+    _natural_params = attribute(lambda d: (d.loc / d.scale.pow(2), -0.5 * d.scale.pow(2).reciprocal()))
+    _log_normalizer = formula(lambda d, x, y: -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log())
 
     def _sample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -66,12 +70,6 @@ class Normal(_LocationScale, ExponentialFamily):
     def _log_prob(self, value: Tensor) -> Tensor:
         square = (value - self.loc) ** 2
         return -square / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
-
-    _cdf = formula(lambda d, x: 0.5 * (1 + ((x - d.loc) * d.scale.reciprocal() / math.sqrt(2)).erf()))
-    _icdf = formula(lambda d, p: d.loc + d.scale * (2 * p - 1).erfinv() * math.sqrt(2))
-    _entropy = formula(lambda d: 0.5 + 0.5 * math.log(2 * math.pi) + d.scale.log())
-    _natural_params = attribute(lambda d: (d.loc / d.scale.pow(2), -0.5 * d.scale.pow(2).reciprocal()))
-    _log_normalizer = formula(lambda d, x, y: -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log())
 
 
 class Laplace(_LocationScale):
@@ -87,13 +85,13 @@ class Laplace(_LocationScale):
 
     _variance = formula(lambda d: 2 * d.scale.pow(2))
     _stddev = formula(lambda d: 2**0.5 * d.scale)
+    _log_prob = formula(lambda d, x: -(2 * d.scale).log() - (x - d.loc).abs() / d.scale)
+    _entropy = formula(lambda d: 1 + (2 * d.scale).log())
 
     def _rsample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
         u = empty(shape, dtype=self.loc.dtype, device=self.loc.device).uniform_(finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
-
-    _log_prob = formula(lambda d, x: -(2 * d.scale).log() - (x - d.loc).abs() / d.scale)
 
     def _cdf(self, value: Tensor) -> Tensor:
         distance = value - self.loc
@@ -102,8 +100,6 @@ class Laplace(_LocationScale):
     def _icdf(self, value: Tensor) -> Tensor:
         above = value - 0.5
         return self.loc - self.scale * above.sign() * (-2 * above.abs()).log1p()
-
-    _entropy = formula(lambda d: 1 + (2 * d.scale).log())
 
 
 class Cauchy(_LocationScale):
@@ -117,20 +113,19 @@ class Cauchy(_LocationScale):
     tensor(0.7500)
     """
 
-    def _everywhere(self, value: float) -> Tensor:
-        return full(self._extended_shape(), value, dtype=self.loc.dtype, device=self.loc.device)
-
     _mean = formula(lambda d: d._everywhere(math.nan))
     _variance = formula(lambda d: d._everywhere(math.inf))
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return self.loc + empty(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
-
     _log_prob = formula(lambda d, x: -math.log(math.pi) - d.scale.log() - (((x - d.loc) / d.scale) ** 2).log1p())
     _cdf = formula(lambda d, x: ((x - d.loc) / d.scale).atan() / math.pi + 0.5)
     _icdf = formula(lambda d, p: (math.pi * (p - 0.5)).tan() * d.scale + d.loc)
     _entropy = formula(lambda d: math.log(4 * math.pi) + d.scale.log())
+
+    def _everywhere(self, value: float) -> Tensor:
+        return full(self._extended_shape(), value, dtype=self.loc.dtype, device=self.loc.device)
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.loc + empty(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
 
 
 class StudentT(Distribution):
@@ -151,13 +146,12 @@ class StudentT(Distribution):
     df: Tensor
     loc: Tensor
     scale: Tensor
+    _mean = formula(lambda d: where(d.df <= 1, math.nan, d.loc))
+    _mode = formula(lambda d: d.loc)
 
     def __init__(self, df: Number, loc: Number = 0.0, scale: Number = 1.0, validate_args: bool | None = None) -> None:
         self._declare(validate_args, df=df, loc=loc, scale=scale)
         self._chi2 = Chi2(self.df)
-
-    _mean = formula(lambda d: where(d.df <= 1, math.nan, d.loc))
-    _mode = formula(lambda d: d.loc)
 
     def _variance(self) -> Tensor:
         finite = self.df > 2
@@ -202,6 +196,13 @@ class Uniform(Distribution):
     has_rsample = True
     low: Tensor
     high: Tensor
+    _mean = formula(lambda d: (d.high + d.low) / 2)
+    _mode = formula(lambda d: math.nan * d.high)
+    _stddev = formula(lambda d: (d.high - d.low) / 12**0.5)
+    _variance = formula(lambda d: (d.high - d.low).pow(2) / 12)
+    _cdf = formula(lambda d, x: ((x - d.low) / (d.high - d.low)).clamp(min=0, max=1))
+    _icdf = formula(lambda d, p: p * (d.high - d.low) + d.low)
+    _entropy = formula(lambda d: (d.high - d.low).log())
 
     def __init__(self, low: Number, high: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, low=low, high=high)
@@ -216,11 +217,6 @@ class Uniform(Distribution):
         """The interval with both ends."""
         return constraints.interval(self.low, self.high)
 
-    _mean = formula(lambda d: (d.high + d.low) / 2)
-    _mode = formula(lambda d: math.nan * d.high)
-    _stddev = formula(lambda d: (d.high - d.low) / 12**0.5)
-    _variance = formula(lambda d: (d.high - d.low).pow(2) / 12)
-
     def _rsample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
         u = rand(shape, dtype=self.low.dtype, device=self.low.device)
@@ -229,10 +225,6 @@ class Uniform(Distribution):
     def _log_prob(self, value: Tensor) -> Tensor:
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
         return inside.log() - (self.high - self.low).log()
-
-    _cdf = formula(lambda d, x: ((x - d.low) / (d.high - d.low)).clamp(min=0, max=1))
-    _icdf = formula(lambda d, p: p * (d.high - d.low) + d.low)
-    _entropy = formula(lambda d: (d.high - d.low).log())
 
 
 class GeneralizedPareto(Distribution):
@@ -252,6 +244,9 @@ class GeneralizedPareto(Distribution):
     loc: Tensor
     scale: Tensor
     concentration: Tensor
+    _mode = formula(lambda d: d.loc)
+    _cdf = formula(lambda d, x: d.log_cdf(x).exp())
+    _entropy = formula(lambda d: broadcast_to(d.scale.log() + d.concentration + 1, d._batch_shape))
 
     def __init__(self, loc: Number, scale: Number, concentration: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, scale=scale, concentration=concentration)
@@ -270,8 +265,6 @@ class GeneralizedPareto(Distribution):
     def _mean(self) -> Tensor:
         exists = self.concentration < 1
         return where(exists, self.loc + self.scale / (1 - where(exists, self.concentration, 0.5)), math.nan)
-
-    _mode = formula(lambda d: d.loc)
 
     def _variance(self) -> Tensor:
         exists = self.concentration < 0.5
@@ -311,12 +304,8 @@ class GeneralizedPareto(Distribution):
         """
         return (-self.log_survival_function(value).exp()).log1p()
 
-    _cdf = formula(lambda d, x: d.log_cdf(x).exp())
-
     def _icdf(self, value: Tensor) -> Tensor:
         zero, shape = self._shape()
         log_survival = (-value).log1p()
         powered = self.loc + self.scale / shape * (-shape * log_survival).expm1()
         return where(zero, self.loc - self.scale * log_survival, powered)
-
-    _entropy = formula(lambda d: broadcast_to(d.scale.log() + d.concentration + 1, d._batch_shape))

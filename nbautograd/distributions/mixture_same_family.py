@@ -32,6 +32,7 @@ class MixtureSameFamily(Distribution):
 
     arg_constraints: Any = {}
     has_rsample = False
+    _mean = formula(lambda d: d._mixed(d._component_distribution.mean))
 
     def __init__(
         self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None
@@ -82,8 +83,6 @@ class MixtureSameFamily(Distribution):
         padding = 0 if len(self._mixture_distribution.batch_shape) == 1 else missing
         shape = probs.shape[:-1] + (1,) * padding + probs.shape[-1:] + (1,) * self._event_ndims
         return (probs.reshape(shape) * moments).sum(-1 - self._event_ndims)
-
-    _mean = formula(lambda d: d._mixed(d._component_distribution.mean))
 
     def _variance(self) -> Tensor:
         """Compute the mean of the variances, and the variance of the means."""

@@ -109,6 +109,7 @@ class MultivariateNormal(_OfVectors):
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,
     }
+    _variance = formula(lambda d: d._unbroadcasted_scale_tril.pow(2).sum(-1).expand(d._batch_shape + d._event_shape))
 
     def __init__(
         self,
@@ -136,8 +137,6 @@ class MultivariateNormal(_OfVectors):
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
         return self._matrices(cholesky_inverse(self._unbroadcasted_scale_tril))
-
-    _variance = formula(lambda d: d._unbroadcasted_scale_tril.pow(2).sum(-1).expand(d._batch_shape + d._event_shape))
 
     def _rsample(self, sample_shape: Size) -> Tensor:
         noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)

@@ -108,6 +108,8 @@ class Wishart(_OfCovariance, ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
     df: Tensor
+    _mean = formula(lambda d: d._scaled(d.df, d.covariance_matrix))
+    _natural_params = attribute(lambda d: (-d.precision_matrix / 2, (d.df - d._event_shape[-1] - 1) / 2))
 
     def __init__(
         self,
@@ -165,8 +167,6 @@ class Wishart(_OfCovariance, ExponentialFamily):
 
     def _scaled(self, factor: Tensor, matrix: Tensor) -> Tensor:
         return factor.expand(self._batch_shape)[..., None, None] * matrix
-
-    _mean = formula(lambda d: d._scaled(d.df, d.covariance_matrix))
 
     def _mode(self) -> Tensor:
         factor = self.df - self._event_shape[-1] - 1
@@ -230,8 +230,6 @@ class Wishart(_OfCovariance, ExponentialFamily):
         scale = (size + 1) * (size * math.log(2) / 2 + _half_log_det(self._unbroadcasted_scale_tril))
         gammas = mvlgamma(nu / 2, p=size) - (nu - size - 1) / 2 * _mvdigamma(nu / 2, size)
         return scale + gammas + nu * size / 2
-
-    _natural_params = attribute(lambda d: (-d.precision_matrix / 2, (d.df - d._event_shape[-1] - 1) / 2))
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         size = self._event_shape[-1]

@@ -67,22 +67,18 @@ class PowerTransform(Transform):
     codomain = constraints.positive
     bijective = True
     _arguments = ("exponent",)
+    _sign = formula(lambda t: t.exponent.sign())
+    _call = formula(lambda t, x: x.pow(t.exponent))
+    _inverse = formula(lambda t, y: y.pow(1 / t.exponent))
+    _log_abs_det = formula(lambda t, x, y: (t.exponent * y / x).abs().log())
+    _forward_shape = _inverse_shape = formula(lambda t, shape: broadcast_shapes(shape, t.exponent.shape))
 
     def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
-    _sign = formula(lambda t: t.exponent.sign())
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool((self.exponent == other.exponent).all())
-
-    _call = formula(lambda t, x: x.pow(t.exponent))
-    _inverse = formula(lambda t, y: y.pow(1 / t.exponent))
-    _log_abs_det = formula(lambda t, x, y: (t.exponent * y / x).abs().log())
-    _forward_shape = formula(lambda t, shape: broadcast_shapes(shape, t.exponent.shape))
-
-    _inverse_shape = _forward_shape
 
 
 def _inside_unit(values: Tensor) -> Tensor:
@@ -101,12 +97,11 @@ class SigmoidTransform(_Increasing):
 
     codomain = constraints.unit_interval
     _call = formula(lambda t, x: _inside_unit(x.sigmoid()))
+    _log_abs_det = formula(lambda t, x, y: -softplus(-x) - softplus(x))
 
     def _inverse(self, y: Tensor) -> Tensor:
         y = _inside_unit(y)
         return y.log() - (-y).log1p()
-
-    _log_abs_det = formula(lambda t, x, y: -softplus(-x) - softplus(x))
 
 
 class SoftplusTransform(_Increasing):
@@ -173,6 +168,8 @@ class AffineTransform(Transform):
 
     bijective = True
     _arguments = ("loc", "scale", "event_dim")
+    _call = formula(lambda t, x: t.loc + t.scale * x)
+    _inverse = formula(lambda t, y: (y - t.loc) / t.scale)
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -199,9 +196,6 @@ class AffineTransform(Transform):
         if isinstance(self.scale, _Number):
             return (self.scale > 0) - (self.scale < 0)
         return self.scale.sign()
-
-    _call = formula(lambda t, x: t.loc + t.scale * x)
-    _inverse = formula(lambda t, y: (y - t.loc) / t.scale)
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
         if isinstance(self.scale, _Number):
@@ -232,6 +226,9 @@ class CumulativeDistributionTransform(Transform):
     codomain = constraints.unit_interval
     sign = +1
     _arguments = ("distribution",)
+    _call = formula(lambda t, x: t.distribution.cdf(x))
+    _inverse = formula(lambda t, y: t.distribution.icdf(y))
+    _log_abs_det = formula(lambda t, x, y: t.distribution.log_prob(x))
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -241,7 +238,3 @@ class CumulativeDistributionTransform(Transform):
     def domain(self) -> Any:
         """The support of the distribution."""
         return self.distribution.support
-
-    _call = formula(lambda t, x: t.distribution.cdf(x))
-    _inverse = formula(lambda t, y: t.distribution.icdf(y))
-    _log_abs_det = formula(lambda t, x, y: t.distribution.log_prob(x))

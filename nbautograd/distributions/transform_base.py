@@ -182,15 +182,17 @@ class Transform:
 class _InverseTransform(Transform):
     """The inverse of another transform."""
 
-    def __init__(self, transform: Transform) -> None:
-        super().__init__(cache_size=transform._cache_size)
-        self._forward = transform
-
     domain = constraints.dependent_property(lambda t: t._forward.codomain, is_discrete=False)
     codomain = constraints.dependent_property(lambda t: t._forward.domain, is_discrete=False)
     bijective = attribute(lambda t: t._forward.bijective)
-
     _sign = formula(lambda t: t._forward.sign)
+    _log_abs_det = formula(lambda t, x, y: -t._forward.log_abs_det_jacobian(y, x))
+    _forward_shape = formula(lambda t, shape: t._forward.inverse_shape(shape))
+    _inverse_shape = formula(lambda t, shape: t._forward.forward_shape(shape))
+
+    def __init__(self, transform: Transform) -> None:
+        super().__init__(cache_size=transform._cache_size)
+        self._forward = transform
 
     @property
     def inv(self) -> Transform:
@@ -207,10 +209,6 @@ class _InverseTransform(Transform):
 
     def __call__(self, x: Tensor) -> Tensor:
         return self._forward._inv_call(x)
-
-    _log_abs_det = formula(lambda t, x, y: -t._forward.log_abs_det_jacobian(y, x))
-    _forward_shape = formula(lambda t, shape: t._forward.inverse_shape(shape))
-    _inverse_shape = formula(lambda t, shape: t._forward.forward_shape(shape))
 
 
 def _widened(constraint: Any, event_dim: int) -> Any:
@@ -234,6 +232,7 @@ class ComposeTransform(Transform):
     """
 
     _arguments = ("parts",)
+    _sign = formula(lambda t: math.prod(part.sign for part in t.parts))
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -269,8 +268,6 @@ class ComposeTransform(Transform):
     def bijective(self) -> bool:
         """True if all parts are."""
         return all(part.bijective for part in self.parts)
-
-    _sign = formula(lambda t: math.prod(part.sign for part in t.parts))
 
     @property
     def inv(self) -> Transform:
@@ -323,6 +320,9 @@ class IndependentTransform(Transform):
     """
 
     _arguments = ("base_transform", "reinterpreted_batch_ndims")
+    _sign = formula(lambda t: t.base_transform.sign)
+    _forward_shape = formula(lambda t, shape: t.base_transform.forward_shape(shape))
+    _inverse_shape = formula(lambda t, shape: t.base_transform.inverse_shape(shape))
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -344,8 +344,6 @@ class IndependentTransform(Transform):
         """True if the base is."""
         return bool(self.base_transform.bijective)
 
-    _sign = formula(lambda t: t.base_transform.sign)
-
     def _call(self, x: Tensor) -> Tensor:
         if x.dim() < self.domain.event_dim:
             raise ValueError("Too few dimensions on input")
@@ -362,9 +360,6 @@ class IndependentTransform(Transform):
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
-    _forward_shape = formula(lambda t, shape: t.base_transform.forward_shape(shape))
-    _inverse_shape = formula(lambda t, shape: t.base_transform.inverse_shape(shape))
-
 
 class ReshapeTransform(Transform):
     """A reshape of the rightmost dimensions; its Jacobian has determinant 1.
@@ -380,6 +375,11 @@ class ReshapeTransform(Transform):
 
     bijective = True
     _arguments = ("in_shape", "out_shape")
+    _call = formula(lambda t, x: x.reshape(t._batch(x, t.in_shape) + t.out_shape))
+    _inverse = formula(lambda t, y: y.reshape(t._batch(y, t.out_shape) + t.in_shape))
+    _log_abs_det = formula(lambda t, x, y: x.new_zeros(t._batch(x, t.in_shape)))
+    _forward_shape = formula(lambda t, shape: t._reshaped(shape, t.in_shape, t.out_shape))
+    _inverse_shape = formula(lambda t, shape: t._reshaped(shape, t.out_shape, t.in_shape))
 
     def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0) -> None:
         self.in_shape = Size(in_shape)
@@ -400,12 +400,6 @@ class ReshapeTransform(Transform):
 
     def _batch(self, x: Tensor, shape: Size) -> Size:
         return x.shape[: x.dim() - len(shape)]
-
-    _call = formula(lambda t, x: x.reshape(t._batch(x, t.in_shape) + t.out_shape))
-    _inverse = formula(lambda t, y: y.reshape(t._batch(y, t.out_shape) + t.in_shape))
-    _log_abs_det = formula(lambda t, x, y: x.new_zeros(t._batch(x, t.in_shape)))
-    _forward_shape = formula(lambda t, shape: t._reshaped(shape, t.in_shape, t.out_shape))
-    _inverse_shape = formula(lambda t, shape: t._reshaped(shape, t.out_shape, t.in_shape))
 
     @staticmethod
     def _reshaped(shape: Any, old: Size, new: Size) -> Any:

@@ -59,6 +59,8 @@ class TransformedDistribution(Distribution):
 
     arg_constraints: Any = {}
     base_dist: Any
+    _sample = formula(lambda d, shape: d._transformed(d.base_dist.sample(shape)))
+    _rsample = formula(lambda d, shape: d._transformed(d.base_dist.rsample(shape)))
 
     def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms = _as_list(transforms)
@@ -107,9 +109,6 @@ class TransformedDistribution(Distribution):
         for transform in self.transforms:
             x = transform(x)
         return x
-
-    _sample = formula(lambda d, shape: d._transformed(d.base_dist.sample(shape)))
-    _rsample = formula(lambda d, shape: d._transformed(d.base_dist.rsample(shape)))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         event_dim = len(self._event_shape)

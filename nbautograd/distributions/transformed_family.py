@@ -55,19 +55,17 @@ class LogNormal(TransformedDistribution):
     has_rsample = True
     loc = of_base("loc")
     scale = of_base("scale")
+    _mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())
+    _mode = formula(lambda d: (d.loc - d.scale.square()).exp())
+    _entropy = formula(lambda d: d.base_dist.entropy() + d.loc)
 
     def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    _mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())
-    _mode = formula(lambda d: (d.loc - d.scale.square()).exp())
-
     def _variance(self) -> Tensor:
         square = self.scale.pow(2)
         return square.expm1() * (2 * self.loc + square).exp()
-
-    _entropy = formula(lambda d: d.base_dist.entropy() + d.loc)
 
 
 class LogisticNormal(TransformedDistribution):
@@ -102,6 +100,8 @@ class _Half(TransformedDistribution):
     has_rsample = True
     scale = of_base("scale")
     _mode = formula(lambda d: zeros_like(d.scale))
+    _icdf = formula(lambda d, p: d.base_dist.icdf((p + 1) / 2))
+    _entropy = formula(lambda d: d.base_dist.entropy() - math.log(2))
 
     def cdf(self, value: Tensor) -> Tensor:
         """Return the cumulative distribution function.
@@ -117,9 +117,6 @@ class _Half(TransformedDistribution):
             self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
 
-    _icdf = formula(lambda d, p: d.base_dist.icdf((p + 1) / 2))
-    _entropy = formula(lambda d: d.base_dist.entropy() - math.log(2))
-
 
 class HalfNormal(_Half):
     """The half-normal distribution: of ``|x|``, where x is normal with mean 0.
@@ -131,12 +128,12 @@ class HalfNormal(_Half):
     tensor(0.7979)
     """
 
-    def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
-        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
-
     _mean = formula(lambda d: d.scale * math.sqrt(2 / math.pi))
     _variance = formula(lambda d: d.scale.pow(2) * (1 - 2 / math.pi))
     _log_prob = formula(lambda d, x: where(x >= 0, d.base_dist.log_prob(x) + math.log(2), -math.inf))
+
+    def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
 
 class HalfCauchy(_Half):
@@ -149,11 +146,11 @@ class HalfCauchy(_Half):
     tensor(0.5000)
     """
 
-    def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
-        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
-
     _mean = formula(lambda d: full(d._extended_shape(), math.inf, dtype=d.scale.dtype, device=d.scale.device))
     _variance = formula(lambda d: d.base_dist.variance)
+
+    def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
+        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         value = as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
@@ -176,13 +173,12 @@ class InverseGamma(TransformedDistribution):
     has_rsample = True
     concentration = of_base("concentration")
     rate = of_base("rate")
+    _mean = formula(lambda d: where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
+    _mode = formula(lambda d: d.rate / (d.concentration + 1))
 
     def __init__(self, concentration: Number, rate: Number, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
-
-    _mean = formula(lambda d: where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
-    _mode = formula(lambda d: d.rate / (d.concentration + 1))
 
     def _variance(self) -> Tensor:
         a = self.concentration
@@ -208,6 +204,11 @@ class Gumbel(TransformedDistribution):
     support = constraints.real
     loc: Tensor
     scale: Tensor
+    _mean = formula(lambda d: d.loc + d.scale * euler_constant)
+    _mode = formula(lambda d: d.loc)
+    _stddev = formula(lambda d: math.pi / math.sqrt(6) * d.scale)
+    _variance = formula(lambda d: d.stddev.pow(2))
+    _entropy = formula(lambda d: d.scale.log() + (1 + euler_constant))
 
     def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
@@ -221,16 +222,9 @@ class Gumbel(TransformedDistribution):
         ]
         super().__init__(Uniform(low, high, validate_args=validate_args), transforms, validate_args=validate_args)
 
-    _mean = formula(lambda d: d.loc + d.scale * euler_constant)
-    _mode = formula(lambda d: d.loc)
-    _stddev = formula(lambda d: math.pi / math.sqrt(6) * d.scale)
-    _variance = formula(lambda d: d.stddev.pow(2))
-
     def _log_prob(self, value: Tensor) -> Tensor:
         y = (self.loc - value) / self.scale
         return y - y.exp() - self.scale.log()
-
-    _entropy = formula(lambda d: d.scale.log() + (1 + euler_constant))
 
 
 class Kumaraswamy(TransformedDistribution):
@@ -249,6 +243,8 @@ class Kumaraswamy(TransformedDistribution):
     has_rsample = True
     concentration1: Tensor
     concentration0: Tensor
+    _mean = formula(lambda d: d._moment(1))
+    _variance = formula(lambda d: d._moment(2) - d.mean.pow(2))
 
     def __init__(self, concentration1: Number, concentration0: Number, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
@@ -267,14 +263,10 @@ class Kumaraswamy(TransformedDistribution):
         power, b = 1 + n / self.concentration1, self.concentration0
         return b * (power.lgamma() + b.lgamma() - (power + b).lgamma()).exp()
 
-    _mean = formula(lambda d: d._moment(1))
-
     def _mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
         return where((b < 1) | (a < 1), math.nan, log_mode).exp()
-
-    _variance = formula(lambda d: d._moment(2) - d.mean.pow(2))
 
     def _entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
@@ -296,6 +288,8 @@ class Pareto(TransformedDistribution):
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     scale: Tensor
     alpha: Tensor
+    _mode = formula(lambda d: d.scale)
+    _entropy = formula(lambda d: (d.scale / d.alpha).log() + (1 + d.alpha.reciprocal()))
 
     def __init__(self, scale: Number, alpha: Number, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
@@ -312,13 +306,9 @@ class Pareto(TransformedDistribution):
         alpha = self.alpha.clamp(min=1)
         return alpha * self.scale / (alpha - 1)
 
-    _mode = formula(lambda d: d.scale)
-
     def _variance(self) -> Tensor:
         alpha = self.alpha.clamp(min=2)
         return self.scale.pow(2) * alpha / ((alpha - 1).pow(2) * (alpha - 2))
-
-    _entropy = formula(lambda d: (d.scale / d.alpha).log() + (1 + d.alpha.reciprocal()))
 
 
 class Weibull(TransformedDistribution):
@@ -337,6 +327,8 @@ class Weibull(TransformedDistribution):
     _derived = ("concentration_reciprocal",)
     scale: Tensor
     concentration: Tensor
+    _mean = formula(lambda d: d.scale * (1 + d.concentration_reciprocal).lgamma().exp())
+    _mode = formula(lambda d: d.scale * ((d.concentration - 1) / d.concentration) ** d.concentration.reciprocal())
 
     def __init__(self, scale: Number, concentration: Number, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
@@ -344,9 +336,6 @@ class Weibull(TransformedDistribution):
         base = Exponential(ones_like(self.scale), validate_args=validate_args)
         transforms = [PowerTransform(exponent=self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
-
-    _mean = formula(lambda d: d.scale * (1 + d.concentration_reciprocal).lgamma().exp())
-    _mode = formula(lambda d: d.scale * ((d.concentration - 1) / d.concentration) ** d.concentration.reciprocal())
 
     def _variance(self) -> Tensor:
         second = (1 + 2 * self.concentration_reciprocal).lgamma().exp()

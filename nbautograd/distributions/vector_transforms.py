@@ -41,12 +41,11 @@ class SoftmaxTransform(_Plain):
 
     domain = constraints.real_vector
     codomain = constraints.simplex
+    _inverse = formula(lambda t, y: y.log())
 
     def _call(self, x: Tensor) -> Tensor:
         weights = (x - x.amax(-1, keepdim=True)).exp()
         return weights / weights.sum(-1, True)
-
-    _inverse = formula(lambda t, y: y.log())
 
     def _forward_shape(self, shape: Any) -> Any:
         _check_dimensions(shape, 1)
@@ -173,9 +172,8 @@ class PositiveDefiniteTransform(_Plain):
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
+    _inverse = formula(lambda t, y: LowerCholeskyTransform().inv(linalg_cholesky(y)))
 
     def _call(self, x: Tensor) -> Tensor:
         factor = LowerCholeskyTransform()(x)
         return factor @ factor.mT
-
-    _inverse = formula(lambda t, y: LowerCholeskyTransform().inv(linalg_cholesky(y)))

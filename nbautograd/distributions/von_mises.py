@@ -68,11 +68,10 @@ class VonMises(Distribution):
     has_rsample = False
     loc: Tensor
     concentration: Tensor
+    _mean = _mode = formula(lambda d: d.loc)
 
     def __init__(self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, concentration=concentration)
-
-    _mean = _mode = formula(lambda d: d.loc)
 
     @lazy_property
     def variance(self) -> Tensor:
