@@ -21,6 +21,7 @@ class ByProbability:
 
     _binary: ClassVar[bool] = True
     """True if each probability is of one event and logits are log-odds; otherwise they are of a choice."""
+    param_shape: Size = attribute(lambda d: d._param.shape, "The shape of ``probs`` and of ``logits``.")
 
     @staticmethod
     def _probs_or_logits(probs: Any, logits: Any) -> dict[str, Any]:
@@ -47,11 +48,6 @@ class ByProbability:
         """The given one; the other has the same shape and dtype."""
         return vars(self)["probs" if "probs" in vars(self) else "logits"]
 
-    @property
-    def param_shape(self) -> Size:
-        """The shape of ``probs`` and of ``logits``."""
-        return self._param.shape
-
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
         return self._param.new(*args, **kwargs)
 
@@ -66,21 +62,9 @@ class WithCategorical:
 
     _categorical: Any
     _param = attribute(lambda d: d._categorical._param)
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities of the choices, in the last dimension."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of ``probs`` and of ``logits``."""
-        return self._param.shape
+    probs: Tensor = attribute(lambda d: d._categorical.probs, "Probabilities of the choices, in the last dimension.")
+    logits: Tensor = attribute(lambda d: d._categorical.logits, "Logarithms of the probabilities.")
+    param_shape: Size = attribute(lambda d: d._param.shape, "The shape of ``probs`` and of ``logits``.")
 
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
         return self._categorical._new(*args, **kwargs)

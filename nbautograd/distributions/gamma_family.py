@@ -124,14 +124,10 @@ class Chi2(Gamma):
 
     arg_constraints = {"df": constraints.positive}
     _derived = ("concentration", "rate")
+    df: Tensor = attribute(lambda d: d.concentration * 2, "The degrees of freedom.")
 
     def __init__(self, df: Number, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
-
-    @property
-    def df(self) -> Tensor:
-        """The degrees of freedom."""
-        return self.concentration * 2
 
 
 class FisherSnedecor(Distribution):
@@ -252,6 +248,8 @@ class Beta(ExponentialFamily):
     _entropy = formula(lambda d: d._dirichlet.entropy())
     _natural_params = attribute(lambda d: (d.concentration1, d.concentration0))
     _log_normalizer = formula(lambda d, x, y: x.lgamma() + y.lgamma() - (x + y).lgamma())
+    concentration1: Tensor = attribute(lambda d: d._dirichlet.concentration[..., 0], "The parameter of x.")
+    concentration0: Tensor = attribute(lambda d: d._dirichlet.concentration[..., 1], "The parameter of 1 - x.")
 
     def __init__(self, concentration1: Number, concentration0: Number, validate_args: bool | None = None) -> None:
         if isinstance(concentration1, _Number) and isinstance(concentration0, _Number):
@@ -260,16 +258,6 @@ class Beta(ExponentialFamily):
             both = stack(broadcast_all(concentration1, concentration0), -1)
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
-
-    @property
-    def concentration1(self) -> Tensor:
-        """The parameter of x."""
-        return self._dirichlet.concentration[..., 0]
-
-    @property
-    def concentration0(self) -> Tensor:
-        """The parameter of 1 - x."""
-        return self._dirichlet.concentration[..., 1]
 
     def _variance(self) -> Tensor:
         total = self.concentration1 + self.concentration0

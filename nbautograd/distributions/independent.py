@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution
-from nbautograd.distributions.utils import _sum_rightmost, formula
+from nbautograd.distributions.utils import _sum_rightmost, attribute, formula
 
 __all__ = ["Independent"]
 
@@ -35,6 +35,7 @@ class Independent(Distribution, Generic[D]):
     _sample = formula(lambda d, shape: d.base_dist.sample(shape))
     _rsample = formula(lambda d, shape: d.base_dist.rsample(shape))
     _entropy = formula(lambda d: _sum_rightmost(d.base_dist.entropy(), d.reinterpreted_batch_ndims))
+    has_rsample = attribute(lambda d: d.base_dist.has_rsample, "True if the base has it.")
 
     def __init__(self, base_distribution: D, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         batch, event = base_distribution.batch_shape, base_distribution.event_shape
@@ -47,11 +48,6 @@ class Independent(Distribution, Generic[D]):
         self.base_dist = base_distribution
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         super().__init__(batch[:kept], batch[kept:] + event, validate_args=validate_args)
-
-    @property
-    def has_rsample(self) -> Any:
-        """True if the base has it."""
-        return self.base_dist.has_rsample
 
     @property
     def has_enumerate_support(self) -> Any:

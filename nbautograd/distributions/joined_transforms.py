@@ -11,7 +11,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.joining import cat, stack
 from nbautograd.distributions import constraints
 from nbautograd.distributions.transform_base import Transform
-from nbautograd.distributions.utils import _sum_rightmost
+from nbautograd.distributions.utils import _sum_rightmost, attribute
 
 __all__ = ["CatTransform", "StackTransform"]
 
@@ -71,6 +71,7 @@ class CatTransform(_Joined):
     """
 
     _arguments = ("transforms", "dim", "lengths")
+    length: int = attribute(lambda t: sum(t.lengths), "The sum of the lengths.")
 
     def __init__(
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
@@ -84,11 +85,6 @@ class CatTransform(_Joined):
     def event_dim(self) -> int:
         """The largest number of event dimensions of the transforms."""
         return max(transform.event_dim for transform in self.transforms)
-
-    @property
-    def length(self) -> int:
-        """The sum of the lengths."""
-        return sum(self.lengths)
 
     def _size(self) -> int:
         return self.length

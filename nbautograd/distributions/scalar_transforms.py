@@ -11,7 +11,7 @@ from nbautograd._engine.ops.creation.creation import full_like
 from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
 from nbautograd.distributions import constraints
 from nbautograd.distributions.transform_base import Transform
-from nbautograd.distributions.utils import _Number, _sum_rightmost, broadcast_all, formula
+from nbautograd.distributions.utils import _Number, _sum_rightmost, attribute, broadcast_all, formula
 from nbautograd.nn.functional import softplus
 
 __all__ = [
@@ -170,17 +170,13 @@ class AffineTransform(Transform):
     _arguments = ("loc", "scale", "event_dim")
     _call = formula(lambda t, x: t.loc + t.scale * x)
     _inverse = formula(lambda t, y: (y - t.loc) / t.scale)
+    event_dim: int = attribute(lambda t: t._event_dim, "The number of dimensions of one value.")
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.loc = loc
         self.scale = scale
         self._event_dim = event_dim
-
-    @property
-    def event_dim(self) -> int:
-        """The number of dimensions of one value."""
-        return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
@@ -229,12 +225,8 @@ class CumulativeDistributionTransform(Transform):
     _call = formula(lambda t, x: t.distribution.cdf(x))
     _inverse = formula(lambda t, y: t.distribution.icdf(y))
     _log_abs_det = formula(lambda t, x, y: t.distribution.log_prob(x))
+    domain = attribute(lambda t: t.distribution.support, "The support of the distribution.")
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
-
-    @property
-    def domain(self) -> Any:
-        """The support of the distribution."""
-        return self.distribution.support

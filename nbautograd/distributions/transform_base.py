@@ -233,6 +233,7 @@ class ComposeTransform(Transform):
 
     _arguments = ("parts",)
     _sign = formula(lambda t: math.prod(part.sign for part in t.parts))
+    bijective: bool = attribute(lambda t: all(part.bijective for part in t.parts), "True if all parts are.")
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -263,11 +264,6 @@ class ComposeTransform(Transform):
             event_dim += part.codomain.event_dim - part.domain.event_dim
             event_dim = max(event_dim, part.codomain.event_dim)
         return _widened(self.parts[-1].codomain, event_dim)
-
-    @property
-    def bijective(self) -> bool:
-        """True if all parts are."""
-        return all(part.bijective for part in self.parts)
 
     @property
     def inv(self) -> Transform:
@@ -323,6 +319,7 @@ class IndependentTransform(Transform):
     _sign = formula(lambda t: t.base_transform.sign)
     _forward_shape = formula(lambda t, shape: t.base_transform.forward_shape(shape))
     _inverse_shape = formula(lambda t, shape: t.base_transform.inverse_shape(shape))
+    bijective: bool = attribute(lambda t: bool(t.base_transform.bijective), "True if the base is.")
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -338,11 +335,6 @@ class IndependentTransform(Transform):
     def codomain(self) -> Any:
         """The base's constraint, over more dimensions."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
-
-    @property
-    def bijective(self) -> bool:
-        """True if the base is."""
-        return bool(self.base_transform.bijective)
 
     def _call(self, x: Tensor) -> Tensor:
         if x.dim() < self.domain.event_dim:

@@ -11,7 +11,7 @@ from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.independent import Independent
 from nbautograd.distributions.transforms import ComposeTransform, Transform
-from nbautograd.distributions.utils import _sum_rightmost, formula
+from nbautograd.distributions.utils import _sum_rightmost, attribute, formula
 
 __all__ = ["TransformedDistribution"]
 
@@ -61,6 +61,7 @@ class TransformedDistribution(Distribution):
     base_dist: Any
     _sample = formula(lambda d, shape: d._transformed(d.base_dist.sample(shape)))
     _rsample = formula(lambda d, shape: d._transformed(d.base_dist.rsample(shape)))
+    has_rsample = attribute(lambda d: d.base_dist.has_rsample, "True if the base has it.")
 
     def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms = _as_list(transforms)
@@ -99,11 +100,6 @@ class TransformedDistribution(Distribution):
         support = self.transforms[-1].codomain
         extra = len(self._event_shape) - support.event_dim
         return constraints.independent(support, extra) if extra > 0 else support
-
-    @property
-    def has_rsample(self) -> Any:
-        """True if the base has it."""
-        return self.base_dist.has_rsample
 
     def _transformed(self, x: Tensor) -> Tensor:
         for transform in self.transforms:

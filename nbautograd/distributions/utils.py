@@ -36,9 +36,9 @@ def formula(compute: Callable[..., Any]) -> Any:
     return compute
 
 
-def attribute(compute: Callable[[Any], Any]) -> Any:
+def attribute(compute: Callable[[Any], Any], doc: str | None = None) -> Any:
     """Declare an attribute that is computed from others, such as the natural parameters."""
-    return property(compute)
+    return property(compute, doc=doc)
 
 
 def _is_tensor_like(value: Any) -> bool:
