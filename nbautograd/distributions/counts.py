@@ -166,9 +166,8 @@ class Geometric(ByProbability, Distribution):
             )
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        shape, probs = self._extended_shape(sample_shape), self.probs
-        u = empty(shape, dtype=probs.dtype, device=probs.device).uniform_(finfo(probs.dtype).tiny, 1)
-        return (u.log() / (-probs).log1p()).floor()
+        u = self._made(empty, sample_shape, self.probs).uniform_(finfo(self.probs.dtype).tiny, 1)
+        return (u.log() / (-self.probs).log1p()).floor()
 
     def _log_prob(self, value: Tensor) -> Tensor:
         value, probs = broadcast_all(value, self.probs)
@@ -270,6 +269,7 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     _mean_carrier_measure = 0
     _log_prob = formula(lambda d, x: -_cross_entropy(*broadcast_all(d.logits, x)) + d._cont_bern_log_norm())
     _natural_params = attribute(lambda d: (d.logits,))
+    _rsample = formula(lambda d, shape: d.icdf(d._made(rand, shape, d.probs)))
 
     def __init__(
         self,
@@ -321,10 +321,6 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
         closed = p * (p - 1.0) / (1.0 - 2.0 * p).pow(2) + 1.0 / ((-p).log1p() - p.log()).pow(2)
         x = (self.probs - 0.5).pow(2)
         return where(self._stable(), closed, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return self.icdf(rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
     def _cdf(self, value: Tensor) -> Tensor:
         p = self._cut_probs()

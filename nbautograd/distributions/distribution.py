@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from nbautograd._engine.arrays.size import Size
@@ -157,6 +157,10 @@ class Distribution:
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
         """Return the shape of a tensor of samples."""
         return Size(sample_shape) + self._batch_shape + self._event_shape
+
+    def _made(self, make: Callable[..., Tensor], sample_shape: Sequence[int], like: Tensor) -> Tensor:
+        """Return a new tensor for samples, made by a function such as ``rand``, in the dtype of another."""
+        return make(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 
     # -- declarations --------------------------------------------------------------------------------------------------
 

@@ -48,13 +48,10 @@ class Exponential(ExponentialFamily):
     _entropy = formula(lambda d: 1.0 - d.rate.log())
     _natural_params = attribute(lambda d: (-d.rate,))
     _log_normalizer = formula(lambda d, x: -(-x).log())
+    _rsample = formula(lambda d, shape: d._made(empty, shape, d.rate).exponential_() / d.rate)
 
     def __init__(self, rate: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, rate=rate)
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
 
 
 class Gamma(ExponentialFamily):

@@ -9,7 +9,7 @@ from nbautograd._engine.arrays.dtypes import finfo
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import empty, full, ones_like
-from nbautograd._engine.ops.creation.random import normal, rand
+from nbautograd._engine.ops.creation.random import normal, rand, randn
 from nbautograd._engine.ops.elementwise.comparison import isclose
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.shape.broadcasting import broadcast_to
@@ -17,7 +17,7 @@ from nbautograd.distributions import constraints
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Chi2
-from nbautograd.distributions.utils import _standard_normal, attribute, formula
+from nbautograd.distributions.utils import attribute, formula
 
 __all__ = ["Cauchy", "GeneralizedPareto", "Laplace", "Normal", "StudentT", "Uniform"]
 
@@ -58,14 +58,11 @@ class Normal(_LocationScale, ExponentialFamily):
     _entropy = formula(lambda d: 0.5 + 0.5 * math.log(2 * math.pi) + d.scale.log())
     _natural_params = attribute(lambda d: (d.loc / d.scale.pow(2), -0.5 * d.scale.pow(2).reciprocal()))
     _log_normalizer = formula(lambda d, x, y: -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log())
+    _rsample = formula(lambda d, shape: d.loc + d._made(randn, shape, d.loc) * d.scale)
 
     def _sample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return normal(self.loc.expand(shape), self.scale.expand(shape))
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return self.loc + _standard_normal(shape, self.loc.dtype, self.loc.device) * self.scale
 
     def _log_prob(self, value: Tensor) -> Tensor:
         square = (value - self.loc) ** 2
@@ -89,8 +86,7 @@ class Laplace(_LocationScale):
     _entropy = formula(lambda d: 1 + (2 * d.scale).log())
 
     def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        u = empty(shape, dtype=self.loc.dtype, device=self.loc.device).uniform_(finfo(self.loc.dtype).eps - 1, 1)
+        u = self._made(empty, sample_shape, self.loc).uniform_(finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
     def _cdf(self, value: Tensor) -> Tensor:
@@ -119,13 +115,10 @@ class Cauchy(_LocationScale):
     _cdf = formula(lambda d, x: ((x - d.loc) / d.scale).atan() / math.pi + 0.5)
     _icdf = formula(lambda d, p: (math.pi * (p - 0.5)).tan() * d.scale + d.loc)
     _entropy = formula(lambda d: math.log(4 * math.pi) + d.scale.log())
+    _rsample = formula(lambda d, shape: d.loc + d._made(empty, shape, d.loc).cauchy_() * d.scale)
 
     def _everywhere(self, value: float) -> Tensor:
         return full(self._extended_shape(), value, dtype=self.loc.dtype, device=self.loc.device)
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return self.loc + empty(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
 
 
 class StudentT(Distribution):
@@ -160,8 +153,7 @@ class StudentT(Distribution):
         return where(self.df <= 1, math.nan, variance)
 
     def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        x = _standard_normal(shape, self.df.dtype, self.df.device)
+        x = self._made(randn, sample_shape, self.df)
         z = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * (x * (z / self.df).rsqrt())
 
@@ -203,6 +195,7 @@ class Uniform(Distribution):
     _cdf = formula(lambda d, x: ((x - d.low) / (d.high - d.low)).clamp(min=0, max=1))
     _icdf = formula(lambda d, p: p * (d.high - d.low) + d.low)
     _entropy = formula(lambda d: (d.high - d.low).log())
+    _rsample = formula(lambda d, shape: d.low + d._made(rand, shape, d.low) * (d.high - d.low))
 
     def __init__(self, low: Number, high: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, low=low, high=high)
@@ -216,11 +209,6 @@ class Uniform(Distribution):
     def support(self) -> Any:
         """The interval with both ends."""
         return constraints.interval(self.low, self.high)
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        u = rand(shape, dtype=self.low.dtype, device=self.low.device)
-        return self.low + u * (self.high - self.low)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
@@ -247,6 +235,7 @@ class GeneralizedPareto(Distribution):
     _mode = formula(lambda d: d.loc)
     _cdf = formula(lambda d, x: d.log_cdf(x).exp())
     _entropy = formula(lambda d: broadcast_to(d.scale.log() + d.concentration + 1, d._batch_shape))
+    _rsample = formula(lambda d, shape: d.icdf(d._made(rand, shape, d.loc)))
 
     def __init__(self, loc: Number, scale: Number, concentration: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, scale=scale, concentration=concentration)
@@ -270,10 +259,6 @@ class GeneralizedPareto(Distribution):
         exists = self.concentration < 0.5
         shape = where(exists, self.concentration, 0.25)
         return where(exists, self.scale**2 / ((1 - shape) ** 2 * (1 - 2 * shape)), math.nan)
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return self.icdf(rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         z = (value - self.loc) / self.scale

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import eye
+from nbautograd._engine.ops.creation.random import randn
 from nbautograd._engine.ops.linalg.cholesky import linalg_cholesky
 from nbautograd._engine.ops.linalg.solvers import cholesky_inverse, linalg_solve_triangular
 from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes, broadcast_tensors
@@ -110,6 +110,7 @@ class MultivariateNormal(_OfVectors):
         "scale_tril": constraints.lower_cholesky,
     }
     _variance = formula(lambda d: d._unbroadcasted_scale_tril.pow(2).sum(-1).expand(d._batch_shape + d._event_shape))
+    _rsample = formula(lambda d, shape: d.loc + _batch_mv(d._unbroadcasted_scale_tril, d._made(randn, shape, d.loc)))
 
     def __init__(
         self,
@@ -137,10 +138,6 @@ class MultivariateNormal(_OfVectors):
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
         return self._matrices(cholesky_inverse(self._unbroadcasted_scale_tril))
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
-        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
@@ -201,6 +198,7 @@ class LowRankMultivariateNormal(_OfVectors):
     }
     cov_factor: Tensor
     cov_diag: Tensor
+    _parts: tuple[Tensor, Tensor] = attribute(lambda d: (d._unbroadcasted_cov_factor, d._unbroadcasted_cov_diag))
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
@@ -223,8 +221,6 @@ class LowRankMultivariateNormal(_OfVectors):
         self._unbroadcasted_cov_diag = cov_diag
         self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
         super().__init__(self.loc.shape[:-1], event_shape, validate_args=validate_args)
-
-    _parts: tuple[Tensor, Tensor] = attribute(lambda d: (d._unbroadcasted_cov_factor, d._unbroadcasted_cov_diag))
 
     @lazy_property
     def scale_tril(self) -> Tensor:
@@ -252,10 +248,9 @@ class LowRankMultivariateNormal(_OfVectors):
         return (factor.pow(2).sum(-1) + diagonal).expand(self._batch_shape + self._event_shape)
 
     def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        options: Any = self.loc.dtype, self.loc.device
-        factors = _standard_normal(shape[:-1] + self.cov_factor.shape[-1:], *options)
-        noise = _standard_normal(shape, *options)
+        shape = self._extended_shape(sample_shape)[:-1] + self.cov_factor.shape[-1:]
+        factors = _standard_normal(shape, self.loc.dtype, self.loc.device)
+        noise = self._made(randn, sample_shape, self.loc)
         factor, diagonal = self._parts
         return self.loc + _batch_mv(factor, factors) + diagonal.sqrt() * noise
 

@@ -63,7 +63,7 @@ class LKJCholesky(Distribution):
 
     def _sample(self, sample_shape: Size) -> Tensor:
         square = self._beta.sample(sample_shape).unsqueeze(-1)
-        normal = randn(self._extended_shape(sample_shape), dtype=square.dtype, device=square.device).tril(-1)
+        normal = self._made(randn, sample_shape, square).tril(-1)
         direction = normal / normal.norm(dim=-1, keepdim=True)
         direction[..., 0, :].fill_(0.0)
         below = square.sqrt() * direction
