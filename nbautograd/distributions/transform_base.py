@@ -132,6 +132,7 @@ class Transform:
         raise NotImplementedError
 
     _sign = _call = _inverse = _log_abs_det = _missing
+    _forward_shape = _inverse_shape = formula(lambda t, shape: shape)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the absolute value of the determinant of ∂y/∂x.
@@ -171,12 +172,6 @@ class Transform:
         (5, 3)
         """
         return self._inverse_shape(shape)
-
-    def _forward_shape(self, shape: Any) -> Any:
-        return shape
-
-    def _inverse_shape(self, shape: Any) -> Any:
-        return shape
 
 
 class _InverseTransform(Transform):

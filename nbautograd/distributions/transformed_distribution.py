@@ -62,6 +62,7 @@ class TransformedDistribution(Distribution):
     _sample = formula(lambda d, shape: d._transformed(d.base_dist.sample(shape)))
     _rsample = formula(lambda d, shape: d._transformed(d.base_dist.rsample(shape)))
     has_rsample = attribute(lambda d: d.base_dist.has_rsample, "True if the base has it.")
+    _icdf = formula(lambda d, p: d._transformed(d.base_dist.icdf(d._turned(p))))
 
     def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms = _as_list(transforms)
@@ -140,6 +141,3 @@ class TransformedDistribution(Distribution):
         if self._validate_args:
             self.base_dist._validate_sample(value)
         return self._turned(self.base_dist.cdf(value))
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return self._transformed(self.base_dist.icdf(self._turned(value)))
