@@ -11,7 +11,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names.docstrings.classes import composed
 from nbautograd.distributions import constraints
 from nbautograd.distributions.constraint_base import _is_all_true
-from nbautograd.distributions.utils import broadcast_all, lazy_property
+from nbautograd.distributions.utils import broadcast_all, formula, lazy_property
 from nbautograd.errors import warn
 
 __all__ = ["Distribution"]
@@ -196,11 +196,10 @@ class Distribution:
         """The standard deviation, the square root of the variance."""
         return self._stddev()
 
+    _stddev = formula(lambda d: d.variance.sqrt())
+
     def _mode(self) -> Tensor:
         raise NotImplementedError(f"{self.__class__} does not implement mode")
-
-    def _stddev(self) -> Tensor:
-        return self.variance.sqrt()
 
     # -- samples -------------------------------------------------------------------------------------------------------
 
@@ -215,8 +214,7 @@ class Distribution:
         with no_grad():
             return self._sample(Size(sample_shape))
 
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return self.rsample(sample_shape)
+    _sample = formula(lambda d, shape: d.rsample(shape))
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         """Draw samples through which gradients flow to the parameters (reparameterized samples).

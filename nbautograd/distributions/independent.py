@@ -36,6 +36,10 @@ class Independent(Distribution, Generic[D]):
     _rsample = formula(lambda d, shape: d.base_dist.rsample(shape))
     _entropy = formula(lambda d: _sum_rightmost(d.base_dist.entropy(), d.reinterpreted_batch_ndims))
     has_rsample = attribute(lambda d: d.base_dist.has_rsample, "True if the base has it.")
+    has_enumerate_support = attribute(
+        lambda d: d.reinterpreted_batch_ndims <= 0 and d.base_dist.has_enumerate_support,
+        "True if the base has it and no batch dimension is reinterpreted.",
+    )
 
     def __init__(self, base_distribution: D, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         batch, event = base_distribution.batch_shape, base_distribution.event_shape
@@ -48,11 +52,6 @@ class Independent(Distribution, Generic[D]):
         self.base_dist = base_distribution
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         super().__init__(batch[:kept], batch[kept:] + event, validate_args=validate_args)
-
-    @property
-    def has_enumerate_support(self) -> Any:
-        """True if the base has it and no batch dimension is reinterpreted."""
-        return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
     def support(self) -> Any:

@@ -22,6 +22,7 @@ class _Joined(Transform):
     _unit = "length"
     _join: Callable[..., Tensor]
     _cut: Callable[[Tensor], Sequence[Tensor]]
+    bijective: bool = attribute(lambda t: all(part.bijective for part in t.transforms), "True if all transforms are.")
     _call = formula(lambda t, x: t._joined(t.transforms, x, "x"))
     _inverse = formula(lambda t, y: t._joined([transform.inv for transform in t.transforms], y, "y"))
 
@@ -31,11 +32,6 @@ class _Joined(Transform):
         super().__init__(cache_size=cache_size)
         self.transforms = [transform.with_cache(cache_size) for transform in tseq] if cache_size else list(tseq)
         self.dim = dim
-
-    @property
-    def bijective(self) -> bool:
-        """True if all transforms are."""
-        return all(transform.bijective for transform in self.transforms)
 
     def _size(self) -> int:
         """Return the required size of a tensor along ``dim``."""
@@ -75,6 +71,10 @@ class CatTransform(_Joined):
     _arguments = ("transforms", "dim", "lengths")
     _join = staticmethod(cat)
     _cut = formula(lambda t, z: z.split(t.lengths, t.dim))
+    event_dim: int = attribute(
+        lambda t: max(part.event_dim for part in t.transforms),
+        "The largest number of event dimensions of the transforms.",
+    )
     length: int = attribute(lambda t: sum(t.lengths), "The sum of the lengths.")
 
     def __init__(
@@ -84,11 +84,6 @@ class CatTransform(_Joined):
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
-
-    @property
-    def event_dim(self) -> int:
-        """The largest number of event dimensions of the transforms."""
-        return max(transform.event_dim for transform in self.transforms)
 
     def _size(self) -> int:
         return self.length

@@ -10,7 +10,7 @@ from nbautograd.distributions import constraints
 from nbautograd.distributions.categorical_family import Categorical
 from nbautograd.distributions.constraints import MixtureSameFamilyConstraint
 from nbautograd.distributions.distribution import Distribution
-from nbautograd.distributions.utils import formula
+from nbautograd.distributions.utils import attribute, formula
 from nbautograd.nn.functional import log_softmax
 
 __all__ = ["MixtureSameFamily"]
@@ -32,6 +32,12 @@ class MixtureSameFamily(Distribution):
 
     arg_constraints: Any = {}
     has_rsample = False
+    mixture_distribution: Categorical = attribute(
+        lambda d: d._mixture_distribution, "The distribution over the components."
+    )
+    component_distribution: Distribution = attribute(
+        lambda d: d._component_distribution, "The components, along the last batch dimension."
+    )
     _mean = formula(lambda d: d._mixed(d._component_distribution.mean))
 
     def __init__(
@@ -65,16 +71,6 @@ class MixtureSameFamily(Distribution):
         """The support of the components."""
         support = self._component_distribution.support
         return None if support is None else MixtureSameFamilyConstraint(support)
-
-    @property
-    def mixture_distribution(self) -> Categorical:
-        """The distribution over the components."""
-        return self._mixture_distribution
-
-    @property
-    def component_distribution(self) -> Distribution:
-        """The components, along the last batch dimension."""
-        return self._component_distribution
 
     def _mixed(self, moments: Tensor) -> Tensor:
         """Compute the mean over the components, by their probabilities."""
