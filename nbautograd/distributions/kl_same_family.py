@@ -68,18 +68,13 @@ def _continuous_bernoulli(p: Any, q: Any) -> Tensor:
     return p.mean * (p.logits - q.logits) + normalizers[0] - normalizers[1]
 
 
-def _log_beta(*parameters: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the logarithm of the multivariate beta function, and the sum of its parameters."""
-    total = sum(parameters[1:], parameters[0])
-    return sum((a.lgamma() for a in parameters[1:]), parameters[0].lgamma()) - total.lgamma(), total
-
-
 @register_kl(Beta, Beta)
 def _beta(p: Any, q: Any) -> Tensor:
     p1, p0, q1, q0 = p.concentration1, p.concentration0, q.concentration1, q.concentration0
-    (p_normalizer, p_total), (q_normalizer, q_total) = _log_beta(p1, p0), _log_beta(q1, q0)
+    p_total, q_total = p1 + p0, q1 + q0
+    normalizers = q1.lgamma() + q0.lgamma() - q_total.lgamma() - (p1.lgamma() + p0.lgamma() - p_total.lgamma())
     slopes = (p1 - q1) * p1.digamma() + (p0 - q0) * p0.digamma() + (q_total - p_total) * p_total.digamma()
-    return q_normalizer - p_normalizer + slopes
+    return normalizers + slopes
 
 
 @register_kl(Dirichlet, Dirichlet)
