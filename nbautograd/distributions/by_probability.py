@@ -52,7 +52,7 @@ class ByProbability:
         return self._param.new(*args, **kwargs)
 
 
-class WithCategorical:
+class WithCategorical(ByProbability):
     """The base of distributions that share the parameters of a categorical distribution, ``_categorical``.
 
     :param probs: weights in the last dimension, which are normalized.
@@ -64,7 +64,3 @@ class WithCategorical:
     _param = attribute(lambda d: d._categorical._param)
     probs: Tensor = attribute(lambda d: d._categorical.probs, "Probabilities of the choices, in the last dimension.")
     logits: Tensor = attribute(lambda d: d._categorical.logits, "Logarithms of the probabilities.")
-    param_shape: Size = attribute(lambda d: d._param.shape, "The shape of ``probs`` and of ``logits``.")
-
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._categorical._new(*args, **kwargs)

@@ -45,6 +45,7 @@ class Categorical(ByProbability, Distribution):
     _mean = _variance = formula(lambda d: d._undefined())
     _mode = formula(lambda d: d.probs.argmax(-1))
     _values = formula(lambda d: arange(d._num_events, dtype=int64, device=d._param.device))
+    _entropy = formula(lambda d: -(d.logits.clamp(min=finfo(d.logits.dtype).min) * d.probs).sum(-1))
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
@@ -72,10 +73,6 @@ class Categorical(ByProbability, Distribution):
     def _log_prob(self, value: Tensor) -> Tensor:
         index, log_probs = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return log_probs.gather(-1, index[..., :1]).squeeze(-1)
-
-    def _entropy(self) -> Tensor:
-        finite = self.logits.clamp(min=finfo(self.logits.dtype).min)
-        return -(finite * self.probs).sum(-1)
 
 
 class OneHotCategorical(WithCategorical, Distribution):

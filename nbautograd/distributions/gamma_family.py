@@ -143,6 +143,7 @@ class FisherSnedecor(Distribution):
     has_rsample = True
     df1: Tensor
     df2: Tensor
+    _mode = formula(lambda d: where(d.df1 <= 2, math.nan, (d.df1 - 2) / d.df1 * d.df2 / (d.df2 + 2)))
 
     def __init__(self, df1: Number, df2: Number, validate_args: bool | None = None) -> None:
         first, second = broadcast_all(df1, df2)
@@ -153,10 +154,6 @@ class FisherSnedecor(Distribution):
     def _mean(self) -> Tensor:
         df2 = where(self.df2 <= 2, math.nan, self.df2)
         return df2 / (df2 - 2)
-
-    def _mode(self) -> Tensor:
-        mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
-        return where(self.df1 <= 2, math.nan, mode)
 
     def _variance(self) -> Tensor:
         df1, df2 = self.df1, where(self.df2 <= 4, math.nan, self.df2)

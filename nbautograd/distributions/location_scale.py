@@ -116,9 +116,7 @@ class Cauchy(_LocationScale):
     _icdf = formula(lambda d, p: (math.pi * (p - 0.5)).tan() * d.scale + d.loc)
     _entropy = formula(lambda d: math.log(4 * math.pi) + d.scale.log())
     _rsample = formula(lambda d, shape: d.loc + d._made(empty, shape, d.loc).cauchy_() * d.scale)
-
-    def _everywhere(self, value: float) -> Tensor:
-        return full(self._extended_shape(), value, dtype=self.loc.dtype, device=self.loc.device)
+    _everywhere = formula(lambda d, x: full(d._extended_shape(), x, dtype=d.loc.dtype, device=d.loc.device))
 
 
 class StudentT(Distribution):

@@ -110,6 +110,7 @@ class Wishart(_OfCovariance, ExponentialFamily):
     df: Tensor
     _mean = formula(lambda d: d._scaled(d.df, d.covariance_matrix))
     _natural_params = attribute(lambda d: (-d.precision_matrix / 2, (d.df - d._event_shape[-1] - 1) / 2))
+    _scaled = formula(lambda d, factor, matrix: factor.expand(d._batch_shape)[..., None, None] * matrix)
 
     def __init__(
         self,
@@ -164,9 +165,6 @@ class Wishart(_OfCovariance, ExponentialFamily):
         factor = self._unbroadcasted_scale_tril
         identity = eye(self._event_shape[-1], dtype=factor.dtype, device=factor.device)
         return self._matrices(cholesky_solve(identity, factor))
-
-    def _scaled(self, factor: Tensor, matrix: Tensor) -> Tensor:
-        return factor.expand(self._batch_shape)[..., None, None] * matrix
 
     def _mode(self) -> Tensor:
         factor = self.df - self._event_shape[-1] - 1

@@ -35,6 +35,8 @@ class Transform:
     tensor(2.)
     """
 
+    _forward_shape = _inverse_shape = formula(lambda t, shape: shape)
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         composed(cls)
@@ -132,7 +134,6 @@ class Transform:
         raise NotImplementedError
 
     _sign = _call = _inverse = _log_abs_det = _missing
-    _forward_shape = _inverse_shape = formula(lambda t, shape: shape)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the absolute value of the determinant of ∂y/∂x.
@@ -367,6 +368,7 @@ class ReshapeTransform(Transform):
     _log_abs_det = formula(lambda t, x, y: x.new_zeros(t._batch(x, t.in_shape)))
     _forward_shape = formula(lambda t, shape: t._reshaped(shape, t.in_shape, t.out_shape))
     _inverse_shape = formula(lambda t, shape: t._reshaped(shape, t.out_shape, t.in_shape))
+    _batch = formula(lambda t, x, shape: x.shape[: x.dim() - len(shape)])
 
     def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0) -> None:
         self.in_shape = Size(in_shape)
@@ -384,9 +386,6 @@ class ReshapeTransform(Transform):
     def codomain(self) -> Any:
         """Real numbers in the shape of an output."""
         return constraints.independent(constraints.real, len(self.out_shape))
-
-    def _batch(self, x: Tensor, shape: Size) -> Size:
-        return x.shape[: x.dim() - len(shape)]
 
     @staticmethod
     def _reshaped(shape: Any, old: Size, new: Size) -> Any:
