@@ -190,28 +190,23 @@ def _cast_arguments(
     policy: str, state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call, cast by a policy."""
-    kind = _kind(policy, state.lower(device), device, plain, args, kwargs)
-    if kind is None:
-        return args, kwargs
-    if policy == "accumulate":
-        return (*(_cast(value, kind, state, device) for value in args[:1]), *args[1:]), kwargs
-    cast = tuple(_cast(value, kind, state, device) for value in args)
-    return cast, {name: _cast(value, kind, state, device) for name, value in kwargs.items()}
-
-
-def _kind(policy: str, lower: dtype, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the dtype to which a policy casts the tensors of a call; None for no cast."""
+    kind = float32
     if policy == "lower":
-        return lower
-    if policy == "widest":
-        return _widest(lower, device, plain, args, kwargs)
-    if policy == "refuse":
+        kind = state.lower(device)
+    elif policy == "widest":
+        kind = _widest(state.lower(device), device, plain, args, kwargs)
+    elif policy == "refuse":
         raise RuntimeError(
             "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: leave the sigmoid "
             "before it out, and use torch.nn.functional.binary_cross_entropy_with_logits or "
             "torch.nn.BCEWithLogitsLoss, which are safe to autocast."
         )
-    return float32 if policy == "float32" or IS_CAST[policy](args, kwargs) else None
+    elif policy != "float32" and not IS_CAST[policy](args, kwargs):
+        return args, kwargs
+    if policy == "accumulate":
+        return (*(_cast(value, kind, state, device) for value in args[:1]), *args[1:]), kwargs
+    cast = tuple(_cast(value, kind, state, device) for value in args)
+    return cast, {name: _cast(value, kind, state, device) for name, value in kwargs.items()}
 
 
 def _is_cast_pad(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
