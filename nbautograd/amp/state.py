@@ -146,7 +146,7 @@ def _cast_and_call(
     if device not in devices or device not in policies:
         return plain(*args, **kwargs)
     if kwargs.get("out") is None:  # it has the tensor's dtype
-        args, kwargs = CASTS[policies[device]](state, device, plain, args, kwargs)
+        args, kwargs = _cast_arguments(policies[device], state, device, plain, args, kwargs)
     return _without(function, plain, args, kwargs)
 
 
@@ -186,58 +186,49 @@ def _cast(value: Any, kind: dtype, state: AutocastState, device: str) -> Any:
     return state.casts[key][1]
 
 
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+def _cast_arguments(
+    policy: str, state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call, cast by a policy."""
+    kind = float32
+    if policy == "lower":
+        kind = state.lower(device)
+    elif policy == "widest":
+        kind = _widest(state.lower(device), device, plain, args, kwargs)
+    elif policy == "refuse":
+        raise RuntimeError(
+            "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: leave the sigmoid "
+            "before it out, and use torch.nn.functional.binary_cross_entropy_with_logits or "
+            "torch.nn.BCEWithLogitsLoss, which are safe to autocast."
+        )
+    elif policy != "float32" and not IS_CAST[policy](args, kwargs):
+        return args, kwargs
+    if policy == "accumulate":
+        return (*(_cast(value, kind, state, device) for value in args[:1]), *args[1:]), kwargs
+    cast = tuple(_cast(value, kind, state, device) for value in args)
+    return cast, {name: _cast(value, kind, state, device) for name, value in kwargs.items()}
 
 
-def _cast_all(
-    kind: dtype, state: AutocastState, device: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Arguments:
-    return (
-        tuple(_cast(value, kind, state, device) for value in args),
-        {name: _cast(value, kind, state, device) for name, value in kwargs.items()},
-    )
-
-
-def _lower(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    return _cast_all(state.lower(device), state, device, args, kwargs)
-
-
-def _float32(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    return _cast_all(float32, state, device, args, kwargs)
-
-
-def _pad(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Call ``pad``, cast in the modes and dimensions of PyTorch's lists, which omit reflection in 3D."""
+def _is_cast_pad(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Return whether ``pad`` is cast: in the modes and dimensions of PyTorch's lists, which omit reflection in 3D."""
     values = dict(zip(("input", "pad", "mode"), args, strict=False)) | kwargs
     mode, sides = values.get("mode", "constant"), values.get("pad", ())
-    if mode == "replicate" or mode == "reflect" and len(sides) < 6:
-        return _cast_all(float32, state, device, args, kwargs)
-    return args, kwargs
+    return bool(mode == "replicate" or mode == "reflect" and len(sides) < 6)
 
 
-def _max_pool(
-    state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Arguments:
-    """Call ``max_pool3d``, cast only without indices: with them PyTorch calls an operation that is not listed."""
-    indices = kwargs.get("return_indices", False) or len(args) > 6 and args[6]
-    return (args, kwargs) if indices else _cast_all(float32, state, device, args, kwargs)
+IS_CAST: dict[str, Callable[[tuple[Any, ...], dict[str, Any]], Any]] = {
+    "pad": _is_cast_pad,
+    # with indices PyTorch calls an operation that is not listed
+    "max_pool": lambda args, kwargs: not (kwargs.get("return_indices", False) or len(args) > 6 and args[6]),
+    "accumulate": lambda args, kwargs: kwargs.get("dtype") is None and not any(isinstance(v, dtype) for v in args),
+    "kept": lambda args, kwargs: False,
+}
+"""Policies that depend on the arguments of a call: functions that return whether it is cast to float32."""
 
 
-def _kept(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    return args, kwargs
-
-
-def _accumulate(
-    state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Arguments:
-    asked = kwargs.get("dtype") is not None or any(isinstance(value, dtype) for value in args)
-    if asked or not args:
-        return args, kwargs
-    return (_cast(args[0], float32, state, device), *args[1:]), kwargs
-
-
-def _widest(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    lower = widest = state.lower(device)
+def _widest(lower: dtype, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dtype:
+    """Return the widest floating dtype of the tensors, at least the lower precision."""
+    widest = lower
     for tensor in _tensors((*args, *kwargs.values())):
         if not _is_eligible(tensor, device):
             continue
@@ -248,27 +239,7 @@ def _widest(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...]
                 "Unexpected floating ScalarType in at::autocast::prioritize: "
                 f"{getattr(plain, '__name__', 'the function')}() was given {tensor.dtype}, and autocast is to {lower}"
             )
-    return _cast_all(widest, state, device, args, kwargs)
-
-
-def _refuse(state: AutocastState, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    raise RuntimeError(
-        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: leave the sigmoid "
-        "before it out, and use torch.nn.functional.binary_cross_entropy_with_logits or "
-        "torch.nn.BCEWithLogitsLoss, which are safe to autocast."
-    )
-
-
-CASTS = {
-    "lower": _lower,
-    "float32": _float32,
-    "pad": _pad,
-    "max_pool": _max_pool,
-    "kept": _kept,
-    "accumulate": _accumulate,
-    "widest": _widest,
-    "refuse": _refuse,
-}
+    return widest
 
 
 # -- PyTorch's functions for the state ---------------------------------------------------------------------------------

@@ -100,9 +100,6 @@ def device_count() -> int:
 def init() -> None:
     """Load CuPy and CUDA now instead of on first use.
 
-    :returns: None.
-    :raises CudaUnavailableError: CUDA is not available.
-
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.init()
@@ -155,10 +152,6 @@ def set_device(device: Device | str | int) -> None:
     """Make ``device`` the current one, which ``"cuda"`` means; do nothing for a negative index.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``.
-    :returns: None.
-    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
-    :raises ValueError: the device is not a CUDA device.
-    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -257,9 +250,6 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``.
     :returns: a named tuple; sizes are in bytes.
-    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
-    :raises ValueError: the device is not a CUDA device.
-    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -278,11 +268,7 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
 def get_device_name(device: Any = None) -> str:
     """Return the name of a device, such as ``"NVIDIA H200"``.
 
-    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: a string.
-    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
-    :raises ValueError: the device is not a CUDA device.
-    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -294,11 +280,7 @@ def get_device_name(device: Any = None) -> str:
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """Return the compute capability of a device, such as ``(9, 0)``.
 
-    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: the major and the minor number.
-    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
-    :raises ValueError: the device is not a CUDA device.
-    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -310,12 +292,6 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 def synchronize(device: Any = None) -> None:
     """Wait for all kernels in all streams of a device to complete.
-
-    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
-    :returns: None.
-    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
-    :raises ValueError: the device is not a CUDA device.
-    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():

@@ -30,10 +30,7 @@ def _pool(device: Any, ask: str) -> int:
 def memory_allocated(device: Any = None) -> int:
     """Return the bytes used by tensors and other arrays on a device; 0 before CUDA has been used.
 
-    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: an int.
-    :raises CudaUnavailableError: CUDA has been used, and the device does not exist.
-    :raises ValueError: CUDA has been used, and the device is not a CUDA device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -46,11 +43,6 @@ def memory_allocated(device: Any = None) -> int:
 def memory_reserved(device: Any = None) -> int:
     """Return the bytes reserved on a device: those in use, and freed ones for new arrays.
 
-    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
-    :returns: an int; 0 before CUDA has been used.
-    :raises CudaUnavailableError: CUDA has been used, and the device does not exist.
-    :raises ValueError: CUDA has been used, and the device is not a CUDA device.
-
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     assert torch.cuda.memory_reserved() >= torch.cuda.memory_allocated()
@@ -60,11 +52,6 @@ def memory_reserved(device: Any = None) -> int:
 
 def max_memory_allocated(device: Any = None) -> int:
     """Return the peak number of bytes in use since the start, or since :func:`reset_peak_memory_stats`.
-
-    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
-    :returns: an int; 0 before CUDA has been used.
-    :raises CudaUnavailableError: CUDA has been used, and the device does not exist.
-    :raises ValueError: CUDA has been used, and the device is not a CUDA device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -78,11 +65,6 @@ def max_memory_allocated(device: Any = None) -> int:
 def max_memory_reserved(device: Any = None) -> int:
     """Return the peak number of reserved bytes; the pool keeps freed blocks, so it is at least the present number.
 
-    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
-    :returns: an int; 0 before CUDA has been used.
-    :raises CudaUnavailableError: CUDA has been used, and the device does not exist.
-    :raises ValueError: CUDA has been used, and the device is not a CUDA device.
-
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     assert torch.cuda.max_memory_reserved() >= torch.cuda.memory_reserved()
@@ -93,12 +75,6 @@ def max_memory_reserved(device: Any = None) -> int:
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Restart tracking of the peak number of bytes in use.
 
-    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
-    :returns: None.
-    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
-    :raises ValueError: the device is not a CUDA device.
-    :raises TypeError: the argument does not name a device.
-
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.reset_peak_memory_stats()
@@ -108,8 +84,6 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 def empty_cache() -> None:
     """Release all cached, unused memory to the device; do nothing before CUDA is used.
-
-    :returns: None.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -124,11 +98,7 @@ def empty_cache() -> None:
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Return the free and the total bytes of a device, counting all processes.
 
-    :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.
     :returns: two ints, free and total.
-    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
-    :raises ValueError: the device is not a CUDA device.
-    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():

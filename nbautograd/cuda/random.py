@@ -39,8 +39,6 @@ def seed() -> None:
 def seed_all() -> None:
     """Seed the random numbers of all CUDA devices with a number from the operating system.
 
-    :returns: None.
-
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.seed_all()

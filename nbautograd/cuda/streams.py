@@ -204,9 +204,6 @@ def current_stream(device: Any = None) -> Stream:
 
     :param device: the device: a number, its name or a ``torch.device``.
     :returns: the stream.
-    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
-    :raises ValueError: the device is not a CUDA device.
-    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -223,9 +220,6 @@ def default_stream(device: Any = None) -> Stream:
 
     :param device: the device: a number, its name or a ``torch.device``; the current one by default.
     :returns: the default stream, whose handle is 0.
-    :raises CudaUnavailableError: CUDA is not available, or the device does not exist.
-    :raises ValueError: the device is not a CUDA device.
-    :raises TypeError: the argument does not name a device.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
@@ -239,8 +233,6 @@ def set_stream(stream: Stream | None) -> None:
     """Make a stream and its device the current ones; None does nothing.
 
     :param stream: the stream, or None.
-    :returns: None.
-    :raises CudaUnavailableError: CUDA is not available.
 
     >>> import nbautograd as torch
     >>> if torch.cuda.is_available():

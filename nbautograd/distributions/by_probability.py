@@ -6,16 +6,22 @@ from typing import Any, ClassVar
 
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
+from nbautograd.distributions.utils import attribute, lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["ByProbability", "WithCategorical"]
 
 
 class ByProbability:
-    """``probs`` and ``logits``: one is given, the other is computed on first use."""
+    """``probs`` and ``logits``: one is given, the other is computed on first use.
+
+    :param probs: the probability of 1.
+    :param logits: its log-odds, instead.
+    :raises ValueError: both or neither are given.
+    """
 
     _binary: ClassVar[bool] = True
     """True if each probability is of one event and logits are log-odds; otherwise they are of a choice."""
+    param_shape: Size = attribute(lambda d: d._param.shape, "The shape of ``probs`` and of ``logits``.")
 
     @staticmethod
     def _probs_or_logits(probs: Any, logits: Any) -> dict[str, Any]:
@@ -42,38 +48,19 @@ class ByProbability:
         """The given one; the other has the same shape and dtype."""
         return vars(self)["probs" if "probs" in vars(self) else "logits"]
 
-    @property
-    def param_shape(self) -> Size:
-        """The shape of ``probs`` and of ``logits``."""
-        return self._param.shape
-
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
         return self._param.new(*args, **kwargs)
 
 
-class WithCategorical:
-    """The base of distributions that share the parameters of a categorical distribution, ``_categorical``."""
+class WithCategorical(ByProbability):
+    """The base of distributions that share the parameters of a categorical distribution, ``_categorical``.
+
+    :param probs: weights in the last dimension, which are normalized.
+    :param logits: logarithms of weights, instead.
+    :raises ValueError: both or neither are given, or they have no dimension.
+    """
 
     _categorical: Any
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities of the choices, in the last dimension."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Logarithms of the probabilities."""
-        return self._categorical.logits
-
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of ``probs`` and of ``logits``."""
-        return self._param.shape
-
-    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._categorical._new(*args, **kwargs)
+    _param = attribute(lambda d: d._categorical._param)
+    probs: Tensor = attribute(lambda d: d._categorical.probs, "Probabilities of the choices, in the last dimension.")
+    logits: Tensor = attribute(lambda d: d._categorical.logits, "Logarithms of the probabilities.")

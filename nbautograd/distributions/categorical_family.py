@@ -17,8 +17,8 @@ from nbautograd._engine.ops.shape.broadcasting import broadcast_tensors
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability, WithCategorical
 from nbautograd.distributions.counts import Binomial
-from nbautograd.distributions.distribution import Distribution, expandable
-from nbautograd.distributions.utils import broadcast_all
+from nbautograd.distributions.distribution import Distribution
+from nbautograd.distributions.utils import broadcast_all, formula
 from nbautograd.nn.functional import one_hot
 
 __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
@@ -26,7 +26,6 @@ __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategorical
 CHOICE_CONSTRAINTS = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
 
-@expandable
 class Categorical(ByProbability, Distribution):
     """The categorical distribution: i with probability ``probs[..., i]``.
 
@@ -42,6 +41,11 @@ class Categorical(ByProbability, Distribution):
     arg_constraints = CHOICE_CONSTRAINTS
     has_enumerate_support = True
     _binary = False
+    _undefined = formula(lambda d: full(d._extended_shape(), math.nan, dtype=d.probs.dtype, device=d.probs.device))
+    _mean = _variance = formula(lambda d: d._undefined())
+    _mode = formula(lambda d: d.probs.argmax(-1))
+    _values = formula(lambda d: arange(d._num_events, dtype=int64, device=d._param.device))
+    _entropy = formula(lambda d: -(d.logits.clamp(min=finfo(d.logits.dtype).min) * d.probs).sum(-1))
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
@@ -61,18 +65,6 @@ class Categorical(ByProbability, Distribution):
         """The indices of the choices."""
         return constraints.integer_interval(0, self._num_events - 1)
 
-    def _undefined(self) -> Tensor:
-        return full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
-
-    def _mean(self) -> Tensor:
-        return self._undefined()
-
-    def _mode(self) -> Tensor:
-        return self.probs.argmax(-1)
-
-    def _variance(self) -> Tensor:
-        return self._undefined()
-
     def _sample(self, sample_shape: Size) -> Tensor:
         weights = self.probs.reshape(-1, self._num_events)
         drawn = multinomial(weights, sample_shape.numel(), True).T
@@ -82,21 +74,9 @@ class Categorical(ByProbability, Distribution):
         index, log_probs = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return log_probs.gather(-1, index[..., :1]).squeeze(-1)
 
-    def _entropy(self) -> Tensor:
-        finite = self.logits.clamp(min=finfo(self.logits.dtype).min)
-        return -(finite * self.probs).sum(-1)
 
-    def _values(self) -> Tensor:
-        return arange(self._num_events, dtype=int64, device=self._param.device)
-
-
-@expandable
 class OneHotCategorical(WithCategorical, Distribution):
     """The categorical distribution with choices as vectors: 1 for the choice, 0 for all others.
-
-    :param probs: weights in the last dimension, which are normalized.
-    :param logits: logarithms of weights, instead.
-    :raises ValueError: both or neither are given, or they have no dimension.
 
     >>> import nbautograd as torch
     >>> torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0])).mode
@@ -106,6 +86,13 @@ class OneHotCategorical(WithCategorical, Distribution):
     arg_constraints = CHOICE_CONSTRAINTS
     support = constraints.one_hot
     has_enumerate_support = True
+    _mean = formula(lambda d: d.probs)
+    _mode = formula(lambda d: one_hot(d.probs.argmax(-1), d.probs.shape[-1]).to(d.probs))
+    _variance = formula(lambda d: d.probs * (1 - d.probs))
+    _sample = formula(lambda d, shape: one_hot(d._categorical.sample(shape), d._categorical._num_events).to(d.probs))
+    _log_prob = formula(lambda d, x: d._categorical.log_prob(x.argmax(-1)))
+    _entropy = formula(lambda d: d._categorical.entropy())
+    _values = formula(lambda d: eye(d._event_shape[0], dtype=d._param.dtype, device=d._param.device))
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
@@ -113,27 +100,6 @@ class OneHotCategorical(WithCategorical, Distribution):
         self._categorical = Categorical(probs, logits)
         shape = self._categorical.batch_shape, self._categorical.param_shape[-1:]
         super().__init__(*shape, validate_args=validate_args)
-
-    def _mean(self) -> Tensor:
-        return self.probs
-
-    def _mode(self) -> Tensor:
-        return one_hot(self.probs.argmax(-1), self.probs.shape[-1]).to(self.probs)
-
-    def _variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return one_hot(self._categorical.sample(sample_shape), self._categorical._num_events).to(self.probs)
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._categorical.log_prob(value.argmax(-1))
-
-    def _entropy(self) -> Tensor:
-        return self._categorical.entropy()
-
-    def _values(self) -> Tensor:
-        return eye(self._event_shape[0], dtype=self._param.dtype, device=self._param.device)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
@@ -146,20 +112,14 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     """
 
     has_rsample = True
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        return self.sample(sample_shape) + (self.probs - self.probs.detach())
+    _rsample = formula(lambda d, shape: d.sample(shape) + (d.probs - d.probs.detach()))
 
 
-@expandable
 class Multinomial(WithCategorical, Distribution):
     """The multinomial distribution: the counts of several choices in ``total_count`` trials.
 
     :param total_count: the number of trials.
-    :param probs: weights in the last dimension, which are normalized.
-    :param logits: logarithms of weights, instead.
     :raises NotImplementedError: ``total_count`` is not an int.
-    :raises ValueError: both or neither are given, or they have no dimension.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Multinomial(8, torch.tensor([1.0, 3.0])).mean
@@ -168,6 +128,8 @@ class Multinomial(WithCategorical, Distribution):
 
     arg_constraints = CHOICE_CONSTRAINTS
     total_count: int
+    _mean = formula(lambda d: d.probs * d.total_count)
+    _variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
     def __init__(
         self,
@@ -187,12 +149,6 @@ class Multinomial(WithCategorical, Distribution):
     def support(self) -> Any:
         """Counts that sum to ``total_count``."""
         return constraints.multinomial(self.total_count)
-
-    def _mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    def _variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
 
     def _sample(self, sample_shape: Size) -> Tensor:
         chosen = self._categorical.sample(Size((self.total_count,)) + sample_shape).movedim(0, -1)

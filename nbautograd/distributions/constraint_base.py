@@ -7,6 +7,7 @@ from typing import Any
 
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd.distributions.utils import attribute
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "is_dependent"]
 
@@ -138,19 +139,14 @@ class _DependentProperty(property, _Dependent):
 class _Wrapping(Constraint):
     """The base of constraints that wrap another constraint."""
 
+    is_discrete = attribute(lambda c: c.base_constraint.is_discrete)
+    event_dim = attribute(lambda c: c.base_constraint.event_dim)
+
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
             raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
         self.base_constraint = base_constraint
         super().__init__()
-
-    @property
-    def is_discrete(self) -> Any:
-        return self.base_constraint.is_discrete
-
-    @property
-    def event_dim(self) -> Any:
-        return self.base_constraint.event_dim
 
 
 def _is_all_true(valid: Tensor) -> bool:
@@ -178,6 +174,8 @@ class _IndependentConstraint(_Wrapping):
     tensor([ True, False])
     """
 
+    event_dim = attribute(lambda c: c.base_constraint.event_dim + c.reinterpreted_batch_ndims)
+
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         super().__init__(base_constraint)
         if not isinstance(reinterpreted_batch_ndims, int):
@@ -186,10 +184,6 @@ class _IndependentConstraint(_Wrapping):
         if reinterpreted_batch_ndims < 0:
             raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-
-    @property
-    def event_dim(self) -> Any:
-        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def _check(self, value: Tensor) -> Tensor:
         result = self.base_constraint.check(value)

@@ -83,37 +83,13 @@ biject_to = ConstraintRegistry()
 transform_to = ConstraintRegistry()
 
 
-def _both(*kinds: Any) -> Callable[[Factory], Factory]:
-    """Register a function that creates bijections in both registries."""
-
-    def registered(factory: Factory) -> Factory:
-        for kind in kinds:
-            biject_to.register(kind, factory)
-            transform_to.register(kind, factory)
-        return factory
-
-    return registered
+def _exponential(bound: str, sign: int) -> Factory:
+    """Return a function that creates transforms to the numbers on one side of a constraint's bound."""
+    return lambda c: transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(getattr(c, bound), sign)]
+    )
 
 
-@_both(constraints.real)
-def _to_real(constraint: Any) -> Transform:
-    return transforms.identity_transform
-
-
-@_both(constraints.positive, constraints.nonnegative)
-def _to_greater(constraint: Any) -> Transform:
-    """Return a transform to the numbers above a bound."""
-    parts: list[Transform] = [transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)]
-    return transforms.ComposeTransform(parts)
-
-
-@_both(constraints.less_than)
-def _to_less(constraint: Any) -> Transform:
-    parts: list[Transform] = [transforms.ExpTransform(), transforms.AffineTransform(constraint.upper_bound, -1)]
-    return transforms.ComposeTransform(parts)
-
-
-@_both(constraints.interval, constraints.half_open_interval)
 def _to_interval(constraint: Any) -> Transform:
     low, high = constraint.lower_bound, constraint.upper_bound
     sigmoid = transforms.SigmoidTransform()
@@ -122,48 +98,39 @@ def _to_interval(constraint: Any) -> Transform:
     return transforms.ComposeTransform([sigmoid, transforms.AffineTransform(low, high - low)])
 
 
-@_both(constraints.corr_cholesky)
-def _to_corr_cholesky(constraint: Any) -> Transform:
-    return transforms.CorrCholeskyTransform()
+def _to_parts(registry: ConstraintRegistry) -> dict[Any, Factory]:
+    """Return the functions for compound constraints, which look up their parts in the same registry."""
+    return {
+        constraints.independent: lambda c: transforms.IndependentTransform(
+            registry(c.base_constraint), c.reinterpreted_batch_ndims
+        ),
+        constraints.cat: lambda c: transforms.CatTransform(list(map(registry, c.cseq)), c.dim, c.lengths),
+        constraints.stack: lambda c: transforms.StackTransform(list(map(registry, c.cseq)), c.dim),
+    }
 
 
-@biject_to.register(constraints.simplex)
-def _biject_to_simplex(constraint: Any) -> Transform:
-    return transforms.StickBreakingTransform()
-
-
-@transform_to.register(constraints.simplex)
-def _transform_to_simplex(constraint: Any) -> Transform:
-    return transforms.SoftmaxTransform()
-
-
-@transform_to.register(constraints.lower_cholesky)
-def _transform_to_lower_cholesky(constraint: Any) -> Transform:
-    return transforms.LowerCholeskyTransform()
-
-
-@transform_to.register(constraints.positive_definite)
-@transform_to.register(constraints.positive_semidefinite)
-def _transform_to_positive_definite(constraint: Any) -> Transform:
-    return transforms.PositiveDefiniteTransform()
-
-
-def _register_compounds(registry: ConstraintRegistry) -> None:
-    """Register functions for compound constraints, which look up their parts in the same registry."""
-
-    @registry.register(constraints.independent)
-    def independent(constraint: Any) -> Transform:
-        base = registry(constraint.base_constraint)
-        return transforms.IndependentTransform(base, constraint.reinterpreted_batch_ndims)
-
-    @registry.register(constraints.cat)
-    def cat(constraint: Any) -> Transform:
-        return transforms.CatTransform(list(map(registry, constraint.cseq)), constraint.dim, constraint.lengths)
-
-    @registry.register(constraints.stack)
-    def stack(constraint: Any) -> Transform:
-        return transforms.StackTransform(list(map(registry, constraint.cseq)), constraint.dim)
-
-
-_register_compounds(biject_to)
-_register_compounds(transform_to)
+BIJECTIONS: dict[Any, Factory] = {
+    constraints.real: lambda c: transforms.identity_transform,
+    constraints.positive: _exponential("lower_bound", 1),
+    constraints.nonnegative: _exponential("lower_bound", 1),
+    constraints.less_than: _exponential("upper_bound", -1),
+    constraints.interval: _to_interval,
+    constraints.half_open_interval: _to_interval,
+    constraints.corr_cholesky: lambda c: transforms.CorrCholeskyTransform(),
+}
+FURTHER: list[tuple[ConstraintRegistry, dict[Any, Factory]]] = [
+    (biject_to, {constraints.simplex: lambda c: transforms.StickBreakingTransform()}),
+    (
+        transform_to,
+        {
+            constraints.simplex: lambda c: transforms.SoftmaxTransform(),
+            constraints.lower_cholesky: lambda c: transforms.LowerCholeskyTransform(),
+            constraints.positive_definite: lambda c: transforms.PositiveDefiniteTransform(),
+            constraints.positive_semidefinite: lambda c: transforms.PositiveDefiniteTransform(),
+        },
+    ),
+]
+"""The functions of each registry besides those of bijections and of compound constraints."""
+for _registry, _factories in FURTHER:
+    for _kind, _factory in (BIJECTIONS | _factories | _to_parts(_registry)).items():
+        _registry.register(_kind, _factory)

@@ -26,6 +26,7 @@ from nbautograd.distributions.constraint_base import (
     _is_all_true,
     is_dependent,
 )
+from nbautograd.distributions.utils import attribute, formula
 
 __all__ = [
     "Constraint",
@@ -70,16 +71,13 @@ class _Boolean(Constraint):
     """0 and 1."""
 
     is_discrete = True
-
-    def _check(self, value: Tensor) -> Tensor:
-        return (value == 0) | (value == 1)
+    _check = formula(lambda c, x: (x == 0) | (x == 1))
 
 
 class _Real(Constraint):
     """All real numbers: no NaN."""
 
-    def _check(self, value: Tensor) -> Tensor:
-        return value == value
+    _check = formula(lambda c, x: x == x)
 
 
 class _Above(Constraint):
@@ -126,27 +124,21 @@ class _IntegerInterval(_Between):
     """
 
     is_discrete = True
-
-    def _check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value >= self.lower_bound) & (value <= self.upper_bound)
+    _check = formula(lambda c, x: (x % 1 == 0) & (x >= c.lower_bound) & (x <= c.upper_bound))
 
 
 class _IntegerLessThan(_Below):
     """Integers at or below a bound."""
 
     is_discrete = True
-
-    def _check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value <= self.upper_bound)
+    _check = formula(lambda c, x: (x % 1 == 0) & (x <= c.upper_bound))
 
 
 class _IntegerGreaterThan(_Above):
     """Integers at or above a bound."""
 
     is_discrete = True
-
-    def _check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value >= self.lower_bound)
+    _check = formula(lambda c, x: (x % 1 == 0) & (x >= c.lower_bound))
 
 
 class _GreaterThan(_Above):
@@ -160,8 +152,7 @@ class _GreaterThan(_Above):
     tensor([False,  True])
     """
 
-    def _check(self, value: Tensor) -> Tensor:
-        return value > self.lower_bound
+    _check = formula(lambda c, x: x > c.lower_bound)
 
 
 class _GreaterThanEq(_Above):
@@ -175,8 +166,7 @@ class _GreaterThanEq(_Above):
     tensor([False,  True])
     """
 
-    def _check(self, value: Tensor) -> Tensor:
-        return value >= self.lower_bound
+    _check = formula(lambda c, x: x >= c.lower_bound)
 
 
 class _LessThan(_Below):
@@ -190,8 +180,7 @@ class _LessThan(_Below):
     tensor([ True, False])
     """
 
-    def _check(self, value: Tensor) -> Tensor:
-        return value < self.upper_bound
+    _check = formula(lambda c, x: x < c.upper_bound)
 
 
 class _Interval(_Between):
@@ -206,8 +195,7 @@ class _Interval(_Between):
     tensor([ True,  True, False])
     """
 
-    def _check(self, value: Tensor) -> Tensor:
-        return (value >= self.lower_bound) & (value <= self.upper_bound)
+    _check = formula(lambda c, x: (x >= c.lower_bound) & (x <= c.upper_bound))
 
 
 class _HalfOpenInterval(_Between):
@@ -222,8 +210,7 @@ class _HalfOpenInterval(_Between):
     tensor([ True, False])
     """
 
-    def _check(self, value: Tensor) -> Tensor:
-        return (value >= self.lower_bound) & (value < self.upper_bound)
+    _check = formula(lambda c, x: (x >= c.lower_bound) & (x < c.upper_bound))
 
 
 # -- vectors -----------------------------------------------------------------------------------------------------------
@@ -234,18 +221,14 @@ class _OneHot(Constraint):
 
     is_discrete = True
     event_dim = 1
-
-    def _check(self, value: Tensor) -> Tensor:
-        return boolean.check(value).all(-1) & (value.sum(-1) == 1)
+    _check = formula(lambda c, x: boolean.check(x).all(-1) & (x.sum(-1) == 1))
 
 
 class _Simplex(Constraint):
     """Vectors of nonnegative numbers that sum to 1."""
 
     event_dim = 1
-
-    def _check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+    _check = formula(lambda c, x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6))
 
 
 class _Multinomial(Constraint):
@@ -261,12 +244,10 @@ class _Multinomial(Constraint):
 
     is_discrete = True
     event_dim = 1
+    _check = formula(lambda c, x: (x >= 0).all(-1) & (x.sum(-1) <= c.upper_bound))
 
     def __init__(self, upper_bound: Any) -> None:
         self.upper_bound = upper_bound
-
-    def _check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
 
 # -- matrices ----------------------------------------------------------------------------------------------------------
@@ -276,9 +257,7 @@ class _LowerTriangular(Constraint):
     """Matrices that are zero above the diagonal."""
 
     event_dim = 2
-
-    def _check(self, value: Tensor) -> Tensor:
-        return _all_rightmost(value.tril() == value, value.dim() - 2)
+    _check = formula(lambda c, x: _all_rightmost(x.tril() == x, x.dim() - 2))
 
 
 class _LowerCholesky(_LowerTriangular):
@@ -301,9 +280,7 @@ class _Square(Constraint):
     """Square matrices."""
 
     event_dim = 2
-
-    def _check(self, value: Tensor) -> Tensor:
-        return full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=bool_, device=value.device)
+    _check = formula(lambda c, x: full(x.shape[:-2], x.shape[-2] == x.shape[-1], dtype=bool_, device=x.device))
 
 
 class _Symmetric(_Square):
@@ -337,20 +314,15 @@ class _PositiveDefinite(_Symmetric):
 class _JoinedConstraint(Constraint):
     """Base of several constraints, each for a part of a value along ``dim``."""
 
+    is_discrete = attribute(lambda c: any(constraint.is_discrete for constraint in c.cseq))
+    event_dim = attribute(lambda c: max(constraint.event_dim for constraint in c.cseq))
+
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         if not all(isinstance(constraint, Constraint) for constraint in cseq):
             raise AssertionError("All elements of cseq must be Constraint instances")
         self.cseq = list(cseq)
         self.dim = dim
         super().__init__()
-
-    @property
-    def is_discrete(self) -> Any:
-        return any(constraint.is_discrete for constraint in self.cseq)
-
-    @property
-    def event_dim(self) -> Any:
-        return max(constraint.event_dim for constraint in self.cseq)
 
     def _check_dim(self, value: Tensor) -> None:
         if not -value.dim() <= self.dim < value.dim():
@@ -412,7 +384,7 @@ class _Stack(_JoinedConstraint):
 dependent = _Dependent()
 dependent_property = _DependentProperty
 independent = _IndependentConstraint
-boolean = _Boolean()
+boolean: Constraint = _Boolean()
 one_hot = _OneHot()
 nonnegative_integer = _IntegerGreaterThan(0)
 positive_integer = _IntegerGreaterThan(1)

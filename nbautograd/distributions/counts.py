@@ -16,10 +16,17 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability
 from nbautograd.distributions.constraint_base import _is_all_true
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Gamma
-from nbautograd.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
+from nbautograd.distributions.utils import (
+    attribute,
+    broadcast_all,
+    clamp_probs,
+    formula,
+    lazy_property,
+    logits_to_probs,
+)
 from nbautograd.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 __all__ = ["Bernoulli", "Binomial", "ContinuousBernoulli", "Geometric", "NegativeBinomial", "Poisson"]
@@ -31,13 +38,8 @@ def _cross_entropy(logits: Tensor, values: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(logits, values, reduction="none")
 
 
-@expandable
 class Bernoulli(ByProbability, ExponentialFamily):
     """The Bernoulli distribution: 1 with probability ``probs``, otherwise 0.
-
-    :param probs: the probability of 1.
-    :param logits: its log-odds, instead.
-    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Bernoulli(torch.tensor([0.3])).variance
@@ -48,39 +50,20 @@ class Bernoulli(ByProbability, ExponentialFamily):
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
+    _mean = formula(lambda d: d.probs)
+    _mode = formula(lambda d: where(d.probs == 0.5, math.nan, (d.probs >= 0.5).to(d.probs)))
+    _variance = formula(lambda d: d.probs * (1 - d.probs))
+    _sample = formula(lambda d, shape: bernoulli(d.probs.expand(d._extended_shape(shape))))
+    _log_prob = formula(lambda d, x: -_cross_entropy(*broadcast_all(d.logits, x)))
+    _entropy = formula(lambda d: _cross_entropy(d.logits, d.probs))
+    _values = formula(lambda d: arange(2, dtype=d._param.dtype, device=d._param.device))
+    _natural_params = attribute(lambda d: (d.probs.logit(),))
+    _log_normalizer = formula(lambda d, x: x.exp().log1p())
 
     def __init__(
         self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
     ) -> None:
         self._declare(validate_args, **self._probs_or_logits(probs, logits))
-
-    def _mean(self) -> Tensor:
-        return self.probs
-
-    def _mode(self) -> Tensor:
-        return where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs))
-
-    def _variance(self) -> Tensor:
-        return self.probs * (1 - self.probs)
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return -_cross_entropy(*broadcast_all(self.logits, value))
-
-    def _entropy(self) -> Tensor:
-        return _cross_entropy(self.logits, self.probs)
-
-    def _values(self) -> Tensor:
-        return arange(2, dtype=self._param.dtype, device=self._param.device)
-
-    @property
-    def _natural_params(self) -> tuple[Tensor]:
-        return (self.probs.logit(),)
-
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.exp().log1p()
 
 
 def _positive_part(x: Tensor) -> Tensor:
@@ -88,14 +71,11 @@ def _positive_part(x: Tensor) -> Tensor:
     return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
 
 
-@expandable
 class Binomial(ByProbability, Distribution):
     """The binomial distribution: the number of successes in ``total_count`` trials with probability ``probs``.
 
     :param total_count: the number of trials, a number or a tensor.
     :param probs: the probability of success.
-    :param logits: its log-odds, instead.
-    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> torch.distributions.Binomial(10, torch.tensor([0.2, 0.5])).mean
@@ -109,6 +89,9 @@ class Binomial(ByProbability, Distribution):
     }
     has_enumerate_support = True
     total_count: Tensor
+    _mean = formula(lambda d: d.total_count * d.probs)
+    _mode = formula(lambda d: ((d.total_count + 1) * d.probs).floor().clamp(max=d.total_count))
+    _variance = formula(lambda d: d.total_count * d.probs * (1 - d.probs))
 
     def __init__(
         self,
@@ -125,15 +108,6 @@ class Binomial(ByProbability, Distribution):
     def support(self) -> Any:
         """The integers from 0 to ``total_count``."""
         return constraints.integer_interval(0, self.total_count)
-
-    def _mean(self) -> Tensor:
-        return self.total_count * self.probs
-
-    def _mode(self) -> Tensor:
-        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
-
-    def _variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
 
     def _sample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -162,12 +136,10 @@ class Binomial(ByProbability, Distribution):
         return arange(1 + count, dtype=self._param.dtype, device=self._param.device)
 
 
-@expandable
 class Geometric(ByProbability, Distribution):
     """The geometric distribution: the number of failures before the first success, (1 - p)ᵏ p.
 
     :param probs: the probability of success, above 0.
-    :param logits: its log-odds, instead.
     :raises ValueError: both or neither are given, or a probability is 0.
 
     >>> import nbautograd as torch
@@ -177,6 +149,10 @@ class Geometric(ByProbability, Distribution):
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
+    _mean = formula(lambda d: 1.0 / d.probs - 1.0)
+    _mode = formula(lambda d: zeros_like(d.probs))
+    _variance = formula(lambda d: (1.0 / d.probs - 1.0) / d.probs)
+    _entropy = formula(lambda d: _cross_entropy(d.logits, d.probs) / d.probs)
 
     def __init__(
         self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
@@ -189,30 +165,16 @@ class Geometric(ByProbability, Distribution):
                 f"{self!r} to be positive but found invalid values:\n{value.detach()[~(value > 0)]}"
             )
 
-    def _mean(self) -> Tensor:
-        return 1.0 / self.probs - 1.0
-
-    def _mode(self) -> Tensor:
-        return zeros_like(self.probs)
-
-    def _variance(self) -> Tensor:
-        return (1.0 / self.probs - 1.0) / self.probs
-
     def _sample(self, sample_shape: Size) -> Tensor:
-        shape, probs = self._extended_shape(sample_shape), self.probs
-        u = empty(shape, dtype=probs.dtype, device=probs.device).uniform_(finfo(probs.dtype).tiny, 1)
-        return (u.log() / (-probs).log1p()).floor()
+        u = self._made(empty, sample_shape, self.probs).uniform_(finfo(self.probs.dtype).tiny, 1)
+        return (u.log() / (-self.probs).log1p()).floor()
 
     def _log_prob(self, value: Tensor) -> Tensor:
         value, probs = broadcast_all(value, self.probs)
         certain = where((probs == 1) & (value == 0), 0.0, probs)  # 0 · log 0 is 0
         return value * (-certain).log1p() + self.probs.log()
 
-    def _entropy(self) -> Tensor:
-        return _cross_entropy(self.logits, self.probs) / self.probs
 
-
-@expandable
 class NegativeBinomial(ByProbability, Distribution):
     """The negative binomial distribution: the number of successes before ``total_count`` failures.
 
@@ -220,8 +182,6 @@ class NegativeBinomial(ByProbability, Distribution):
 
     :param total_count: the number of failures.
     :param probs: the probability of success, below 1.
-    :param logits: its log-odds, instead.
-    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> torch.distributions.NegativeBinomial(4.0, torch.tensor(0.5)).mean
@@ -235,6 +195,10 @@ class NegativeBinomial(ByProbability, Distribution):
     }
     support = constraints.nonnegative_integer
     total_count: Tensor
+    _mean = formula(lambda d: d.total_count * d.logits.exp())
+    _mode = formula(lambda d: ((d.total_count - 1) * d.logits.exp()).floor().clamp(min=0.0))
+    _variance = formula(lambda d: d.mean / (-d.logits).sigmoid())
+    _sample = formula(lambda d, shape: poisson(d._gamma.sample(shape)))
 
     def __init__(
         self,
@@ -247,21 +211,9 @@ class NegativeBinomial(ByProbability, Distribution):
         count, param = broadcast_all(total_count, param)
         self._declare(validate_args, total_count=count.type_as(param), **{name: param})
 
-    def _mean(self) -> Tensor:
-        return self.total_count * self.logits.exp()
-
-    def _mode(self) -> Tensor:
-        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
-
-    def _variance(self) -> Tensor:
-        return self.mean / (-self.logits).sigmoid()
-
     @lazy_property
     def _gamma(self) -> Gamma:
         return Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return poisson(self._gamma.sample(sample_shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         n, logits = self.total_count, self.logits
@@ -270,7 +222,6 @@ class NegativeBinomial(ByProbability, Distribution):
         return power - normalizer.masked_fill(n + value == 0.0, 0.0)
 
 
-@expandable
 class Poisson(ExponentialFamily):
     """The Poisson distribution of the number of independent events, rateᵏ exp(-rate) / k!.
 
@@ -284,35 +235,20 @@ class Poisson(ExponentialFamily):
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
     rate: Tensor
+    _mean = _variance = formula(lambda d: d.rate)
+    _mode = formula(lambda d: d.rate.floor())
+    _sample = formula(lambda d, shape: poisson(d.rate.expand(d._extended_shape(shape))))
+    _natural_params = attribute(lambda d: (d.rate.log(),))
+    _log_normalizer = formula(lambda d, x: x.exp())
 
     def __init__(self, rate: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, rate=rate)
-
-    def _mean(self) -> Tensor:
-        return self.rate
-
-    def _mode(self) -> Tensor:
-        return self.rate.floor()
-
-    def _variance(self) -> Tensor:
-        return self.rate
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor]:
-        return (self.rate.log(),)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.exp()
-
-
-@expandable
 class ContinuousBernoulli(ByProbability, ExponentialFamily):
     """The continuous Bernoulli distribution on [0, 1], of density C(p) pˣ (1 - p)¹⁻ˣ.
 
@@ -320,9 +256,7 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     J. P. Cunningham, 2019). It is singular at p = 1/2, near which Taylor series replace it.
 
     :param probs: the parameter p.
-    :param logits: its log-odds, instead.
     :param lims: the probabilities between which Taylor series are used.
-    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> torch.distributions.ContinuousBernoulli(0.5).mean
@@ -333,6 +267,9 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
+    _log_prob = formula(lambda d, x: -_cross_entropy(*broadcast_all(d.logits, x)) + d._cont_bern_log_norm())
+    _natural_params = attribute(lambda d: (d.logits,))
+    _rsample = formula(lambda d, shape: d.icdf(d._made(rand, shape, d.probs)))
 
     def __init__(
         self,
@@ -385,13 +322,6 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
         x = (self.probs - 0.5).pow(2)
         return where(self._stable(), closed, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
 
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return self.icdf(rand(shape, dtype=self.probs.dtype, device=self.probs.device))
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return -_cross_entropy(*broadcast_all(self.logits, value)) + self._cont_bern_log_norm()
-
     def _cdf(self, value: Tensor) -> Tensor:
         p = self._cut_probs()
         closed = (p.pow(value) * (1.0 - p).pow(1.0 - value) + p - 1.0) / (2.0 * p - 1.0)
@@ -406,10 +336,6 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     def _entropy(self) -> Tensor:
         log_no, log_yes = (-self.probs).log1p(), self.probs.log()
         return self.mean * (log_no - log_yes) - self._cont_bern_log_norm() - log_no
-
-    @property
-    def _natural_params(self) -> tuple[Tensor]:
-        return (self.logits,)
 
     def _log_normalizer(self, x: Tensor) -> Tensor:
         """Return the logarithm of (exp(x) - 1) / x."""

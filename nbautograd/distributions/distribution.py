@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.grad_mode import no_grad
@@ -11,21 +11,10 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names.docstrings.classes import composed
 from nbautograd.distributions import constraints
 from nbautograd.distributions.constraint_base import _is_all_true
-from nbautograd.distributions.utils import broadcast_all, lazy_property
+from nbautograd.distributions.utils import broadcast_all, formula, lazy_property
 from nbautograd.errors import warn
 
 __all__ = ["Distribution"]
-
-D = TypeVar("D", bound="type[Distribution]")
-
-
-def expandable(cls: D) -> D:
-    """Declare that ``expand`` knows all attributes of an instance of this class.
-
-    A subclass with its own ``__init__`` may have more attributes, so it must declare this or define ``expand``.
-    """
-    cls._expandable = cls
-    return cls
 
 
 class Distribution:
@@ -53,11 +42,14 @@ class Distribution:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         composed(cls)
+        if cls.__module__.startswith("nbautograd.") and "__init__" in vars(cls):
+            cls._expandable = cls
 
     has_rsample: Any = False
     has_enumerate_support: Any = False
     _validate_args = __debug__
     _expandable: ClassVar[type[Distribution] | None] = None
+    """The class of ours whose attributes ``expand`` knows; a subclass with an ``__init__`` may have more."""
     _derived: ClassVar[tuple[str, ...]] = ()
     """Further attributes that are tensors of the batch's shape, computed from the parameters."""
 
@@ -166,6 +158,10 @@ class Distribution:
         """Return the shape of a tensor of samples."""
         return Size(sample_shape) + self._batch_shape + self._event_shape
 
+    def _made(self, make: Callable[..., Tensor], sample_shape: Sequence[int], like: Tensor) -> Tensor:
+        """Return a new tensor for samples, made by a function such as ``rand``, in the dtype of another."""
+        return make(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
+
     # -- declarations --------------------------------------------------------------------------------------------------
 
     @property
@@ -200,17 +196,10 @@ class Distribution:
         """The standard deviation, the square root of the variance."""
         return self._stddev()
 
-    def _mean(self) -> Tensor:
-        raise NotImplementedError
+    _stddev = formula(lambda d: d.variance.sqrt())
 
     def _mode(self) -> Tensor:
         raise NotImplementedError(f"{self.__class__} does not implement mode")
-
-    def _variance(self) -> Tensor:
-        raise NotImplementedError
-
-    def _stddev(self) -> Tensor:
-        return self.variance.sqrt()
 
     # -- samples -------------------------------------------------------------------------------------------------------
 
@@ -225,8 +214,7 @@ class Distribution:
         with no_grad():
             return self._sample(Size(sample_shape))
 
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return self.rsample(sample_shape)
+    _sample = formula(lambda d, shape: d.rsample(shape))
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         """Draw samples through which gradients flow to the parameters (reparameterized samples).
@@ -239,9 +227,6 @@ class Distribution:
         True
         """
         return self._rsample(Size(sample_shape))
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
         """Draw ``n`` samples; deprecated, use ``sample((n,))``.
@@ -323,21 +308,12 @@ class Distribution:
         values = values.view(count + (1,) * len(batch) + event)
         return values.expand(count + batch + event) if expand else values
 
-    def _log_prob(self, value: Tensor) -> Tensor:
+    def _missing(self, *arguments: Any) -> Any:
         raise NotImplementedError
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        raise NotImplementedError
-
-    def _entropy(self) -> Tensor:
-        raise NotImplementedError
-
-    def _values(self) -> Tensor:
-        """Return the support of a discrete distribution, along the first dimension."""
-        raise NotImplementedError
+    _mean = _variance = _rsample = _log_prob = _cdf = _icdf = _entropy = _missing
+    _values = _missing
+    """The support of a discrete distribution, along the first dimension."""
 
     def _validate_sample(self, value: Any) -> None:
         """Check that a value has the right shape and is in the support.

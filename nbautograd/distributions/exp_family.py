@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.backward import grad
 from nbautograd.distributions.distribution import Distribution
+from nbautograd.distributions.utils import attribute
 
 __all__ = ["ExponentialFamily"]
 
@@ -23,16 +22,8 @@ class ExponentialFamily(Distribution):
     True
     """
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        raise NotImplementedError
-
-    def _log_normalizer(self, *natural_params: Any) -> Any:
-        raise NotImplementedError
-
-    @property
-    def _mean_carrier_measure(self) -> float:
-        raise NotImplementedError
+    _natural_params = _mean_carrier_measure = attribute(Distribution._missing)
+    _log_normalizer = Distribution._missing
 
     def _entropy(self) -> Tensor:
         carried = self._mean_carrier_measure  # first, because a family without it has no entropy

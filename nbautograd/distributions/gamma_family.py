@@ -14,9 +14,9 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.elementwise.special import igamma
 from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
-from nbautograd.distributions.utils import _Number, broadcast_all
+from nbautograd.distributions.utils import _Number, attribute, broadcast_all, formula
 from nbautograd.nn.functional import one_hot
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"]
@@ -24,7 +24,6 @@ __all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"
 Number = Tensor | float
 
 
-@expandable
 class Exponential(ExponentialFamily):
     """The exponential distribution, of density rate · exp(-rate · x) for x ≥ 0.
 
@@ -40,47 +39,21 @@ class Exponential(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
     rate: Tensor
+    _mean = _stddev = formula(lambda d: d.rate.reciprocal())
+    _mode = formula(lambda d: zeros_like(d.rate))
+    _variance = formula(lambda d: d.rate.pow(-2))
+    _log_prob = formula(lambda d, x: d.rate.log() - d.rate * x)
+    _cdf = formula(lambda d, x: 1 - (-d.rate * x).exp())
+    _icdf = formula(lambda d, p: -(-p).log1p() / d.rate)
+    _entropy = formula(lambda d: 1.0 - d.rate.log())
+    _natural_params = attribute(lambda d: (-d.rate,))
+    _log_normalizer = formula(lambda d, x: -(-x).log())
+    _rsample = formula(lambda d, shape: d._made(empty, shape, d.rate).exponential_() / d.rate)
 
     def __init__(self, rate: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, rate=rate)
 
-    def _mean(self) -> Tensor:
-        return self.rate.reciprocal()
 
-    def _mode(self) -> Tensor:
-        return zeros_like(self.rate)
-
-    def _stddev(self) -> Tensor:
-        return self.rate.reciprocal()
-
-    def _variance(self) -> Tensor:
-        return self.rate.pow(-2)
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self.rate.log() - self.rate * value
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return 1 - (-self.rate * value).exp()
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return -(-value).log1p() / self.rate
-
-    def _entropy(self) -> Tensor:
-        return 1.0 - self.rate.log()
-
-    @property
-    def _natural_params(self) -> tuple[Tensor]:
-        return (-self.rate,)
-
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return -(-x).log()
-
-
-@expandable
 class Gamma(ExponentialFamily):
     """The gamma distribution, of density rateᵃ xᵃ⁻¹ exp(-rate · x) / Γ(a).
 
@@ -100,18 +73,15 @@ class Gamma(ExponentialFamily):
     _mean_carrier_measure = 0
     concentration: Tensor
     rate: Tensor
+    _mean = formula(lambda d: d.concentration / d.rate)
+    _mode = formula(lambda d: ((d.concentration - 1) / d.rate).clamp(min=0))
+    _variance = formula(lambda d: d.concentration / d.rate.pow(2))
+    _cdf = formula(lambda d, x: igamma(d.concentration, d.rate * x))
+    _natural_params = attribute(lambda d: (d.concentration - 1, -d.rate))
+    _log_normalizer = formula(lambda d, x, y: (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log())
 
     def __init__(self, concentration: Number, rate: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, concentration=concentration, rate=rate)
-
-    def _mean(self) -> Tensor:
-        return self.concentration / self.rate
-
-    def _mode(self) -> Tensor:
-        return ((self.concentration - 1) / self.rate).clamp(min=0)
-
-    def _variance(self) -> Tensor:
-        return self.concentration / self.rate.pow(2)
 
     def _rsample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -134,22 +104,11 @@ class Gamma(ExponentialFamily):
         a = self.concentration
         return a.xlogy(self.rate) + (a - 1).xlogy(value) - self.rate * value - a.lgamma()
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        return igamma(self.concentration, self.rate * value)
-
     def _entropy(self) -> Tensor:
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, Tensor]:
-        return self.concentration - 1, -self.rate
 
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()
-
-
-@expandable
 class Chi2(Gamma):
     """The chi-squared distribution: of the sum of ``df`` squared standard normal numbers. It is a gamma distribution.
 
@@ -162,17 +121,12 @@ class Chi2(Gamma):
 
     arg_constraints = {"df": constraints.positive}
     _derived = ("concentration", "rate")
+    df: Tensor = attribute(lambda d: d.concentration * 2, "The degrees of freedom.")
 
     def __init__(self, df: Number, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
-    @property
-    def df(self) -> Tensor:
-        """The degrees of freedom."""
-        return self.concentration * 2
 
-
-@expandable
 class FisherSnedecor(Distribution):
     """The F-distribution of R. Fisher and G. Snedecor: of the ratio of two chi-squared numbers per degree of freedom.
 
@@ -189,6 +143,7 @@ class FisherSnedecor(Distribution):
     has_rsample = True
     df1: Tensor
     df2: Tensor
+    _mode = formula(lambda d: where(d.df1 <= 2, math.nan, (d.df1 - 2) / d.df1 * d.df2 / (d.df2 + 2)))
 
     def __init__(self, df1: Number, df2: Number, validate_args: bool | None = None) -> None:
         first, second = broadcast_all(df1, df2)
@@ -199,10 +154,6 @@ class FisherSnedecor(Distribution):
     def _mean(self) -> Tensor:
         df2 = where(self.df2 <= 2, math.nan, self.df2)
         return df2 / (df2 - 2)
-
-    def _mode(self) -> Tensor:
-        mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
-        return where(self.df1 <= 2, math.nan, mode)
 
     def _variance(self) -> Tensor:
         df1, df2 = self.df1, where(self.df2 <= 4, math.nan, self.df2)
@@ -221,7 +172,6 @@ class FisherSnedecor(Distribution):
         return normalizer + power - (half1 + half2) * (ratio * value).log1p()
 
 
-@expandable
 class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution of shares that sum to 1, of density Γ(Σaᵢ) / ΠΓ(aᵢ) · Πxᵢ^(aᵢ-1).
 
@@ -239,15 +189,16 @@ class Dirichlet(ExponentialFamily):
     support = constraints.simplex
     has_rsample = True
     concentration: Tensor
+    _mean = formula(lambda d: d.concentration / d.concentration.sum(-1, True))
+    _rsample = formula(lambda d, shape: _sample_dirichlet(d.concentration.expand(d._extended_shape(shape))))
+    _natural_params = attribute(lambda d: (d.concentration,))
+    _log_normalizer = formula(lambda d, x: x.lgamma().sum(-1) - x.sum(-1).lgamma())
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
-
-    def _mean(self) -> Tensor:
-        return self.concentration / self.concentration.sum(-1, True)
 
     def _mode(self) -> Tensor:
         """Return the mode; if all concentrations are below 1, the density is infinite at corners: take the first."""
@@ -260,9 +211,6 @@ class Dirichlet(ExponentialFamily):
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
-
     def _log_prob(self, value: Tensor) -> Tensor:
         a = self.concentration
         return (a - 1.0).xlogy(value).sum(-1) + a.sum(-1).lgamma() - a.lgamma().sum(-1)
@@ -272,15 +220,7 @@ class Dirichlet(ExponentialFamily):
         log_beta = a.lgamma().sum(-1) - total.lgamma()
         return log_beta - (a.shape[-1] - total) * total.digamma() - ((a - 1.0) * a.digamma()).sum(-1)
 
-    @property
-    def _natural_params(self) -> tuple[Tensor]:
-        return (self.concentration,)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:
-        return x.lgamma().sum(-1) - x.sum(-1).lgamma()
-
-
-@expandable
 class Beta(ExponentialFamily):
     """The beta distribution on [0, 1], of density xᵃ⁻¹ (1 - x)ᵇ⁻¹ / B(a, b): the Dirichlet distribution of two shares.
 
@@ -295,6 +235,15 @@ class Beta(ExponentialFamily):
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
     has_rsample = True
+    _mean = formula(lambda d: d.concentration1 / (d.concentration1 + d.concentration0))
+    _mode = formula(lambda d: d._dirichlet.mode[..., 0])
+    _rsample = formula(lambda d, shape: d._dirichlet.rsample(shape).select(-1, 0))
+    _log_prob = formula(lambda d, x: d._dirichlet.log_prob(stack([x, 1.0 - x], -1)))
+    _entropy = formula(lambda d: d._dirichlet.entropy())
+    _natural_params = attribute(lambda d: (d.concentration1, d.concentration0))
+    _log_normalizer = formula(lambda d, x, y: x.lgamma() + y.lgamma() - (x + y).lgamma())
+    concentration1: Tensor = attribute(lambda d: d._dirichlet.concentration[..., 0], "The parameter of x.")
+    concentration0: Tensor = attribute(lambda d: d._dirichlet.concentration[..., 1], "The parameter of 1 - x.")
 
     def __init__(self, concentration1: Number, concentration0: Number, validate_args: bool | None = None) -> None:
         if isinstance(concentration1, _Number) and isinstance(concentration0, _Number):
@@ -304,38 +253,6 @@ class Beta(ExponentialFamily):
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
 
-    @property
-    def concentration1(self) -> Tensor:
-        """The parameter of x."""
-        return self._dirichlet.concentration[..., 0]
-
-    @property
-    def concentration0(self) -> Tensor:
-        """The parameter of 1 - x."""
-        return self._dirichlet.concentration[..., 1]
-
-    def _mean(self) -> Tensor:
-        return self.concentration1 / (self.concentration1 + self.concentration0)
-
-    def _mode(self) -> Tensor:
-        return self._dirichlet.mode[..., 0]
-
     def _variance(self) -> Tensor:
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        return self._dirichlet.rsample(sample_shape).select(-1, 0)
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return self._dirichlet.log_prob(stack([value, 1.0 - value], -1))
-
-    def _entropy(self) -> Tensor:
-        return self._dirichlet.entropy()
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, Tensor]:
-        return self.concentration1, self.concentration0
-
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        return x.lgamma() + y.lgamma() - (x + y).lgamma()

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
-from nbautograd.distributions.utils import _sum_rightmost
+from nbautograd.distributions.distribution import Distribution
+from nbautograd.distributions.utils import _sum_rightmost, attribute, formula
 
 __all__ = ["Independent"]
 
 D = TypeVar("D", bound=Distribution)
 
 
-@expandable
 class Independent(Distribution, Generic[D]):
     """A distribution whose last batch dimensions are dimensions of one event: its parts are independent.
 
@@ -31,6 +29,17 @@ class Independent(Distribution, Generic[D]):
 
     arg_constraints: Any = {}
     base_dist: D
+    _mean = formula(lambda d: d.base_dist.mean)
+    _mode = formula(lambda d: d.base_dist.mode)
+    _variance = formula(lambda d: d.base_dist.variance)
+    _sample = formula(lambda d, shape: d.base_dist.sample(shape))
+    _rsample = formula(lambda d, shape: d.base_dist.rsample(shape))
+    _entropy = formula(lambda d: _sum_rightmost(d.base_dist.entropy(), d.reinterpreted_batch_ndims))
+    has_rsample = attribute(lambda d: d.base_dist.has_rsample, "True if the base has it.")
+    has_enumerate_support = attribute(
+        lambda d: d.reinterpreted_batch_ndims <= 0 and d.base_dist.has_enumerate_support,
+        "True if the base has it and no batch dimension is reinterpreted.",
+    )
 
     def __init__(self, base_distribution: D, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         batch, event = base_distribution.batch_shape, base_distribution.event_shape
@@ -44,16 +53,6 @@ class Independent(Distribution, Generic[D]):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         super().__init__(batch[:kept], batch[kept:] + event, validate_args=validate_args)
 
-    @property
-    def has_rsample(self) -> Any:
-        """True if the base has it."""
-        return self.base_dist.has_rsample
-
-    @property
-    def has_enumerate_support(self) -> Any:
-        """True if the base has it and no batch dimension is reinterpreted."""
-        return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
-
     @constraints.dependent_property
     def support(self) -> Any:
         """The base's support, for all parts."""
@@ -61,21 +60,6 @@ class Independent(Distribution, Generic[D]):
         if support is None or not self.reinterpreted_batch_ndims:
             return support
         return constraints.independent(support, self.reinterpreted_batch_ndims)
-
-    def _mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    def _mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    def _variance(self) -> Tensor:
-        return self.base_dist.variance
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return self.base_dist.sample(sample_shape)
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Compute the sum of the parts' logarithms of densities; the base validates.
@@ -86,9 +70,6 @@ class Independent(Distribution, Generic[D]):
         tensor(-1.3863)
         """
         return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
-
-    def _entropy(self) -> Tensor:
-        return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return the values of the base.

@@ -11,7 +11,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.joining import cat, stack
 from nbautograd.distributions import constraints
 from nbautograd.distributions.transform_base import Transform
-from nbautograd.distributions.utils import _sum_rightmost
+from nbautograd.distributions.utils import _sum_rightmost, attribute, formula
 
 __all__ = ["CatTransform", "StackTransform"]
 
@@ -20,6 +20,11 @@ class _Joined(Transform):
     """Base of several transforms, each for a part along ``dim``."""
 
     _unit = "length"
+    _join: Callable[..., Tensor]
+    _cut: Callable[[Tensor], Sequence[Tensor]]
+    bijective: bool = attribute(lambda t: all(part.bijective for part in t.transforms), "True if all transforms are.")
+    _call = formula(lambda t, x: t._joined(t.transforms, x, "x"))
+    _inverse = formula(lambda t, y: t._joined([transform.inv for transform in t.transforms], y, "y"))
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
         if not all(isinstance(transform, Transform) for transform in tseq):
@@ -28,16 +33,11 @@ class _Joined(Transform):
         self.transforms = [transform.with_cache(cache_size) for transform in tseq] if cache_size else list(tseq)
         self.dim = dim
 
-    @property
-    def bijective(self) -> bool:
-        """True if all transforms are."""
-        return all(transform.bijective for transform in self.transforms)
-
     def _size(self) -> int:
         """Return the required size of a tensor along ``dim``."""
         return len(self.transforms)
 
-    def _parts(self, z: Tensor, name: str, what: str = "tensor") -> list[Tensor]:
+    def _parts(self, z: Tensor, name: str, what: str = "tensor") -> Sequence[Tensor]:
         """Return the parts of a tensor, one for each transform."""
         if not -z.dim() <= self.dim < z.dim():
             raise AssertionError(f"dim {self.dim} out of range for {what} with {z.dim()} dimensions")
@@ -46,15 +46,13 @@ class _Joined(Transform):
             raise AssertionError(f"{name}.size({self.dim}) = {size} must equal {self._unit} {self._size()}")
         return self._cut(z)
 
-    def _cut(self, z: Tensor) -> list[Tensor]:
-        raise NotImplementedError
-
     def _log_abs_dets(self, x: Tensor, y: Tensor) -> list[Tensor]:
         triples = zip(self.transforms, self._parts(x, "x", "x"), self._parts(y, "y", "y"), strict=True)
         return [transform.log_abs_det_jacobian(*pair) for transform, *pair in triples]
 
-    def _each(self, parts: list[Tensor], function: Callable[[Transform], Callable[[Tensor], Tensor]]) -> list[Tensor]:
-        return [function(transform)(part) for transform, part in zip(self.transforms, parts, strict=True)]
+    def _joined(self, transforms: Sequence[Transform], z: Tensor, name: str) -> Tensor:
+        parts = zip(transforms, self._parts(z, name), strict=True)
+        return self._join([transform(part) for transform, part in parts], dim=self.dim)
 
 
 class CatTransform(_Joined):
@@ -71,6 +69,13 @@ class CatTransform(_Joined):
     """
 
     _arguments = ("transforms", "dim", "lengths")
+    _join = staticmethod(cat)
+    _cut = formula(lambda t, z: z.split(t.lengths, t.dim))
+    event_dim: int = attribute(
+        lambda t: max(part.event_dim for part in t.transforms),
+        "The largest number of event dimensions of the transforms.",
+    )
+    length: int = attribute(lambda t: sum(t.lengths), "The sum of the lengths.")
 
     def __init__(
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
@@ -80,27 +85,8 @@ class CatTransform(_Joined):
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
 
-    @property
-    def event_dim(self) -> int:
-        """The largest number of event dimensions of the transforms."""
-        return max(transform.event_dim for transform in self.transforms)
-
-    @property
-    def length(self) -> int:
-        """The sum of the lengths."""
-        return sum(self.lengths)
-
     def _size(self) -> int:
         return self.length
-
-    def _cut(self, z: Tensor) -> list[Tensor]:
-        return list(z.split(self.lengths, self.dim))
-
-    def _call(self, x: Tensor) -> Tensor:
-        return cat(self._each(self._parts(x, "x"), lambda transform: transform), dim=self.dim)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return cat(self._each(self._parts(y, "y"), lambda transform: transform.inv), dim=self.dim)
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
         dets = self._log_abs_dets(x, y)
@@ -134,21 +120,12 @@ class StackTransform(_Joined):
 
     _arguments = ("transforms", "dim")
     _unit = "len(transforms)"
+    _join = staticmethod(stack)
+    _cut = formula(lambda t, z: z.unbind(t.dim))
+    _log_abs_det = formula(lambda t, x, y: stack(t._log_abs_dets(x, y), dim=t.dim))
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
-
-    def _cut(self, z: Tensor) -> list[Tensor]:
-        return list(z.unbind(self.dim))
-
-    def _call(self, x: Tensor) -> Tensor:
-        return stack(self._each(self._parts(x, "x"), lambda transform: transform), dim=self.dim)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return stack(self._each(self._parts(y, "y"), lambda transform: transform.inv), dim=self.dim)
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return stack(self._log_abs_dets(x, y), dim=self.dim)
 
     @constraints.dependent_property
     def domain(self) -> Any:

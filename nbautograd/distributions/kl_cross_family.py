@@ -114,9 +114,7 @@ def _unless(infinite: Any, divergence: Tensor) -> Tensor:
 # -- by class of q -----------------------------------------------------------------------------------------------------
 
 
-@_registered(Bernoulli, q=Poisson)
-def _to_poisson(p: Any, q: Any) -> Tensor:
-    return -p.entropy() - (p.probs * q.rate.log() - q.rate)
+_registered(Bernoulli, q=Poisson)(lambda p, q: -p.entropy() - (p.probs * q.rate.log() - q.rate))
 
 
 @_registered(Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Uniform, q=Normal)
@@ -184,9 +182,9 @@ def _to_pareto(p: Any, q: Any) -> Tensor:
     return where(p.low < q.scale, math.inf, result)
 
 
-@_registered(Beta, q=Uniform)
-def _beta_to_uniform(p: Any, q: Any) -> Tensor:
-    return where((q.low > 0) | (q.high < 1), math.inf, -p.entropy() + (q.high - q.low).log())
+_registered(Beta, q=Uniform)(
+    lambda p, q: where((q.low > 0) | (q.high < 1), math.inf, -p.entropy() + (q.high - q.low).log())
+)
 
 
 @_registered(ContinuousBernoulli, q=Uniform)

@@ -55,20 +55,9 @@ def _categorical(p: Any, q: Any) -> Tensor:
     return where(p.probs == 0, 0.0, where(q.probs == 0, math.inf, terms)).sum(-1)
 
 
-@register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hot(p: Any, q: Any) -> Tensor:
-    return _categorical(p._categorical, q._categorical)
-
-
-@register_kl(Geometric, Geometric)
-def _geometric(p: Any, q: Any) -> Tensor:
-    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
-
-
-@register_kl(Poisson, Poisson)
-def _poisson(p: Any, q: Any) -> Tensor:
-    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
-
+register_kl(OneHotCategorical, OneHotCategorical)(lambda p, q: _categorical(p._categorical, q._categorical))
+register_kl(Geometric, Geometric)(lambda p, q: -p.entropy() - (-q.probs).log1p() / p.probs - q.logits)
+register_kl(Poisson, Poisson)(lambda p, q: p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate))
 
 # -- shares and waiting times ------------------------------------------------------------------------------------------
 
@@ -79,18 +68,13 @@ def _continuous_bernoulli(p: Any, q: Any) -> Tensor:
     return p.mean * (p.logits - q.logits) + normalizers[0] - normalizers[1]
 
 
-def _log_beta(*parameters: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the logarithm of the multivariate beta function, and the sum of its parameters."""
-    total = sum(parameters[1:], parameters[0])
-    return sum((a.lgamma() for a in parameters[1:]), parameters[0].lgamma()) - total.lgamma(), total
-
-
 @register_kl(Beta, Beta)
 def _beta(p: Any, q: Any) -> Tensor:
     p1, p0, q1, q0 = p.concentration1, p.concentration0, q.concentration1, q.concentration0
-    (p_normalizer, p_total), (q_normalizer, q_total) = _log_beta(p1, p0), _log_beta(q1, q0)
+    p_total, q_total = p1 + p0, q1 + q0
+    normalizers = q1.lgamma() + q0.lgamma() - q_total.lgamma() - (p1.lgamma() + p0.lgamma() - p_total.lgamma())
     slopes = (p1 - q1) * p1.digamma() + (p0 - q0) * p0.digamma() + (q_total - p_total) * p_total.digamma()
-    return q_normalizer - p_normalizer + slopes
+    return normalizers + slopes
 
 
 @register_kl(Dirichlet, Dirichlet)
@@ -141,9 +125,7 @@ def _normal(p: Any, q: Any) -> Tensor:
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
 
 
-@register_kl(HalfNormal, HalfNormal)
-def _half_normal(p: Any, q: Any) -> Tensor:
-    return _normal(p.base_dist, q.base_dist)
+register_kl(HalfNormal, HalfNormal)(lambda p, q: _normal(p.base_dist, q.base_dist))
 
 
 @register_kl(Laplace, Laplace)

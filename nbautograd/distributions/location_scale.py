@@ -9,23 +9,36 @@ from nbautograd._engine.arrays.dtypes import finfo
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import empty, full, ones_like
-from nbautograd._engine.ops.creation.random import normal, rand
+from nbautograd._engine.ops.creation.random import normal, rand, randn
 from nbautograd._engine.ops.elementwise.comparison import isclose
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.shape.broadcasting import broadcast_to
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Chi2
-from nbautograd.distributions.utils import _standard_normal
+from nbautograd.distributions.utils import attribute, formula
 
 __all__ = ["Cauchy", "GeneralizedPareto", "Laplace", "Normal", "StudentT", "Uniform"]
 
 Number = Tensor | float
 
 
-@expandable
-class Normal(ExponentialFamily):
+class _LocationScale(Distribution):
+    """Base of the distributions around a location."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+    loc: Tensor
+    scale: Tensor
+    _mean = _mode = formula(lambda d: d.loc)
+
+    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, loc=loc, scale=scale)
+
+
+class Normal(_LocationScale, ExponentialFamily):
     """The normal (Gaussian) distribution, of density exp(-(x - loc)² / 2 scale²) / (scale √(2π)).
 
     :param loc: the mean.
@@ -37,59 +50,26 @@ class Normal(ExponentialFamily):
     tensor([1.5410, 9.7066])
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
     _mean_carrier_measure = 0
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
-        self._declare(validate_args, loc=loc, scale=scale)
-
-    def _mean(self) -> Tensor:
-        return self.loc
-
-    def _mode(self) -> Tensor:
-        return self.loc
-
-    def _stddev(self) -> Tensor:
-        return self.scale
-
-    def _variance(self) -> Tensor:
-        return self.stddev.pow(2)
+    _stddev = formula(lambda d: d.scale)
+    _variance = formula(lambda d: d.stddev.pow(2))
+    _cdf = formula(lambda d, x: 0.5 * (1 + ((x - d.loc) * d.scale.reciprocal() / math.sqrt(2)).erf()))
+    _icdf = formula(lambda d, p: d.loc + d.scale * (2 * p - 1).erfinv() * math.sqrt(2))
+    _entropy = formula(lambda d: 0.5 + 0.5 * math.log(2 * math.pi) + d.scale.log())
+    _natural_params = attribute(lambda d: (d.loc / d.scale.pow(2), -0.5 * d.scale.pow(2).reciprocal()))
+    _log_normalizer = formula(lambda d, x, y: -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log())
+    _rsample = formula(lambda d, shape: d.loc + d._made(randn, shape, d.loc) * d.scale)
 
     def _sample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)
         return normal(self.loc.expand(shape), self.scale.expand(shape))
 
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return self.loc + _standard_normal(shape, self.loc.dtype, self.loc.device) * self.scale
-
     def _log_prob(self, value: Tensor) -> Tensor:
         square = (value - self.loc) ** 2
         return -square / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
 
-    def _icdf(self, value: Tensor) -> Tensor:
-        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
-
-    def _entropy(self) -> Tensor:
-        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, Tensor]:
-        return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
-
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
-        return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()
-
-
-@expandable
-class Laplace(Distribution):
+class Laplace(_LocationScale):
     """The Laplace distribution, of density ``exp(-|x - loc| / scale) / (2 scale)``.
 
     :param loc: the mean.
@@ -100,34 +80,14 @@ class Laplace(Distribution):
     tensor(-1.6931)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
-        self._declare(validate_args, loc=loc, scale=scale)
-
-    def _mean(self) -> Tensor:
-        return self.loc
-
-    def _mode(self) -> Tensor:
-        return self.loc
-
-    def _variance(self) -> Tensor:
-        return 2 * self.scale.pow(2)
-
-    def _stddev(self) -> Tensor:
-        return 2**0.5 * self.scale
+    _variance = formula(lambda d: 2 * d.scale.pow(2))
+    _stddev = formula(lambda d: 2**0.5 * d.scale)
+    _log_prob = formula(lambda d, x: -(2 * d.scale).log() - (x - d.loc).abs() / d.scale)
+    _entropy = formula(lambda d: 1 + (2 * d.scale).log())
 
     def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        u = empty(shape, dtype=self.loc.dtype, device=self.loc.device).uniform_(finfo(self.loc.dtype).eps - 1, 1)
+        u = self._made(empty, sample_shape, self.loc).uniform_(finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def _cdf(self, value: Tensor) -> Tensor:
         distance = value - self.loc
@@ -137,12 +97,8 @@ class Laplace(Distribution):
         above = value - 0.5
         return self.loc - self.scale * above.sign() * (-2 * above.abs()).log1p()
 
-    def _entropy(self) -> Tensor:
-        return 1 + (2 * self.scale).log()
 
-
-@expandable
-class Cauchy(Distribution):
+class Cauchy(_LocationScale):
     """The Cauchy (Lorentz) distribution, of density 1 / (π scale (1 + ((x - loc) / scale)²)). It has no mean.
 
     :param loc: the median.
@@ -153,45 +109,16 @@ class Cauchy(Distribution):
     tensor(0.7500)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
-        self._declare(validate_args, loc=loc, scale=scale)
-
-    def _everywhere(self, value: float) -> Tensor:
-        return full(self._extended_shape(), value, dtype=self.loc.dtype, device=self.loc.device)
-
-    def _mean(self) -> Tensor:
-        return self._everywhere(math.nan)
-
-    def _mode(self) -> Tensor:
-        return self.loc
-
-    def _variance(self) -> Tensor:
-        return self._everywhere(math.inf)
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return self.loc + empty(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
-
-    def _cdf(self, value: Tensor) -> Tensor:
-        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
-
-    def _entropy(self) -> Tensor:
-        return math.log(4 * math.pi) + self.scale.log()
+    _mean = formula(lambda d: d._everywhere(math.nan))
+    _variance = formula(lambda d: d._everywhere(math.inf))
+    _log_prob = formula(lambda d, x: -math.log(math.pi) - d.scale.log() - (((x - d.loc) / d.scale) ** 2).log1p())
+    _cdf = formula(lambda d, x: ((x - d.loc) / d.scale).atan() / math.pi + 0.5)
+    _icdf = formula(lambda d, p: (math.pi * (p - 0.5)).tan() * d.scale + d.loc)
+    _entropy = formula(lambda d: math.log(4 * math.pi) + d.scale.log())
+    _rsample = formula(lambda d, shape: d.loc + d._made(empty, shape, d.loc).cauchy_() * d.scale)
+    _everywhere = formula(lambda d, x: full(d._extended_shape(), x, dtype=d.loc.dtype, device=d.loc.device))
 
 
-@expandable
 class StudentT(Distribution):
     """Student's t-distribution: a standard normal number over the root of a chi-squared one per degree of freedom.
 
@@ -210,16 +137,12 @@ class StudentT(Distribution):
     df: Tensor
     loc: Tensor
     scale: Tensor
+    _mean = formula(lambda d: where(d.df <= 1, math.nan, d.loc))
+    _mode = formula(lambda d: d.loc)
 
     def __init__(self, df: Number, loc: Number = 0.0, scale: Number = 1.0, validate_args: bool | None = None) -> None:
         self._declare(validate_args, df=df, loc=loc, scale=scale)
         self._chi2 = Chi2(self.df)
-
-    def _mean(self) -> Tensor:
-        return where(self.df <= 1, math.nan, self.loc)
-
-    def _mode(self) -> Tensor:
-        return self.loc
 
     def _variance(self) -> Tensor:
         finite = self.df > 2
@@ -228,8 +151,7 @@ class StudentT(Distribution):
         return where(self.df <= 1, math.nan, variance)
 
     def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        x = _standard_normal(shape, self.df.dtype, self.df.device)
+        x = self._made(randn, sample_shape, self.df)
         z = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * (x * (z / self.df).rsqrt())
 
@@ -250,7 +172,6 @@ class StudentT(Distribution):
         return self.scale.log() + more * (more.digamma() - half.digamma()) + 0.5 * self.df.log() + log_beta
 
 
-@expandable
 class Uniform(Distribution):
     """The uniform distribution on [low, high).
 
@@ -265,6 +186,14 @@ class Uniform(Distribution):
     has_rsample = True
     low: Tensor
     high: Tensor
+    _mean = formula(lambda d: (d.high + d.low) / 2)
+    _mode = formula(lambda d: math.nan * d.high)
+    _stddev = formula(lambda d: (d.high - d.low) / 12**0.5)
+    _variance = formula(lambda d: (d.high - d.low).pow(2) / 12)
+    _cdf = formula(lambda d, x: ((x - d.low) / (d.high - d.low)).clamp(min=0, max=1))
+    _icdf = formula(lambda d, p: p * (d.high - d.low) + d.low)
+    _entropy = formula(lambda d: (d.high - d.low).log())
+    _rsample = formula(lambda d, shape: d.low + d._made(rand, shape, d.low) * (d.high - d.low))
 
     def __init__(self, low: Number, high: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, low=low, high=high)
@@ -279,38 +208,11 @@ class Uniform(Distribution):
         """The interval with both ends."""
         return constraints.interval(self.low, self.high)
 
-    def _mean(self) -> Tensor:
-        return (self.high + self.low) / 2
-
-    def _mode(self) -> Tensor:
-        return math.nan * self.high
-
-    def _stddev(self) -> Tensor:
-        return (self.high - self.low) / 12**0.5
-
-    def _variance(self) -> Tensor:
-        return (self.high - self.low).pow(2) / 12
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        u = rand(shape, dtype=self.low.dtype, device=self.low.device)
-        return self.low + u * (self.high - self.low)
-
     def _log_prob(self, value: Tensor) -> Tensor:
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
         return inside.log() - (self.high - self.low).log()
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
-    def _icdf(self, value: Tensor) -> Tensor:
-        return value * (self.high - self.low) + self.low
-
-    def _entropy(self) -> Tensor:
-        return (self.high - self.low).log()
-
-
-@expandable
 class GeneralizedPareto(Distribution):
     """The generalized Pareto distribution of excesses: 1 - F(x) = (1 + ξ z)^(-1/ξ), z = (x - μ) / σ.
 
@@ -328,6 +230,10 @@ class GeneralizedPareto(Distribution):
     loc: Tensor
     scale: Tensor
     concentration: Tensor
+    _mode = formula(lambda d: d.loc)
+    _cdf = formula(lambda d, x: d.log_cdf(x).exp())
+    _entropy = formula(lambda d: broadcast_to(d.scale.log() + d.concentration + 1, d._batch_shape))
+    _rsample = formula(lambda d, shape: d.icdf(d._made(rand, shape, d.loc)))
 
     def __init__(self, loc: Number, scale: Number, concentration: Number, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, scale=scale, concentration=concentration)
@@ -347,17 +253,10 @@ class GeneralizedPareto(Distribution):
         exists = self.concentration < 1
         return where(exists, self.loc + self.scale / (1 - where(exists, self.concentration, 0.5)), math.nan)
 
-    def _mode(self) -> Tensor:
-        return self.loc
-
     def _variance(self) -> Tensor:
         exists = self.concentration < 0.5
         shape = where(exists, self.concentration, 0.25)
         return where(exists, self.scale**2 / ((1 - shape) ** 2 * (1 - 2 * shape)), math.nan)
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        return self.icdf(rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         z = (value - self.loc) / self.scale
@@ -388,14 +287,8 @@ class GeneralizedPareto(Distribution):
         """
         return (-self.log_survival_function(value).exp()).log1p()
 
-    def _cdf(self, value: Tensor) -> Tensor:
-        return self.log_cdf(value).exp()
-
     def _icdf(self, value: Tensor) -> Tensor:
         zero, shape = self._shape()
         log_survival = (-value).log1p()
         powered = self.loc + self.scale / shape * (-shape * log_survival).expm1()
         return where(zero, self.loc - self.scale * log_survival, powered)
-
-    def _entropy(self) -> Tensor:
-        return broadcast_to(self.scale.log() + self.concentration + 1, self._batch_shape)

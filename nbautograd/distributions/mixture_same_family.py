@@ -9,13 +9,13 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.categorical_family import Categorical
 from nbautograd.distributions.constraints import MixtureSameFamilyConstraint
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
+from nbautograd.distributions.utils import attribute, formula
 from nbautograd.nn.functional import log_softmax
 
 __all__ = ["MixtureSameFamily"]
 
 
-@expandable
 class MixtureSameFamily(Distribution):
     """A mixture: a component is chosen, then a sample of it is drawn.
 
@@ -32,6 +32,13 @@ class MixtureSameFamily(Distribution):
 
     arg_constraints: Any = {}
     has_rsample = False
+    mixture_distribution: Categorical = attribute(
+        lambda d: d._mixture_distribution, "The distribution over the components."
+    )
+    component_distribution: Distribution = attribute(
+        lambda d: d._component_distribution, "The components, along the last batch dimension."
+    )
+    _mean = formula(lambda d: d._mixed(d._component_distribution.mean))
 
     def __init__(
         self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None
@@ -65,16 +72,6 @@ class MixtureSameFamily(Distribution):
         support = self._component_distribution.support
         return None if support is None else MixtureSameFamilyConstraint(support)
 
-    @property
-    def mixture_distribution(self) -> Categorical:
-        """The distribution over the components."""
-        return self._mixture_distribution
-
-    @property
-    def component_distribution(self) -> Distribution:
-        """The components, along the last batch dimension."""
-        return self._component_distribution
-
     def _mixed(self, moments: Tensor) -> Tensor:
         """Compute the mean over the components, by their probabilities."""
         probs = self._mixture_distribution.probs
@@ -82,9 +79,6 @@ class MixtureSameFamily(Distribution):
         padding = 0 if len(self._mixture_distribution.batch_shape) == 1 else missing
         shape = probs.shape[:-1] + (1,) * padding + probs.shape[-1:] + (1,) * self._event_ndims
         return (probs.reshape(shape) * moments).sum(-1 - self._event_ndims)
-
-    def _mean(self) -> Tensor:
-        return self._mixed(self._component_distribution.mean)
 
     def _variance(self) -> Tensor:
         """Compute the mean of the variances, and the variance of the means."""

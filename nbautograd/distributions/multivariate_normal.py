@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import eye
+from nbautograd._engine.ops.creation.random import randn
 from nbautograd._engine.ops.linalg.cholesky import linalg_cholesky
 from nbautograd._engine.ops.linalg.solvers import cholesky_inverse, linalg_solve_triangular
 from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes, broadcast_tensors
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
-from nbautograd.distributions.utils import _standard_normal, lazy_property
+from nbautograd.distributions.distribution import Distribution
+from nbautograd.distributions.utils import _standard_normal, attribute, formula, lazy_property
 
 __all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]
 
@@ -57,8 +57,36 @@ def _scale_tril(name: str, matrix: Tensor) -> Tensor:
     return linalg_cholesky(matrix) if name == "covariance_matrix" else _precision_to_scale_tril(matrix)
 
 
-@expandable
-class MultivariateNormal(Distribution):
+class _OfCovariance(Distribution):
+    """Base of distributions with a covariance, by its Cholesky factor."""
+
+    _unbroadcasted_scale_tril: Tensor
+
+    def _matrices(self, matrix: Tensor) -> Tensor:
+        size = self._event_shape[-1:]
+        return matrix.expand(self._batch_shape + size + size)
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The Cholesky factor of the covariance."""
+        return self._matrices(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The covariance."""
+        return self._matrices(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+
+
+class _OfVectors(_OfCovariance):
+    """Base of the normal distributions of vectors."""
+
+    support = constraints.real_vector
+    has_rsample = True
+    loc: Tensor
+    _mean = _mode = formula(lambda d: d.loc)
+
+
+class MultivariateNormal(_OfVectors):
     """The multivariate normal distribution, of density exp(-(x - μ)ᵀ Σ⁻¹ (x - μ) / 2) / √det(2πΣ).
 
     Pass one of three matrices. All computations use the Cholesky factor, so ``scale_tril`` is the fastest.
@@ -81,9 +109,8 @@ class MultivariateNormal(Distribution):
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,
     }
-    support = constraints.real_vector
-    has_rsample = True
-    loc: Tensor
+    _variance = formula(lambda d: d._unbroadcasted_scale_tril.pow(2).sum(-1).expand(d._batch_shape + d._event_shape))
+    _rsample = formula(lambda d, shape: d.loc + _batch_mv(d._unbroadcasted_scale_tril, d._made(randn, shape, d.loc)))
 
     def __init__(
         self,
@@ -107,36 +134,10 @@ class MultivariateNormal(Distribution):
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
         self._unbroadcasted_scale_tril = _scale_tril(name, matrix)
 
-    def _matrices(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor of the covariance."""
-        return self._matrices(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance."""
-        return self._matrices(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
         return self._matrices(cholesky_inverse(self._unbroadcasted_scale_tril))
-
-    def _mean(self) -> Tensor:
-        return self.loc
-
-    def _mode(self) -> Tensor:
-        return self.loc
-
-    def _variance(self) -> Tensor:
-        return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
-        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
@@ -172,8 +173,7 @@ def _batch_lowrank_mahalanobis(W: Tensor, D: Tensor, x: Tensor, capacitance_tril
     return (x.pow(2) / D).sum(-1) - _batch_mahalanobis(capacitance_tril, projected)
 
 
-@expandable
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(_OfVectors):
     """The multivariate normal distribution with covariance W Wᵀ + D: a few factors, and noise of each coordinate.
 
     With m factors, only matrices of size m by m are decomposed, by M. A. Woodbury's identity and the matrix determinant
@@ -196,11 +196,9 @@ class LowRankMultivariateNormal(Distribution):
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
     }
-    support = constraints.real_vector
-    has_rsample = True
-    loc: Tensor
     cov_factor: Tensor
     cov_diag: Tensor
+    _parts: tuple[Tensor, Tensor] = attribute(lambda d: (d._unbroadcasted_cov_factor, d._unbroadcasted_cov_diag))
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
@@ -224,13 +222,6 @@ class LowRankMultivariateNormal(Distribution):
         self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
         super().__init__(self.loc.shape[:-1], event_shape, validate_args=validate_args)
 
-    @property
-    def _parts(self) -> tuple[Tensor, Tensor]:
-        return self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag
-
-    def _matrices(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
-
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariance."""
@@ -252,21 +243,14 @@ class LowRankMultivariateNormal(Distribution):
         solved = linalg_solve_triangular(self._capacitance_tril, factor.mT / diagonal.unsqueeze(-2), upper=False)
         return self._matrices(diagonal.reciprocal().diag_embed() - solved.mT @ solved)
 
-    def _mean(self) -> Tensor:
-        return self.loc
-
-    def _mode(self) -> Tensor:
-        return self.loc
-
     def _variance(self) -> Tensor:
         factor, diagonal = self._parts
         return (factor.pow(2).sum(-1) + diagonal).expand(self._batch_shape + self._event_shape)
 
     def _rsample(self, sample_shape: Size) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        options: Any = self.loc.dtype, self.loc.device
-        factors = _standard_normal(shape[:-1] + self.cov_factor.shape[-1:], *options)
-        noise = _standard_normal(shape, *options)
+        shape = self._extended_shape(sample_shape)[:-1] + self.cov_factor.shape[-1:]
+        factors = _standard_normal(shape, self.loc.dtype, self.loc.device)
+        noise = self._made(randn, sample_shape, self.loc)
         factor, diagonal = self._parts
         return self.loc + _batch_mv(factor, factors) + diagonal.sqrt() * noise
 

@@ -20,17 +20,16 @@ from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd.distributions import constraints
 from nbautograd.distributions.constraint_base import _is_all_true
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Beta, Chi2
-from nbautograd.distributions.multivariate_normal import _half_log_det, _one_of, _scale_tril
-from nbautograd.distributions.utils import _Number, broadcast_all, lazy_property, vec_to_tril_matrix
+from nbautograd.distributions.multivariate_normal import _half_log_det, _OfCovariance, _one_of, _scale_tril
+from nbautograd.distributions.utils import _Number, attribute, broadcast_all, formula, lazy_property, vec_to_tril_matrix
 from nbautograd.errors import warn
 
 __all__ = ["LKJCholesky", "Wishart"]
 
 
-@expandable
 class LKJCholesky(Distribution):
     """The distribution of Cholesky factors L of correlation matrices with density det(L Lᵀ)^(concentration - 1).
 
@@ -64,7 +63,7 @@ class LKJCholesky(Distribution):
 
     def _sample(self, sample_shape: Size) -> Tensor:
         square = self._beta.sample(sample_shape).unsqueeze(-1)
-        normal = randn(self._extended_shape(sample_shape), dtype=square.dtype, device=square.device).tril(-1)
+        normal = self._made(randn, sample_shape, square).tril(-1)
         direction = normal / normal.norm(dim=-1, keepdim=True)
         direction[..., 0, :].fill_(0.0)
         below = square.sqrt() * direction
@@ -87,8 +86,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
     return (x.unsqueeze(-1) - arange(p, dtype=x.dtype, device=x.device) / 2).digamma().sum(-1)
 
 
-@expandable
-class Wishart(ExponentialFamily):
+class Wishart(_OfCovariance, ExponentialFamily):
     """The Wishart distribution: of the sum of ``df`` products x xᵀ of normal vectors of mean 0.
 
     Samples are drawn by M. S. Bartlett's decomposition, from chi-squared and normal numbers.
@@ -110,6 +108,9 @@ class Wishart(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
     df: Tensor
+    _mean = formula(lambda d: d._scaled(d.df, d.covariance_matrix))
+    _natural_params = attribute(lambda d: (-d.precision_matrix / 2, (d.df - d._event_shape[-1] - 1) / 2))
+    _scaled = formula(lambda d, factor, matrix: factor.expand(d._batch_shape)[..., None, None] * matrix)
 
     def __init__(
         self,
@@ -158,31 +159,12 @@ class Wishart(ExponentialFamily):
             return value.expand(batch_shape)  # the bound of a number has no batch dimensions yet
         return super()._expanded(name, value, batch_shape)
 
-    def _matrices(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor of the covariance."""
-        return self._matrices(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance."""
-        return self._matrices(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
         factor = self._unbroadcasted_scale_tril
         identity = eye(self._event_shape[-1], dtype=factor.dtype, device=factor.device)
         return self._matrices(cholesky_solve(identity, factor))
-
-    def _scaled(self, factor: Tensor, matrix: Tensor) -> Tensor:
-        return factor.expand(self._batch_shape)[..., None, None] * matrix
-
-    def _mean(self) -> Tensor:
-        return self._scaled(self.df, self.covariance_matrix)
 
     def _mode(self) -> Tensor:
         factor = self.df - self._event_shape[-1] - 1
@@ -246,10 +228,6 @@ class Wishart(ExponentialFamily):
         scale = (size + 1) * (size * math.log(2) / 2 + _half_log_det(self._unbroadcasted_scale_tril))
         gammas = mvlgamma(nu / 2, p=size) - (nu - size - 1) / 2 * _mvdigamma(nu / 2, size)
         return scale + gammas + nu * size / 2
-
-    @property
-    def _natural_params(self) -> tuple[Tensor, Tensor]:
-        return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
 
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         size = self._event_shape[-1]

@@ -12,7 +12,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
 from nbautograd.distributions.transforms import SigmoidTransform
 from nbautograd.distributions.utils import broadcast_all, clamp_probs
@@ -22,14 +22,10 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 _EVENT = {"probs": constraints.unit_interval, "logits": constraints.real}
 
 
-@expandable
 class LogitRelaxedBernoulli(ByProbability, Distribution):
     """The log-odds of a relaxed Bernoulli variable: a logistic distribution.
 
     :param temperature: the distance from discrete choices.
-    :param probs: the probability of 1.
-    :param logits: its log-odds, instead.
-    :raises ValueError: both or neither are given.
 
     >>> import nbautograd as torch
     >>> relaxed = torch.distributions.relaxed_bernoulli.LogitRelaxedBernoulli(torch.tensor(1.0), logits=0.0)
@@ -58,7 +54,6 @@ class LogitRelaxedBernoulli(ByProbability, Distribution):
         return self.temperature.log() + gap - 2 * gap.exp().log1p()
 
 
-@expandable
 class RelaxedBernoulli(TransformedDistribution):
     """A relaxed Bernoulli distribution, on (0, 1), with gradients of samples.
 

@@ -13,7 +13,7 @@ from nbautograd._engine.ops.creation.random import rand
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import WithCategorical
 from nbautograd.distributions.categorical_family import CHOICE_CONSTRAINTS, Categorical
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
 from nbautograd.distributions.transforms import ExpTransform
 from nbautograd.distributions.utils import broadcast_all, clamp_probs
@@ -21,14 +21,10 @@ from nbautograd.distributions.utils import broadcast_all, clamp_probs
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
-@expandable
 class ExpRelaxedCategorical(WithCategorical, Distribution):
     """The logarithms of a relaxed one-hot variable.
 
     :param temperature: the distance from discrete choices.
-    :param probs: weights in the last dimension, which are normalized.
-    :param logits: logarithms of weights, instead.
-    :raises ValueError: both or neither are given, or they have no dimension.
 
     >>> import nbautograd as torch
     >>> relaxed = torch.distributions.relaxed_categorical.ExpRelaxedCategorical(torch.tensor(1.0), torch.ones(2))
@@ -66,7 +62,6 @@ class ExpRelaxedCategorical(WithCategorical, Distribution):
         return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + log_scale
 
 
-@expandable
 class RelaxedOneHotCategorical(TransformedDistribution):
     """A relaxed one-hot distribution, on the simplex, with gradients of samples.
 

@@ -11,7 +11,7 @@ from nbautograd._engine.ops.creation.creation import full_like
 from nbautograd._engine.ops.shape.broadcasting import broadcast_shapes
 from nbautograd.distributions import constraints
 from nbautograd.distributions.transform_base import Transform
-from nbautograd.distributions.utils import _Number, _sum_rightmost, broadcast_all
+from nbautograd.distributions.utils import _Number, _sum_rightmost, attribute, broadcast_all, formula
 from nbautograd.nn.functional import softplus
 
 __all__ = [
@@ -32,10 +32,16 @@ class _Plain(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
-    __hash__ = None
+
+class _Increasing(_Plain):
+    """Base of increasing bijections from the real numbers."""
+
+    domain = constraints.real
+    bijective = True
+    sign = +1
 
 
-class ExpTransform(_Plain):
+class ExpTransform(_Increasing):
     """y = exp(x).
 
     >>> import nbautograd as torch
@@ -43,19 +49,10 @@ class ExpTransform(_Plain):
     tensor(1.)
     """
 
-    domain = constraints.real
     codomain = constraints.positive
-    bijective = True
-    sign = +1
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.exp()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return x
+    _call = formula(lambda t, x: x.exp())
+    _inverse = formula(lambda t, y: y.log())
+    _log_abs_det = formula(lambda t, x, y: x)
 
 
 class PowerTransform(Transform):
@@ -70,32 +67,18 @@ class PowerTransform(Transform):
     codomain = constraints.positive
     bijective = True
     _arguments = ("exponent",)
+    _sign = formula(lambda t: t.exponent.sign())
+    _call = formula(lambda t, x: x.pow(t.exponent))
+    _inverse = formula(lambda t, y: y.pow(1 / t.exponent))
+    _log_abs_det = formula(lambda t, x, y: (t.exponent * y / x).abs().log())
+    _forward_shape = _inverse_shape = formula(lambda t, shape: broadcast_shapes(shape, t.exponent.shape))
 
     def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
-    def _sign(self) -> Any:
-        return self.exponent.sign()
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool((self.exponent == other.exponent).all())
-
-    __hash__ = None
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.pow(self.exponent)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.pow(1 / self.exponent)
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return (self.exponent * y / x).abs().log()
-
-    def _forward_shape(self, shape: Any) -> Any:
-        return broadcast_shapes(shape, self.exponent.shape)
-
-    _inverse_shape = _forward_shape
 
 
 def _inside_unit(values: Tensor) -> Tensor:
@@ -104,7 +87,7 @@ def _inside_unit(values: Tensor) -> Tensor:
     return values.clamp(min=info.tiny, max=1.0 - info.eps)
 
 
-class SigmoidTransform(_Plain):
+class SigmoidTransform(_Increasing):
     """y = 1 / (1 + exp(-x)), with the inverse log(y) - log(1 - y).
 
     >>> import nbautograd as torch
@@ -112,23 +95,16 @@ class SigmoidTransform(_Plain):
     tensor(0.5000)
     """
 
-    domain = constraints.real
     codomain = constraints.unit_interval
-    bijective = True
-    sign = +1
-
-    def _call(self, x: Tensor) -> Tensor:
-        return _inside_unit(x.sigmoid())
+    _call = formula(lambda t, x: _inside_unit(x.sigmoid()))
+    _log_abs_det = formula(lambda t, x, y: -softplus(-x) - softplus(x))
 
     def _inverse(self, y: Tensor) -> Tensor:
         y = _inside_unit(y)
         return y.log() - (-y).log1p()
 
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return -softplus(-x) - softplus(x)
 
-
-class SoftplusTransform(_Plain):
+class SoftplusTransform(_Increasing):
     """y = log(1 + exp(x)), which is x itself where x is above 20.
 
     >>> import nbautograd as torch
@@ -136,22 +112,13 @@ class SoftplusTransform(_Plain):
     tensor(0.6931)
     """
 
-    domain = constraints.real
     codomain = constraints.positive
-    bijective = True
-    sign = +1
-
-    def _call(self, x: Tensor) -> Tensor:
-        return softplus(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (-y).expm1().neg().log() + y
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return -softplus(-x)
+    _call = formula(lambda t, x: softplus(x))
+    _inverse = formula(lambda t, y: (-y).expm1().neg().log() + y)
+    _log_abs_det = formula(lambda t, x, y: -softplus(-x))
 
 
-class TanhTransform(_Plain):
+class TanhTransform(_Increasing):
     """y = tanh(x). A cache is more accurate than its inverse near ±1.
 
     >>> import nbautograd as torch
@@ -159,16 +126,9 @@ class TanhTransform(_Plain):
     tensor(0.)
     """
 
-    domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
-    bijective = True
-    sign = +1
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tanh()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.atanh()
+    _call = formula(lambda t, x: x.tanh())
+    _inverse = formula(lambda t, y: y.atanh())
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
         return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))  # log(1 - tanh²), without cancellation
@@ -184,12 +144,8 @@ class AbsTransform(_Plain):
 
     domain = constraints.real
     codomain = constraints.positive
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.abs()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y
+    _call = formula(lambda t, x: x.abs())
+    _inverse = formula(lambda t, y: y)
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -212,17 +168,15 @@ class AffineTransform(Transform):
 
     bijective = True
     _arguments = ("loc", "scale", "event_dim")
+    _call = formula(lambda t, x: t.loc + t.scale * x)
+    _inverse = formula(lambda t, y: (y - t.loc) / t.scale)
+    event_dim: int = attribute(lambda t: t._event_dim, "The number of dimensions of one value.")
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.loc = loc
         self.scale = scale
         self._event_dim = event_dim
-
-    @property
-    def event_dim(self) -> int:
-        """The number of dimensions of one value."""
-        return self._event_dim
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
@@ -234,18 +188,10 @@ class AffineTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
 
-    __hash__ = None
-
     def _sign(self) -> Any:
         if isinstance(self.scale, _Number):
             return (self.scale > 0) - (self.scale < 0)
         return self.scale.sign()
-
-    def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (y - self.loc) / self.scale
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
         if isinstance(self.scale, _Number):
@@ -276,21 +222,11 @@ class CumulativeDistributionTransform(Transform):
     codomain = constraints.unit_interval
     sign = +1
     _arguments = ("distribution",)
+    _call = formula(lambda t, x: t.distribution.cdf(x))
+    _inverse = formula(lambda t, y: t.distribution.icdf(y))
+    _log_abs_det = formula(lambda t, x, y: t.distribution.log_prob(x))
+    domain = attribute(lambda t: t.distribution.support, "The support of the distribution.")
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
-
-    @property
-    def domain(self) -> Any:
-        """The support of the distribution."""
-        return self.distribution.support
-
-    def _call(self, x: Tensor) -> Tensor:
-        return self.distribution.cdf(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return self.distribution.icdf(y)
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.distribution.log_prob(x)

@@ -15,7 +15,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import zeros_like
 from nbautograd._names.docstrings.classes import composed
 from nbautograd.distributions import constraints
-from nbautograd.distributions.utils import _sum_rightmost
+from nbautograd.distributions.utils import _sum_rightmost, attribute, formula
 
 __all__ = ["ComposeTransform", "IndependentTransform", "ReshapeTransform", "Transform", "identity_transform"]
 
@@ -34,6 +34,8 @@ class Transform:
     >>> transform.inv(transform(torch.tensor(2.0)))
     tensor(2.)
     """
+
+    _forward_shape = _inverse_shape = formula(lambda t, shape: shape)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -86,9 +88,6 @@ class Transform:
         """
         return self._sign()
 
-    def _sign(self) -> Any:
-        raise NotImplementedError
-
     def with_cache(self, cache_size: int = 1) -> Transform:
         """Return the transform itself if it has this cache size, otherwise a copy with it.
 
@@ -108,10 +107,9 @@ class Transform:
         arguments: dict[str, Any] = {"cache_size": cache_size}
         return type(self)(*(getattr(self, name) for name in self._arguments), **arguments)
 
+    # a class with __eq__ has no hash: equal transforms need not be the same
     def __eq__(self, other: object) -> bool:
         return self is other
-
-    __hash__ = None  # type: ignore[assignment] # equal ones need not be the same
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return f(x), and cache it if enabled."""
@@ -132,11 +130,10 @@ class Transform:
             self._cached_x_y = x_old, y
         return x_old
 
-    def _call(self, x: Tensor) -> Tensor:
+    def _missing(self, *arguments: Any) -> Any:
         raise NotImplementedError
 
-    def _inverse(self, y: Tensor) -> Tensor:
-        raise NotImplementedError
+    _sign = _call = _inverse = _log_abs_det = _missing
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the absolute value of the determinant of ∂y/∂x.
@@ -151,9 +148,6 @@ class Transform:
         tensor(3.)
         """
         return self._log_abs_det(x, y)
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}()"
@@ -180,34 +174,21 @@ class Transform:
         """
         return self._inverse_shape(shape)
 
-    def _forward_shape(self, shape: Any) -> Any:
-        return shape
-
-    def _inverse_shape(self, shape: Any) -> Any:
-        return shape
-
 
 class _InverseTransform(Transform):
     """The inverse of another transform."""
 
+    domain = constraints.dependent_property(lambda t: t._forward.codomain, is_discrete=False)
+    codomain = constraints.dependent_property(lambda t: t._forward.domain, is_discrete=False)
+    bijective = attribute(lambda t: t._forward.bijective)
+    _sign = formula(lambda t: t._forward.sign)
+    _log_abs_det = formula(lambda t, x, y: -t._forward.log_abs_det_jacobian(y, x))
+    _forward_shape = formula(lambda t, shape: t._forward.inverse_shape(shape))
+    _inverse_shape = formula(lambda t, shape: t._forward.forward_shape(shape))
+
     def __init__(self, transform: Transform) -> None:
         super().__init__(cache_size=transform._cache_size)
         self._forward = transform
-
-    @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:
-        return self._forward.codomain
-
-    @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:
-        return self._forward.domain
-
-    @property
-    def bijective(self) -> Any:
-        return self._forward.bijective
-
-    def _sign(self) -> Any:
-        return self._forward.sign
 
     @property
     def inv(self) -> Transform:
@@ -219,22 +200,11 @@ class _InverseTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._forward == other._forward
 
-    __hash__ = None
-
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self._forward!r})"
 
     def __call__(self, x: Tensor) -> Tensor:
         return self._forward._inv_call(x)
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return -self._forward.log_abs_det_jacobian(y, x)
-
-    def _forward_shape(self, shape: Any) -> Any:
-        return self._forward.inverse_shape(shape)
-
-    def _inverse_shape(self, shape: Any) -> Any:
-        return self._forward.forward_shape(shape)
 
 
 def _widened(constraint: Any, event_dim: int) -> Any:
@@ -258,6 +228,8 @@ class ComposeTransform(Transform):
     """
 
     _arguments = ("parts",)
+    _sign = formula(lambda t: math.prod(part.sign for part in t.parts))
+    bijective: bool = attribute(lambda t: all(part.bijective for part in t.parts), "True if all parts are.")
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -266,8 +238,6 @@ class ComposeTransform(Transform):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
-
-    __hash__ = None
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
@@ -290,14 +260,6 @@ class ComposeTransform(Transform):
             event_dim += part.codomain.event_dim - part.domain.event_dim
             event_dim = max(event_dim, part.codomain.event_dim)
         return _widened(self.parts[-1].codomain, event_dim)
-
-    @property
-    def bijective(self) -> bool:
-        """True if all parts are."""
-        return all(part.bijective for part in self.parts)
-
-    def _sign(self) -> Any:
-        return math.prod(part.sign for part in self.parts)
 
     @property
     def inv(self) -> Transform:
@@ -350,6 +312,10 @@ class IndependentTransform(Transform):
     """
 
     _arguments = ("base_transform", "reinterpreted_batch_ndims")
+    _sign = formula(lambda t: t.base_transform.sign)
+    _forward_shape = formula(lambda t, shape: t.base_transform.forward_shape(shape))
+    _inverse_shape = formula(lambda t, shape: t.base_transform.inverse_shape(shape))
+    bijective: bool = attribute(lambda t: bool(t.base_transform.bijective), "True if the base is.")
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -365,14 +331,6 @@ class IndependentTransform(Transform):
     def codomain(self) -> Any:
         """The base's constraint, over more dimensions."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
-
-    @property
-    def bijective(self) -> bool:
-        """True if the base is."""
-        return bool(self.base_transform.bijective)
-
-    def _sign(self) -> Any:
-        return self.base_transform.sign
 
     def _call(self, x: Tensor) -> Tensor:
         if x.dim() < self.domain.event_dim:
@@ -390,12 +348,6 @@ class IndependentTransform(Transform):
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
-    def _forward_shape(self, shape: Any) -> Any:
-        return self.base_transform.forward_shape(shape)
-
-    def _inverse_shape(self, shape: Any) -> Any:
-        return self.base_transform.inverse_shape(shape)
-
 
 class ReshapeTransform(Transform):
     """A reshape of the rightmost dimensions; its Jacobian has determinant 1.
@@ -411,6 +363,12 @@ class ReshapeTransform(Transform):
 
     bijective = True
     _arguments = ("in_shape", "out_shape")
+    _call = formula(lambda t, x: x.reshape(t._batch(x, t.in_shape) + t.out_shape))
+    _inverse = formula(lambda t, y: y.reshape(t._batch(y, t.out_shape) + t.in_shape))
+    _log_abs_det = formula(lambda t, x, y: x.new_zeros(t._batch(x, t.in_shape)))
+    _forward_shape = formula(lambda t, shape: t._reshaped(shape, t.in_shape, t.out_shape))
+    _inverse_shape = formula(lambda t, shape: t._reshaped(shape, t.out_shape, t.in_shape))
+    _batch = formula(lambda t, x, shape: x.shape[: x.dim() - len(shape)])
 
     def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0) -> None:
         self.in_shape = Size(in_shape)
@@ -428,24 +386,6 @@ class ReshapeTransform(Transform):
     def codomain(self) -> Any:
         """Real numbers in the shape of an output."""
         return constraints.independent(constraints.real, len(self.out_shape))
-
-    def _batch(self, x: Tensor, shape: Size) -> Size:
-        return x.shape[: x.dim() - len(shape)]
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.reshape(self._batch(x, self.in_shape) + self.out_shape)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.reshape(self._batch(y, self.out_shape) + self.in_shape)
-
-    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        return x.new_zeros(self._batch(x, self.in_shape))
-
-    def _forward_shape(self, shape: Any) -> Any:
-        return self._reshaped(shape, self.in_shape, self.out_shape)
-
-    def _inverse_shape(self, shape: Any) -> Any:
-        return self._reshaped(shape, self.out_shape, self.in_shape)
 
     @staticmethod
     def _reshaped(shape: Any, old: Size, new: Size) -> Any:

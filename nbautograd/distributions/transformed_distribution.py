@@ -8,10 +8,10 @@ from typing import Any
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.independent import Independent
 from nbautograd.distributions.transforms import ComposeTransform, Transform
-from nbautograd.distributions.utils import _sum_rightmost
+from nbautograd.distributions.utils import _sum_rightmost, attribute, formula
 
 __all__ = ["TransformedDistribution"]
 
@@ -41,7 +41,6 @@ def of_base(name: str, path: str = "base_dist") -> Any:
     return property(get, doc=f"The parameter ``{name}`` of the base distribution.")
 
 
-@expandable
 class TransformedDistribution(Distribution):
     """The distribution of y = fₙ(... f₁(x)), where x has the base distribution.
 
@@ -60,6 +59,10 @@ class TransformedDistribution(Distribution):
 
     arg_constraints: Any = {}
     base_dist: Any
+    _sample = formula(lambda d, shape: d._transformed(d.base_dist.sample(shape)))
+    _rsample = formula(lambda d, shape: d._transformed(d.base_dist.rsample(shape)))
+    has_rsample = attribute(lambda d: d.base_dist.has_rsample, "True if the base has it.")
+    _icdf = formula(lambda d, p: d._transformed(d.base_dist.icdf(d._turned(p))))
 
     def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms = _as_list(transforms)
@@ -99,21 +102,10 @@ class TransformedDistribution(Distribution):
         extra = len(self._event_shape) - support.event_dim
         return constraints.independent(support, extra) if extra > 0 else support
 
-    @property
-    def has_rsample(self) -> Any:
-        """True if the base has it."""
-        return self.base_dist.has_rsample
-
     def _transformed(self, x: Tensor) -> Tensor:
         for transform in self.transforms:
             x = transform(x)
         return x
-
-    def _sample(self, sample_shape: Size) -> Tensor:
-        return self._transformed(self.base_dist.sample(sample_shape))
-
-    def _rsample(self, sample_shape: Size) -> Tensor:
-        return self._transformed(self.base_dist.rsample(sample_shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         event_dim = len(self._event_shape)
@@ -149,6 +141,3 @@ class TransformedDistribution(Distribution):
         if self._validate_args:
             self.base_dist._validate_sample(value)
         return self._turned(self.base_dist.cdf(value))
-
-    def _icdf(self, value: Tensor) -> Tensor:
-        return self._transformed(self.base_dist.icdf(self._turned(value)))

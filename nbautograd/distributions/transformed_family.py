@@ -11,7 +11,6 @@ from nbautograd._engine.ops.creation.creation import full, full_like, ones_like,
 from nbautograd._engine.ops.creation.from_data import as_tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import expandable
 from nbautograd.distributions.gamma_family import Exponential, Gamma
 from nbautograd.distributions.location_scale import Cauchy, Normal, Uniform
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
@@ -22,7 +21,7 @@ from nbautograd.distributions.transforms import (
     PowerTransform,
     StickBreakingTransform,
 )
-from nbautograd.distributions.utils import broadcast_all, euler_constant
+from nbautograd.distributions.utils import broadcast_all, euler_constant, formula
 
 __all__ = [
     "Gumbel",
@@ -40,7 +39,6 @@ Number = Tensor | float
 _LOCATION_AND_SCALE = {"loc": constraints.real, "scale": constraints.positive}
 
 
-@expandable
 class LogNormal(TransformedDistribution):
     """The log-normal distribution: of exp(x), where x is normal.
 
@@ -57,26 +55,19 @@ class LogNormal(TransformedDistribution):
     has_rsample = True
     loc = of_base("loc")
     scale = of_base("scale")
+    _mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())
+    _mode = formula(lambda d: (d.loc - d.scale.square()).exp())
+    _entropy = formula(lambda d: d.base_dist.entropy() + d.loc)
 
     def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    def _mean(self) -> Tensor:
-        return (self.loc + self.scale.pow(2) / 2).exp()
-
-    def _mode(self) -> Tensor:
-        return (self.loc - self.scale.square()).exp()
-
     def _variance(self) -> Tensor:
         square = self.scale.pow(2)
         return square.expm1() * (2 * self.loc + square).exp()
 
-    def _entropy(self) -> Tensor:
-        return self.base_dist.entropy() + self.loc
 
-
-@expandable
 class LogisticNormal(TransformedDistribution):
     """The logistic-normal distribution on the simplex: normal vectors, by stick breaking.
 
@@ -108,9 +99,9 @@ class _Half(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
     scale = of_base("scale")
-
-    def _mode(self) -> Tensor:
-        return zeros_like(self.scale)
+    _mode = formula(lambda d: zeros_like(d.scale))
+    _icdf = formula(lambda d, p: d.base_dist.icdf((p + 1) / 2))
+    _entropy = formula(lambda d: d.base_dist.entropy() - math.log(2))
 
     def cdf(self, value: Tensor) -> Tensor:
         """Return the cumulative distribution function.
@@ -126,14 +117,7 @@ class _Half(TransformedDistribution):
             self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
 
-    def _icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf((value + 1) / 2)
 
-    def _entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)
-
-
-@expandable
 class HalfNormal(_Half):
     """The half-normal distribution: of ``|x|``, where x is normal with mean 0.
 
@@ -144,20 +128,14 @@ class HalfNormal(_Half):
     tensor(0.7979)
     """
 
+    _mean = formula(lambda d: d.scale * math.sqrt(2 / math.pi))
+    _variance = formula(lambda d: d.scale.pow(2) * (1 - 2 / math.pi))
+    _log_prob = formula(lambda d, x: where(x >= 0, d.base_dist.log_prob(x) + math.log(2), -math.inf))
+
     def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
-    def _mean(self) -> Tensor:
-        return self.scale * math.sqrt(2 / math.pi)
 
-    def _variance(self) -> Tensor:
-        return self.scale.pow(2) * (1 - 2 / math.pi)
-
-    def _log_prob(self, value: Tensor) -> Tensor:
-        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-
-@expandable
 class HalfCauchy(_Half):
     """The half-Cauchy distribution: of ``|x|``, where x has a Cauchy distribution around 0.
 
@@ -168,21 +146,17 @@ class HalfCauchy(_Half):
     tensor(0.5000)
     """
 
+    _mean = formula(lambda d: full(d._extended_shape(), math.inf, dtype=d.scale.dtype, device=d.scale.device))
+    _variance = formula(lambda d: d.base_dist.variance)
+
     def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
-
-    def _mean(self) -> Tensor:
-        return full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
-
-    def _variance(self) -> Tensor:
-        return self.base_dist.variance
 
     def _log_prob(self, value: Tensor) -> Tensor:
         value = as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
 
-@expandable
 class InverseGamma(TransformedDistribution):
     """The inverse-gamma distribution: of 1 / x, where x has a gamma distribution.
 
@@ -199,16 +173,12 @@ class InverseGamma(TransformedDistribution):
     has_rsample = True
     concentration = of_base("concentration")
     rate = of_base("rate")
+    _mean = formula(lambda d: where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
+    _mode = formula(lambda d: d.rate / (d.concentration + 1))
 
     def __init__(self, concentration: Number, rate: Number, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
-
-    def _mean(self) -> Tensor:
-        return where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
-
-    def _mode(self) -> Tensor:
-        return self.rate / (self.concentration + 1)
 
     def _variance(self) -> Tensor:
         a = self.concentration
@@ -219,7 +189,6 @@ class InverseGamma(TransformedDistribution):
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
 
 
-@expandable
 class Gumbel(TransformedDistribution):
     """The Gumbel distribution of maxima: F(x) = exp(-exp(-(x - loc) / scale)).
 
@@ -235,6 +204,11 @@ class Gumbel(TransformedDistribution):
     support = constraints.real
     loc: Tensor
     scale: Tensor
+    _mean = formula(lambda d: d.loc + d.scale * euler_constant)
+    _mode = formula(lambda d: d.loc)
+    _stddev = formula(lambda d: math.pi / math.sqrt(6) * d.scale)
+    _variance = formula(lambda d: d.stddev.pow(2))
+    _entropy = formula(lambda d: d.scale.log() + (1 + euler_constant))
 
     def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
@@ -248,27 +222,11 @@ class Gumbel(TransformedDistribution):
         ]
         super().__init__(Uniform(low, high, validate_args=validate_args), transforms, validate_args=validate_args)
 
-    def _mean(self) -> Tensor:
-        return self.loc + self.scale * euler_constant
-
-    def _mode(self) -> Tensor:
-        return self.loc
-
-    def _stddev(self) -> Tensor:
-        return math.pi / math.sqrt(6) * self.scale
-
-    def _variance(self) -> Tensor:
-        return self.stddev.pow(2)
-
     def _log_prob(self, value: Tensor) -> Tensor:
         y = (self.loc - value) / self.scale
         return y - y.exp() - self.scale.log()
 
-    def _entropy(self) -> Tensor:
-        return self.scale.log() + (1 + euler_constant)
 
-
-@expandable
 class Kumaraswamy(TransformedDistribution):
     """Kumaraswamy's distribution on [0, 1], F(x) = 1 - (1 - xᵃ)ᵇ: like the beta distribution, with a closed form.
 
@@ -285,6 +243,8 @@ class Kumaraswamy(TransformedDistribution):
     has_rsample = True
     concentration1: Tensor
     concentration0: Tensor
+    _mean = formula(lambda d: d._moment(1))
+    _variance = formula(lambda d: d._moment(2) - d.mean.pow(2))
 
     def __init__(self, concentration1: Number, concentration0: Number, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
@@ -303,16 +263,10 @@ class Kumaraswamy(TransformedDistribution):
         power, b = 1 + n / self.concentration1, self.concentration0
         return b * (power.lgamma() + b.lgamma() - (power + b).lgamma()).exp()
 
-    def _mean(self) -> Tensor:
-        return self._moment(1)
-
     def _mode(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
         log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
         return where((b < 1) | (a < 1), math.nan, log_mode).exp()
-
-    def _variance(self) -> Tensor:
-        return self._moment(2) - self.mean.pow(2)
 
     def _entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0
@@ -320,7 +274,6 @@ class Kumaraswamy(TransformedDistribution):
         return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - a.log() - b.log()
 
 
-@expandable
 class Pareto(TransformedDistribution):
     """The Pareto distribution, 1 - F(x) = (scale / x)ᵅ for x ≥ scale.
 
@@ -335,6 +288,8 @@ class Pareto(TransformedDistribution):
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     scale: Tensor
     alpha: Tensor
+    _mode = formula(lambda d: d.scale)
+    _entropy = formula(lambda d: (d.scale / d.alpha).log() + (1 + d.alpha.reciprocal()))
 
     def __init__(self, scale: Number, alpha: Number, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
@@ -351,18 +306,11 @@ class Pareto(TransformedDistribution):
         alpha = self.alpha.clamp(min=1)
         return alpha * self.scale / (alpha - 1)
 
-    def _mode(self) -> Tensor:
-        return self.scale
-
     def _variance(self) -> Tensor:
         alpha = self.alpha.clamp(min=2)
         return self.scale.pow(2) * alpha / ((alpha - 1).pow(2) * (alpha - 2))
 
-    def _entropy(self) -> Tensor:
-        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
-
-@expandable
 class Weibull(TransformedDistribution):
     """The Weibull distribution of lifetimes, 1 - F(x) = exp(-(x / scale)ᵏ).
 
@@ -379,6 +327,8 @@ class Weibull(TransformedDistribution):
     _derived = ("concentration_reciprocal",)
     scale: Tensor
     concentration: Tensor
+    _mean = formula(lambda d: d.scale * (1 + d.concentration_reciprocal).lgamma().exp())
+    _mode = formula(lambda d: d.scale * ((d.concentration - 1) / d.concentration) ** d.concentration.reciprocal())
 
     def __init__(self, scale: Number, concentration: Number, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
@@ -386,12 +336,6 @@ class Weibull(TransformedDistribution):
         base = Exponential(ones_like(self.scale), validate_args=validate_args)
         transforms = [PowerTransform(exponent=self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
-
-    def _mean(self) -> Tensor:
-        return self.scale * (1 + self.concentration_reciprocal).lgamma().exp()
-
-    def _mode(self) -> Tensor:
-        return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
 
     def _variance(self) -> Tensor:
         second = (1 + 2 * self.concentration_reciprocal).lgamma().exp()

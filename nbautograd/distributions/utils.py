@@ -31,6 +31,16 @@ euler_constant: Final[float] = 0.57721566490153286060
 _Number = (bool, int, float)
 
 
+def formula(compute: Callable[..., Any]) -> Any:
+    """Declare a formula: a function of a distribution d, a transform t or a constraint c, and of values."""
+    return compute
+
+
+def attribute(compute: Callable[[Any], Any], doc: str | None = None) -> Any:
+    """Declare an attribute that is computed from others, such as the natural parameters."""
+    return property(compute, doc=doc)
+
+
 def _is_tensor_like(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
 

@@ -14,7 +14,7 @@ from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.distributions import constraints
 from nbautograd.distributions.scalar_transforms import _inside_unit, _Plain
 from nbautograd.distributions.transform_base import Transform
-from nbautograd.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
+from nbautograd.distributions.utils import formula, tril_matrix_to_vec, vec_to_tril_matrix
 from nbautograd.nn.functional import logsigmoid, softplus
 
 __all__ = [
@@ -41,13 +41,11 @@ class SoftmaxTransform(_Plain):
 
     domain = constraints.real_vector
     codomain = constraints.simplex
+    _inverse = formula(lambda t, y: y.log())
 
     def _call(self, x: Tensor) -> Tensor:
         weights = (x - x.amax(-1, keepdim=True)).exp()
         return weights / weights.sum(-1, True)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
 
     def _forward_shape(self, shape: Any) -> Any:
         _check_dimensions(shape, 1)
@@ -159,12 +157,8 @@ class LowerCholeskyTransform(_Plain):
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+    _call = formula(lambda t, x: x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed())
+    _inverse = formula(lambda t, y: y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed())
 
 
 class PositiveDefiniteTransform(_Plain):
@@ -178,10 +172,8 @@ class PositiveDefiniteTransform(_Plain):
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
+    _inverse = formula(lambda t, y: LowerCholeskyTransform().inv(linalg_cholesky(y)))
 
     def _call(self, x: Tensor) -> Tensor:
         factor = LowerCholeskyTransform()(x)
         return factor @ factor.mT
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return LowerCholeskyTransform().inv(linalg_cholesky(y))

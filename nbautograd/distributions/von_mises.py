@@ -12,8 +12,8 @@ from nbautograd._engine.ops.creation.creation import empty, zeros
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
-from nbautograd.distributions.distribution import Distribution, expandable
-from nbautograd.distributions.utils import lazy_property
+from nbautograd.distributions.distribution import Distribution
+from nbautograd.distributions.utils import formula, lazy_property
 
 __all__ = ["VonMises"]
 
@@ -52,7 +52,6 @@ def _log_modified_bessel_fn(x: Tensor, order: int = 0) -> Tensor:
     return where(x < 3.75, small.log(), large)
 
 
-@expandable
 class VonMises(Distribution):
     """Von Mises' distribution of angles, of density exp(κ cos(x - loc)) / (2π I₀(κ)): normal on a circle.
 
@@ -69,15 +68,10 @@ class VonMises(Distribution):
     has_rsample = False
     loc: Tensor
     concentration: Tensor
+    _mean = _mode = formula(lambda d: d.loc)
 
     def __init__(self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, concentration=concentration)
-
-    def _mean(self) -> Tensor:
-        return self.loc
-
-    def _mode(self) -> Tensor:
-        return self.loc
 
     @lazy_property
     def variance(self) -> Tensor:

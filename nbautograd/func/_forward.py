@@ -14,7 +14,7 @@ from nbautograd._engine.ops.creation.creation import eye
 from nbautograd.autograd import forward_ad
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.func._leaves import Function, Inputs, Places, detached, places_of, with_aux
-from nbautograd.func._reverse import VectorJacobian, jacrev, no_elements, outputs_of
+from nbautograd.func._reverse import jacrev, no_elements, outputs_of, vector_jacobian
 
 __all__ = ["hessian", "jacfwd", "jvp", "linearize"]
 
@@ -166,8 +166,8 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         value = func(*inputs.args)
         outputs, structure = outputs_of(value, "linearize")
         units = Inputs("linearize", ([out.detach().new_zeros(out.shape) for out in outputs],), 0)
-        gradients = VectorJacobian(outputs, inputs)(units.leaves)
-    multiply = VectorJacobian(gradients, units)
+        gradients = vector_jacobian(outputs, inputs)(units.leaves)
+    multiply = vector_jacobian(gradients, units)
     expected = tree_flatten(primals)[1]
 
     def product(*tangents: Any) -> Any:

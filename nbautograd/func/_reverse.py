@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from operator import is_not
 from typing import Any
 
@@ -17,7 +18,7 @@ from nbautograd.autograd.backward import grad as _grad
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.func._leaves import Function, Inputs, Places, detached, with_aux
 
-__all__ = ["VectorJacobian", "grad", "grad_and_value", "jacrev", "vjp"]
+__all__ = ["grad", "grad_and_value", "jacrev", "vector_jacobian", "vjp"]
 
 
 def grad(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
@@ -62,24 +63,16 @@ def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -
                     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
-            gradients = VectorJacobian([value], inputs)([None])
+            gradients = vector_jacobian([value], inputs)([None])
         result = inputs.detach(inputs.like_args(gradients))
         return result, ((inputs.detach(value), inputs.detach(aux)) if has_aux else inputs.detach(value))
 
     return both
 
 
-class VectorJacobian:
-    """The vector-Jacobian product of computed outputs."""
-
-    __slots__ = ("inputs", "outputs")
-
-    def __init__(self, outputs: list[Any], inputs: Inputs) -> None:
-        self.outputs, self.inputs = outputs, inputs
-
-    def __call__(self, cotangents: list[Any]) -> list[Any]:
-        """Compute the gradient of each leaf; a cotangent of None stands for 1."""
-        return _gradients(self.outputs, self.inputs.leaves, cotangents, self.inputs.stack)
+def vector_jacobian(outputs: list[Any], inputs: Inputs) -> Callable[[list[Any]], list[Any]]:
+    """Return the vector-Jacobian product of computed outputs: the gradient of each leaf; None stands for 1."""
+    return lambda cotangents: _gradients(outputs, inputs.leaves, cotangents, inputs.stack)
 
 
 def _gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any], stack: tuple[BatchLevel, ...]) -> list[Any]:
@@ -127,7 +120,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         inputs = Inputs("vjp", primals, tuple(range(len(primals))))
         value, aux = with_aux(func(*inputs.args), has_aux, "vjp")
     outputs, spec = outputs_of(value, "vjp")
-    multiply = VectorJacobian(outputs, inputs)
+    multiply = vector_jacobian(outputs, inputs)
 
     def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
         """Return the vector-Jacobian product; the graph is retained, and the pass is recorded for outer transforms."""
@@ -205,7 +198,7 @@ def no_elements(product: Any, shape: tuple[int, ...]) -> Any:
 
 def _jacobian(out: Any, inputs: Inputs, chunk_size: int | None) -> list[Any]:
     """Return the Jacobian of one output by each leaf."""
-    multiply = VectorJacobian([out], inputs)
+    multiply = vector_jacobian([out], inputs)
     count, shape = out.numel(), tuple(out.shape)
     if not count:
         products = multiply([out.detach().new_zeros(shape)])

@@ -147,6 +147,7 @@ class NAdam(Elementwise):
     """
 
     _numbers: dict[str, float] = {"step": 0.0, "mu_product": 1.0}  # noqa: RUF012
+    _moments = ("exp_avg", "exp_avg_sq")
 
     def __init__(
         self,
@@ -167,9 +168,6 @@ class NAdam(Elementwise):
             "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize foreach capturable differentiable"
         )
         super().__init__(params, options(locals(), names))
-
-    def _slots(self, group: Group) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
         step = count_step(state)
@@ -209,6 +207,8 @@ class RAdam(Elementwise):
     tensor([0.8000], requires_grad=True)
     """
 
+    _moments = ("exp_avg", "exp_avg_sq")
+
     def __init__(
         self,
         params: Params,
@@ -225,9 +225,6 @@ class RAdam(Elementwise):
     ) -> None:
         names = "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
         super().__init__(params, options(locals(), names))
-
-    def _slots(self, group: Group) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
         step = count_step(state)
@@ -270,6 +267,8 @@ class Adamax(Elementwise):
     tensor([0.9000], requires_grad=True)
     """
 
+    _moments = ("exp_avg", "exp_inf")
+
     def __init__(
         self,
         params: Params,
@@ -285,9 +284,6 @@ class Adamax(Elementwise):
     ) -> None:
         names = "lr betas eps weight_decay foreach maximize differentiable capturable"
         super().__init__(params, options(locals(), names))
-
-    def _slots(self, group: Group) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_inf": 0.0}
 
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
         step = count_step(state)

@@ -124,6 +124,7 @@ class Elementwise(Optimizer):
     """Base of optimizers whose update rule is elementwise."""
 
     _numbers: dict[str, float] = {"step": 0.0}  # noqa: RUF012 - 0-d tensors of the state, with their initial values
+    _moments: tuple[str, ...] = ()  # tensors of the state that are zero at first
     _has_array_options = False
     _takes_sparse = False  # whether gradients may be sparse
     _free: frozenset[str] = frozenset()  # options that may be negative in this class
@@ -166,7 +167,7 @@ class Elementwise(Optimizer):
 
     def _slots(self, group: Group) -> dict[str, float]:
         """Return the state tensors of each parameter, with its shape, and their initial values."""
-        raise NotImplementedError
+        return dict.fromkeys(self._moments, 0.0)
 
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
         """Count the step and return the update rule for a tile, which several threads call at once.

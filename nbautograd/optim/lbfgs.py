@@ -224,13 +224,6 @@ class LBFGS(Optimizer):
 
         write(self._params, move)
 
-    def _put_back(self, values: list[Array]) -> None:
-        def put_back() -> None:
-            for p, value in zip(self._params, values, strict=True):
-                p._shared_array()[...] = value
-
-        write(self._params, put_back)
-
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Iterate until the loss stops changing or ``max_iter`` is reached.
 
@@ -288,28 +281,27 @@ class LBFGS(Optimizer):
         :param limit: the largest number of evaluations.
         :param is_last: True for the last iteration, which without a line search evaluates nothing.
         """
-        if self.param_groups[0]["line_search_fn"] is not None:
-            end, count = self._line_search(closure, start, step, direction, limit)
-            self._move(end.step, direction)
-            return end, count
-        self._move(step, direction)
-        if is_last:
-            return replace(start, step=step), 0
-        return _Trial(step, float(run_closure(closure)), self._gradient(), start.slope), 1
-
-    def _line_search(
-        self, closure: Callable[[], Any], start: _Trial, step: float, direction: Array, limit: int
-    ) -> tuple[_Trial, int]:
+        if self.param_groups[0]["line_search_fn"] is None:
+            self._move(step, direction)
+            if is_last:
+                return replace(start, step=step), 0
+            return _Trial(step, float(run_closure(closure)), self._gradient(), start.slope), 1
         origin = [p._shared_array().copy() for p in self._params]
+
+        def put_back() -> None:
+            for p, value in zip(self._params, origin, strict=True):
+                p._shared_array()[...] = value
 
         def at(distance: float) -> _Trial:
             self._move(distance, direction)
             loss = float(run_closure(closure))
             gradient = self._gradient()
-            self._put_back(origin)
+            write(self._params, put_back)
             return _Trial(distance, loss, gradient, float(gradient @ direction))
 
-        return _search(at, start, step, float(abs(direction).max()), limit)
+        end, count = _search(at, start, step, float(abs(direction).max()), limit)
+        self._move(end.step, direction)
+        return end, count
 
 
 class _Curvature:
@@ -327,16 +319,13 @@ class _Curvature:
     def next_direction(self, gradient: Array, loss: float, is_first: bool) -> Array:
         """Return the direction of the next step: steepest descent first, then a quasi-Newton direction."""
         if is_first or self.direction is None:
-            self.clear()
+            self.changes, self.moves, self.inverses, self.scale = [], [], [], 1.0
             self.direction = -gradient
         else:
             self.learn(gradient - self.gradient, self.direction * self.step)
             self.direction = self.newton(gradient)
         self.gradient, self.loss = gradient.copy(), loss
         return self.direction
-
-    def clear(self) -> None:
-        self.changes, self.moves, self.inverses, self.scale = [], [], [], 1.0
 
     def learn(self, change: Array, move: Array) -> None:
         """Append a step to the history, unless its curvature is not positive."""

@@ -239,6 +239,8 @@ class Adadelta(Elementwise):
     tensor([0.9968], requires_grad=True)
     """
 
+    _moments = ("square_avg", "acc_delta")
+
     def __init__(
         self,
         params: Params,
@@ -254,9 +256,6 @@ class Adadelta(Elementwise):
     ) -> None:
         names = "lr rho eps weight_decay maximize capturable foreach differentiable"
         super().__init__(params, options(locals(), names))
-
-    def _slots(self, group: Group) -> dict[str, float]:
-        return {"square_avg": 0.0, "acc_delta": 0.0}
 
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
         count_step(state)
@@ -348,6 +347,7 @@ class ASGD(Elementwise):
     """
 
     _numbers: dict[str, float] = {"step": 0.0, "eta": -1.0, "mu": 1.0}  # noqa: RUF012 - eta: the learning rate
+    _moments = ("ax",)
     _free = frozenset({"alpha"})
 
     def __init__(
@@ -365,9 +365,6 @@ class ASGD(Elementwise):
     ) -> None:
         names = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
         super().__init__(params, options(locals(), names))
-
-    def _slots(self, group: Group) -> dict[str, float]:
-        return {"ax": 0.0}
 
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
         step, lr, lambd = count_step(state), number(group["lr"]), group["lambd"]

@@ -40,6 +40,7 @@ class SparseAdam(Elementwise):
     tensor([1.0000, 0.9000, 1.0000])
     """
 
+    _moments = ("exp_avg", "exp_avg_sq")
     _takes_sparse = True
 
     def __init__(
@@ -62,9 +63,6 @@ class SparseAdam(Elementwise):
         ]
         if sparse:
             raise ValueError(f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
-
-    def _slots(self, group: Group) -> dict[str, float]:
-        return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
     def _step(self, p: Tensor, grad: Tensor, group: Group, slots: dict[str, float], change: Change | None) -> None:
         if grad.__class__ is not SparseTensor:

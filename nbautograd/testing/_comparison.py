@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace as Options
 from typing import Any, NoReturn
 
 import numpy as np
@@ -53,20 +53,6 @@ class _MismatchError(Exception):
         place = f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}" if path else ""
         super().__init__(message + place)
         self.kind = kind
-
-
-@dataclass(frozen=True)
-class _Options:
-    """The arguments of ``assert_close``."""
-
-    allow_subclasses: bool
-    rtol: float | None
-    atol: float | None
-    equal_nan: bool
-    check_device: bool
-    check_dtype: bool
-    check_layout: bool
-    check_stride: bool
 
 
 def assert_close(
@@ -118,9 +104,8 @@ def assert_close(
     The failure occurred for item [0]
     """
     __tracebackhide__ = True
+    options = Options(**locals())  # the arguments, by name
     _check_tolerances(rtol=rtol, atol=atol)
-    checks = check_device, check_dtype, check_layout, check_stride
-    options = _Options(allow_subclasses, rtol, atol, equal_nan, *checks)
     error = None
     try:
         pairs = list(_pairs(actual, expected, (), options))  # raises before any comparison if a pair cannot be compared
@@ -148,10 +133,10 @@ def _check_tolerances(**tolerances: float | None) -> None:
             raise ValueError(f"{name} must be greater than or equal to zero, but got {tolerance}.")
 
 
-Compare = Callable[[Any, Any, Path, _Options], None]
+Compare = Callable[[Any, Any, Path, Options], None]
 
 
-def _pairs(actual: Any, expected: Any, path: Path, options: _Options) -> Iterator[tuple[Compare, Any, Any, Path]]:
+def _pairs(actual: Any, expected: Any, path: Path, options: Options) -> Iterator[tuple[Compare, Any, Any, Path]]:
     """Yield the pairs of items to compare, with the comparing function, of two containers or values."""
 
     def both(*kinds: Any) -> bool:
@@ -171,9 +156,9 @@ def _pairs(actual: Any, expected: Any, path: Path, options: _Options) -> Iterato
         for key in _in_order(actual):
             yield from _pairs(actual[key], expected[key], (*path, key), options)
     elif actual is None or expected is None:
-        yield _compare_nones, actual, expected, path
+        yield _compare_constants, actual, expected, path
     elif both(*BOOLEANS):
-        yield _compare_booleans, bool(actual), bool(expected), path
+        yield _compare_constants, bool(actual), bool(expected), path
     elif both(*NUMBERS) and neither(bool):
         yield _compare_numbers, _number(actual), _number(expected), path
     else:
@@ -198,7 +183,7 @@ def _compare_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any], path: 
         raise _MismatchError(AssertionError, text, path)
 
 
-def _tensors(actual: Any, expected: Any, path: Path, options: _Options) -> tuple[Tensor, Tensor]:
+def _tensors(actual: Any, expected: Any, path: Path, options: Options) -> tuple[Tensor, Tensor]:
     """Convert two objects to tensors.
 
     :raises _MismatchError: the classes are not related, or ``as_tensor`` does not support an object.
@@ -220,21 +205,17 @@ def _as_tensor(value: Any) -> Tensor:
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def _compare_nones(actual: Any, expected: Any, path: Path, options: _Options) -> None:
-    if not (actual is None and expected is None):
-        raise _MismatchError(AssertionError, f"None mismatch: {actual} is not {expected}", path)
-
-
-def _compare_booleans(actual: bool, expected: bool, path: Path, options: _Options) -> None:
+def _compare_constants(actual: Any, expected: Any, path: Path, options: Options) -> None:
     if actual is not expected:
-        raise _MismatchError(AssertionError, f"Booleans mismatch: {actual} is not {expected}", path)
+        what = "None" if actual is None or expected is None else "Booleans"
+        raise _MismatchError(AssertionError, f"{what} mismatch: {actual} is not {expected}", path)
 
 
 def _number(value: Any) -> complex:
     return value.item() if isinstance(value, np.number) else value  # type: ignore[no-any-return]
 
 
-def _compare_numbers(actual: Any, expected: Any, path: Path, options: _Options) -> None:
+def _compare_numbers(actual: Any, expected: Any, path: Path, options: Options) -> None:
     kinds = type(actual), type(expected)
     if options.check_dtype and kinds[0] is not kinds[1]:
         raise _MismatchError(AssertionError, f"The (d)types do not match: {kinds[0]} != {kinds[1]}.", path)
@@ -247,7 +228,7 @@ def _compare_numbers(actual: Any, expected: Any, path: Path, options: _Options) 
         _fail_of_numbers(actual, expected, rtol, atol, path)
 
 
-def _compare_tensors(actual: Tensor, expected: Tensor, path: Path, options: _Options) -> None:
+def _compare_tensors(actual: Tensor, expected: Tensor, path: Path, options: Options) -> None:
     _compare_attributes(actual, expected, path, options)
     rtol, atol = _tolerances(options, actual.dtype, expected.dtype)
     actual, expected = _alike(actual, expected)
@@ -259,7 +240,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, path: Path, options: _Opt
     _fail_of_tensors(actual, expected, matches, rtol, atol, path)
 
 
-def _compare_attributes(actual: Tensor, expected: Tensor, path: Path, options: _Options) -> None:
+def _compare_attributes(actual: Tensor, expected: Tensor, path: Path, options: Options) -> None:
     """Compare the attributes named in the options, in PyTorch's order."""
     strides = options.check_stride and "strided" in str(actual.layout) and actual.layout == expected.layout
     attributes: list[tuple[str, bool, Callable[[Tensor], Any]]] = [
@@ -275,7 +256,7 @@ def _compare_attributes(actual: Tensor, expected: Tensor, path: Path, options: _
             raise _MismatchError(AssertionError, text, path)
 
 
-def _tolerances(options: _Options, *dtypes: Any) -> tuple[float, float]:
+def _tolerances(options: Options, *dtypes: Any) -> tuple[float, float]:
     """Return the given tolerances, or the larger ones of the dtypes' tolerances."""
     if options.rtol is not None and options.atol is not None:
         return _plain(options.rtol), _plain(options.atol)

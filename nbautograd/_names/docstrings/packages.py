@@ -1,4 +1,4 @@
-"""Shared docstrings of the functions of ``signal.windows``, ``masked``, ``func``, ``autograd.functional``, pytrees."""
+"""Shared docstrings of functions: ``cuda``, ``signal.windows``, ``masked``, ``func``, ``autograd.functional``, pytrees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nbautograd._names.docstrings import Family
 
-__all__ = ["DERIVATIVES", "MASKED", "TRANSFORMS", "TREES", "WINDOWS"]
+__all__ = ["CUDA", "DERIVATIVES", "MASKED", "TRANSFORMS", "TREES", "WINDOWS"]
 
 Package = tuple[Mapping[str, Family], Mapping[str, str]]
 """The families of a package, and the docstrings its functions share."""
@@ -64,6 +64,25 @@ MASKED: Package = (
         "unbiased": "a former form of ``correction=1`` (True) or ``correction=0`` (False).",
     },
 )
+PLACE = {"device": 'a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.'}
+NO_DEVICE = (
+    ("CudaUnavailableError", "CUDA is not available, or the device does not exist"),
+    ("ValueError", "the device is not a CUDA device"),
+    ("TypeError", "the argument does not name a device"),
+)
+NO_USED_DEVICE = (
+    ("CudaUnavailableError", "CUDA has been used, and the device does not exist"),
+    ("ValueError", "CUDA has been used, and the device is not a CUDA device"),
+)
+OF_A_DEVICE = "current_stream default_stream get_device_capability get_device_name get_device_properties mem_get_info"
+OF_MEMORY = "max_memory_allocated max_memory_reserved memory_allocated memory_reserved"
+CUDA: Mapping[str, Family] = {
+    **dict.fromkeys(OF_A_DEVICE.split(), (PLACE, "", NO_DEVICE)),
+    **dict.fromkeys(["reset_peak_memory_stats", "set_device", "synchronize"], (PLACE, "None.", NO_DEVICE)),
+    **dict.fromkeys(OF_MEMORY.split(), (PLACE, "an int; 0 before CUDA has been used.", NO_USED_DEVICE)),
+    **dict.fromkeys(["empty_cache", "seed_all"], ({}, "None.", ())),
+    **dict.fromkeys(["init", "set_stream"], ({}, "None.", (("CudaUnavailableError", "CUDA is not available"),))),
+}
 NOT_TENSORS = (("TypeError", "an argument or a result is not made of tensors"),)
 TRANSFORMS: Package = (
     {
