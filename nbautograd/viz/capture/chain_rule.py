@@ -18,13 +18,12 @@ import numpy as np
 from nbautograd.viz.capture.readings import Reading, Readings
 from nbautograd.viz.read import jacobians, values
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, OUTER
+from nbautograd.viz.read.introspect import can_be_noted
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MAX_TERMS, OUTER, Terms
 from nbautograd.viz.read.local_derivative import LocalDerivative, Operands, kept_operands, local_derivative
 from nbautograd.viz.read.model import Edge, Formula, GraphModel, Handles
-from nbautograd.viz.read.notes import can_be_noted
 from nbautograd.viz.read.numbers import printed
 from nbautograd.viz.read.operations import broadcast_dims
-from nbautograd.viz.read.terms import MAX_TERMS, Terms
 from nbautograd.viz.read.tiles import MAX_SIDE_CELLS
 
 __all__ = ["Arrival", "ChainStep", "Element", "chain_steps", "kept_before"]

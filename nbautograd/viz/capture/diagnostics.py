@@ -13,8 +13,8 @@ from nbautograd import protocol
 from nbautograd.viz.capture.timeline import Product
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
+from nbautograd.viz.read.introspect import trace_of
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.notes import trace_of
 
 __all__ = ["first_bad", "is_freed", "operand_names", "products", "reset"]
 

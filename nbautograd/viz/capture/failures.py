@@ -23,10 +23,9 @@ from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.builder import build
-from nbautograd.viz.read.introspect import subscript
+from nbautograd.viz.read.introspect import subscript, trace_of
 from nbautograd.viz.read.model import Edge, GraphModel, Node
 from nbautograd.viz.read.naming import Resolve
-from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["Failure", "of_pass", "refused"]

@@ -13,9 +13,8 @@ import numpy as np
 from nbautograd import protocol
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.read import introspect, values
-from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.introspect import attribute, trace_of
 from nbautograd.viz.read.local_derivative import evaluator
-from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.routes import Route
 from nbautograd.viz.read.walk import GraphWalk
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.read import values
+from nbautograd.viz.read.jacobians import Work
 from nbautograd.viz.read.numbers import printed
-from nbautograd.viz.read.terms import Work
 from nbautograd.viz.read.tiles import MAX_READ_ELEMENTS, Tile, tile_of
 
 __all__ = ["VANISHED", "Reading", "Readings"]

@@ -16,7 +16,7 @@ from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture.torch_watch import pytorch, settle, writes
 from nbautograd.viz.read import introspect
-from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.introspect import trace_of
 from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["is_foreign", "passes_observed", "watch"]

@@ -32,9 +32,8 @@ from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.read import values
 from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.contents import of_variables
-from nbautograd.viz.read.introspect import node_name
+from nbautograd.viz.read.introspect import line_of, node_name, remarks
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.notes import line_of, remarks
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.routes import MAX_PATHS, Route, Routes
 from nbautograd.viz.read.unreached import stops

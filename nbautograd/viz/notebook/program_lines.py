@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture import torch_events
+from nbautograd.viz.read.contents import scopes_of
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.module_scopes import scopes_of
 from nbautograd.viz.read.naming import ResultNames, SourceLines
 from nbautograd.viz.read.segments import plan
 from nbautograd.viz.read.walk import GraphWalk

@@ -20,8 +20,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.read import values
-from nbautograd.viz.read.contents import of_variables
-from nbautograd.viz.read.introspect import parameters_of
+from nbautograd.viz.read.contents import of_variables, parameters_of
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.read.values import is_tensor

@@ -17,8 +17,7 @@ from nbautograd.viz.notebook.paths import described, name_of, no_path, stopped, 
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read import values
 from nbautograd.viz.read.contents import is_module
-from nbautograd.viz.read.introspect import attribute, node_name, operands_of, saved_of
-from nbautograd.viz.read.notes import line_of, remarks, trace_of
+from nbautograd.viz.read.introspect import attribute, line_of, node_name, operands_of, remarks, saved_of, trace_of
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.routes import Route, Routes
 from nbautograd.viz.read.values import is_tensor

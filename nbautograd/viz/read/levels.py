@@ -18,8 +18,7 @@ from typing import Any
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.segments import Segment, label_of
-from nbautograd.viz.read.turns import Turns
+from nbautograd.viz.read.segments import Segment, Turns, label_of
 
 __all__ = ["count", "divide", "view"]
 

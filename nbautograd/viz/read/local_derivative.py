@@ -20,20 +20,22 @@ import numpy as np
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read import formulas, introspect, values
 from nbautograd.viz.read.formulas import MAX_CHARACTERS
-from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.introspect import attribute, node_name, trace_of
 from nbautograd.viz.read.jacobians import (
     DIAGONAL,
     MATRIX,
     MOVE,
     OTHER,
     OUTER,
+    Terms,
+    Work,
     diagonal_parts,
     entry_of,
     matrix_parts,
     only_permutes,
+    terms_of,
 )
-from nbautograd.viz.read.notes import Digest, trace_of
-from nbautograd.viz.read.terms import Terms, Work, terms_of
+from nbautograd.viz.read.values import Digest
 
 __all__ = [
     "MAX_ELEMENTS",
@@ -369,9 +371,9 @@ def kept_operands(node: Any, declared: Any = None, trace: Any = None) -> dict[st
             value = _copied(attribute(node, attribute_name))
             operands[name] = _signed(value) if name.startswith("dim") or name == "ignore_index" else value
     if not hasattr(node, "formula_slots"):
-        from nbautograd.viz.read import pytorch_operands
+        from nbautograd.viz.read import pytorch_nodes
 
-        pytorch_operands.add_to(operands, node, node_name(node))
+        pytorch_nodes.add_to(operands, node, node_name(node))
     if operands.get("reduction") in REDUCTIONS:
         operands["reduction"] = REDUCTIONS[operands["reduction"]]
     declared = introspect.declared(node) if declared is None else declared

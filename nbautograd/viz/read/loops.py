@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from nbautograd.viz.language import once, say
 from nbautograd.viz.read.model import Edge, GraphModel
-from nbautograd.viz.read.segments import Segment
-from nbautograd.viz.read.turns import name_of
+from nbautograd.viz.read.segments import Segment, name_of
 
 __all__ = ["Loop", "loop_of"]
 

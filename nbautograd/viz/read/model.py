@@ -10,8 +10,8 @@ from typing import Any
 
 from nbautograd.viz.language import once, say
 from nbautograd.viz.read.formulas import Mark
+from nbautograd.viz.read.segments import Turns
 from nbautograd.viz.read.tiles import Tile
-from nbautograd.viz.read.turns import Turns
 
 __all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Saved"]
 

@@ -16,8 +16,8 @@ from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import Formula, Node
 from nbautograd.viz.read.naming import ResultNames
-from nbautograd.viz.read.notes import Digest
 from nbautograd.viz.read.tiles import Tile, tile
+from nbautograd.viz.read.values import Digest
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["OperationReader", "broadcast_dims"]

@@ -22,7 +22,7 @@ from nbautograd._engine.base import users_code
 from nbautograd._engine.base.users_code import Place, called
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read.introspect import attribute, operation_of, same_operation, subscript
-from nbautograd.viz.read.turns import SCOPES, Turn, number_of
+from nbautograd.viz.read.segments import SCOPES, Turn, number_of
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Place", "SourceTexts", "place_of", "short"]

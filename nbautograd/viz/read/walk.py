@@ -12,10 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.read import introspect
-from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.introspect import attribute, node_name, trace_of
 from nbautograd.viz.read.model import Saved
-from nbautograd.viz.read.notes import trace_of
-from nbautograd.viz.read.turns import Turns, turns_of
+from nbautograd.viz.read.segments import Turns, turns_of
 from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["GraphWalk", "sequence"]
@@ -156,7 +155,7 @@ class GraphWalk:
         :param namespace: variables, for the length of a loop.
         """
         if self._turns is None:
-            self._turns = turns_of(self.order, namespace)
+            self._turns = turns_of([self.traces[node] for node in self.order], namespace)
         return self._turns
 
     def inputs(self) -> list[list[int]]:

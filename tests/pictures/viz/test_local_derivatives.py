@@ -14,7 +14,7 @@ from nbautograd import protocol, viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.capture.timeline import Timeline
-from nbautograd.viz.read import jacobians, local_derivative, stories, terms
+from nbautograd.viz.read import jacobians, local_derivative, stories
 from nbautograd.viz.read.local_derivative import MAX_ELEMENTS
 from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.translations.player import TEXTS
@@ -88,7 +88,7 @@ def predicted(step: ChainStep, factor: Array, g: Array) -> Array:
     return np.asarray(came * factor)
 
 
-UNIT = 10.0 ** (1 - terms.SIGNIFICANT_DIGITS)  # of the last kept digit of a local derivative
+UNIT = 10.0 ** (1 - jacobians.SIGNIFICANT_DIGITS)  # of the last kept digit of a local derivative
 
 
 def agree(told: Any, known: Any, near: float, step: ChainStep) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nbautograd import viz
-from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.introspect import trace_of
 from tests import needs
 
 torch = needs.package("torch")

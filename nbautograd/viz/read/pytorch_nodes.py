@@ -1,4 +1,8 @@
-"""Find the operands of a formula in a PyTorch node that keeps them under another name or in another shape."""
+"""Find the declaration of an operation for a node of PyTorch's, and the operands of its formulas.
+
+A node may have another name than here, stand for several operations, keep operands under other names or in other
+shapes, or be one operation that consists of several ones here: its formulas are declared here then.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,49 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.read import introspect, pytorch_operations, values
+from nbautograd import protocol
+from nbautograd.viz.read import introspect, values
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "declaration"]
+
+_OTHER_NAMES = {
+    "MulBackward1": "MulBackward0", "DivBackward1": "DivBackward0", "AddBackward1": "AddBackward0",
+    "SubBackward1": "SubBackward0", "LerpBackward1": "LerpBackward0", "TransposeBackward1": "TransposeBackward0",
+    "NormBackward1": "LinalgVectorNormBackward0", "SqueezeBackward4": "SqueezeBackward0",
+    "ReshapeAliasBackward0": "ViewBackward0",
+    "SafeSoftmaxBackward0": "SoftmaxBackward0", "CtcLossBackward1": "CtcLossBackward0",
+    "ConstantPadNdBackward0": "ConstantPadNdBackward0.constant_pad", "IndexAddBackward0": "IndexAddBackward0.index_add",
+    "RenormBackward0": "", "EuclideanDistBackward0": "CdistBackward0",
+}  # fmt: skip
+"""Nodes of PyTorch's that have no declaration of their own, and those of which another operation shares the name."""
+_FORMS: dict[str, tuple[str, dict[Any, str]]] = {
+    "ConvolutionBackward0": ("transposed", {True: "conv_input"}),
+    "NativeBatchNormBackward0": ("training", {False: "_batch_norm_eval"}),
+    "EmbeddingBagBackward0": ("mode", {2: "_bag_max"}),
+    "RreluWithNoiseBackward0": ("training", {False: "_rrelu_mean"}),
+    "GeluBackward0": ("approximate", {"tanh": "_gelu_tanh"}),
+    "ScatterReduceBackward0": ("reduce", {kind: f"scatter_{kind}" for kind in ("mean", "prod", "amax", "amin")}),
+    "IndexReduceBackward0": ("reduce", {kind: f"index_{kind}" for kind in ("mean", "amax", "amin")}),
+}
+"""Nodes of PyTorch's that stand for several operations: by which option, and the operation's name."""
+
+
+def declaration(node: Any, name: str) -> Any:
+    """Return the declaration of the operation of a node of this name; None if there is none."""
+    option, forms = _FORMS.get(name, ("", {}))
+    form = forms.get(getattr(node, f"_saved_{option}", None)) if option else None
+    own = f"{name}.{form}" if form else _OTHER_NAMES.get(name, name)
+    known = protocol.declaration(own)
+    return _DECLARED.get(own) if known is None else known()
+
+
+# -- operands ---------------------------------------------------------------------------------------
 
 _NAMES = {
     "ignored": "ignore_index", "padding": "padding_idx", "by_frequency": "scale_grad_by_freq", "stop": "end",
     "index": "indices", "kernel": "kernel_size", "mask": "attn_mask", "low": "min", "high": "max",
     "result": "inverse", "factor": "upscale_factor", "limit": "threshold",
 }  # fmt: skip
-
-
 _NUMBERS = ("other", "weight", "base")  # operands that may be Python numbers instead of tensors
 _UNBOUNDED = {"low": -math.inf, "high": math.inf}
 _RENAMED = {"low": "min_val", "high": "max_val", "factor": "downscale_factor"}
@@ -36,7 +72,6 @@ def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
     for start, add in _ADDERS.items():
         if name.startswith(start):
             add(operands, node)
-    pytorch_operations.add_to(operands, name)
     _add_sections(operands)
     norm = next((norm for start, norm in _NORMS.items() if name.startswith(start)), None)
     if norm is not None and getattr(operands.get("input"), "shape", None) is not None:
@@ -284,6 +319,79 @@ def _add_results(*names: str) -> Callable[[dict[str, Any], Any], None]:
     return add
 
 
+# -- nodes whose operations consist of several ones here ---------------------------------------------------
+
+
+def _value(part: str, names: dict[str, Any]) -> Any:
+    """Return the value of a part of a formula, in the words of our formulas of distances."""
+    declared: Any = protocol.declaration("EuclideanDistBackward0")
+    return declared().formula_value(part, names)
+
+
+def _declaration(symbol: str, **formulas: str) -> type:
+    members = {"symbol": symbol, "inputs": tuple(formulas), "formulas": formulas, "formula_value": staticmethod(_value)}
+    return type("Declared", (), members)
+
+
+_DECLARED = {
+    "CdistBackward0": _declaration(
+        "‖x−y‖", x1="sum_over(unsqueeze(g, -1) * direction, -2)", x2="-sum_over(unsqueeze(g, -1) * direction, -3)"
+    ),
+    "PdistBackward0": _declaration("‖x−y‖", input="sum_over(unsqueeze(pairs * g, -1) * direction, -2)"),
+    "TrilinearBackward0": _declaration(
+        "Σ x w y",
+        i1="sum_over(spread(g, wide, sumdim, False) * i2 * i3, expand1)",
+        i2="sum_over(spread(g, wide, sumdim, False) * i1 * i3, expand2)",
+        i3="sum_over(spread(g, wide, sumdim, False) * i1 * i2, expand3)",
+    ),
+    "WeightNormInterfaceBackward0": _declaration(
+        "v / ‖v‖",
+        v="length / norm * (g - v * sum_over(g * v, dims, True) / norm**2)",
+        length="sum_over(g * v, dims, True) / norm",
+    ),
+}
+"""The declaration of each."""
+
+
+def _slopes(difference: Any, distance: Any, p: float) -> Any:
+    """Return the derivatives of p-norms of differences, over the last dimension."""
+    size, distance = np.abs(difference), distance[..., None]
+    if np.isinf(p):
+        return np.sign(difference) * (size == distance)
+    with np.errstate(all="ignore"):
+        slopes = np.sign(difference) * (size / distance) ** (p - 1)
+    return np.where((distance == 0) | (difference == 0), 0, slopes)
+
+
+def _add_directions(operands: dict[str, Any], node: Any) -> None:
+    """Add how each distance grows with the coordinates of the first point."""
+    difference = operands["x1"][..., :, None, :] - operands["x2"][..., None, :, :]
+    operands["direction"] = _slopes(difference, operands["result"], operands.get("p", 2.0))
+
+
+def _add_pairs(operands: dict[str, Any], node: Any) -> None:
+    """Add the points of each distance: 1 for the first one, -1 for the second one."""
+    points = operands["input"]
+    first, second = np.triu_indices(len(points), 1)
+    one = np.eye(len(points), dtype=points.dtype)
+    operands["pairs"] = (one[first] - one[second]).T
+    operands["direction"] = _slopes(points[first] - points[second], operands["result"], operands["p"])
+
+
+def _add_factors(operands: dict[str, Any], node: Any) -> None:
+    """Add the three factors with all dimensions, some of size 1."""
+    for i in (1, 2, 3):
+        operands[f"i{i}"] = np.expand_dims(operands[f"i{i}"], tuple(operands[f"expand{i}"]))
+    operands["wide"] = np.broadcast_shapes(*(operands[f"i{i}"].shape for i in (1, 2, 3)))
+
+
+def _add_norm(operands: dict[str, Any], node: Any) -> None:
+    """Add the norm, and the dimensions over which it is taken."""
+    kept, ndim = operands["dim"], operands["v"].ndim
+    operands["length"], operands["norm"] = operands.pop("g"), operands["result1"]
+    operands["dims"] = tuple(dim for dim in range(ndim) if dim != kept % ndim)
+
+
 _ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "AvgPool2D": _add_windows,
     "AvgPool3D": _add_windows,
@@ -310,6 +418,11 @@ _ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "LinalgQr": _add_results("Q", "R"),
     "LinalgCholeskyEx": _add_results("L"),
     "LinalgMatrixExp": _add_results(),
+    "Cdist": _add_directions,
+    "EuclideanDist": _add_directions,
+    "Pdist": _add_pairs,
+    "Trilinear": _add_factors,
+    "WeightNorm": _add_norm,
 }
 _NORMS: dict[str, Callable[[dict[str, Any], _Shape], _Norm]] = {
     "NativeBatchNorm": _batch, "NativeLayerNorm": _layer, "NativeGroupNorm": _group,
