@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from nbautograd.viz.capture.folded_sums import FoldedSum, text_of
-from nbautograd.viz.capture.forward import forward_pass
-from nbautograd.viz.capture.readings import Reading, Readings
-from nbautograd.viz.capture.sums import LeafAccount, with_rows
-from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
+from nbautograd.viz.capture.sums import FoldedSum, LeafAccount, Reading, Readings, text_of, with_rows
+from nbautograd.viz.capture.timeline import Frame, Timeline, forward_pass, in_view, joined, same_group
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build
 from nbautograd.viz.read.model import GraphModel

@@ -12,12 +12,10 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbautograd import protocol
-from nbautograd.viz.capture import diagnostics
 from nbautograd.viz.capture.chain_rule import Arrival, chain_steps, kept_before
 from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS, FrameLog
 from nbautograd.viz.capture.player_data import saved_text
-from nbautograd.viz.capture.readings import Reading
-from nbautograd.viz.capture.sums import Joints, LeafAccount, with_rows
+from nbautograd.viz.capture.sums import Joints, LeafAccount, Reading, with_rows
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
 from nbautograd.viz.capture.words import called, equations, gradient_name, op_words, sum_of
 from nbautograd.viz.escape import line_of, one_line
@@ -62,7 +60,6 @@ class Recorder:
         self.passes = 0
         self.open: Frame | None = None
         self.leaves: dict[str, LeafAccount] = {}
-        self.joints = Joints()
         self.arrived: dict[tuple[str, int], list[str]] = {}
         self.came = Arrival()  # at the running node, while it runs
         self.began: tuple[Reading | None, ...] = ()  # the inputs of that node
@@ -100,11 +97,10 @@ class Recorder:
     """The ids of the nodes of the running graph that the picture has read."""
     _key: Callable[[Any], str | None]
     """Returns the id of a node of the running graph."""
+    joints: Joints
+    """The sums of the running pass at computed values."""
     _root: str
     """The name of the differentiated value: the root's name, or L for several roots."""
-
-    def _frame(self, kind: str, title: str, **fields: Any) -> Frame:
-        return Frame(kind, self.log.scene, self.passes, title, **fields)
 
     # -- events -------------------------------------------------------------------
 
@@ -128,7 +124,8 @@ class Recorder:
         several = say("several_roots", sum=sum_of(given)) if given[1:] else ""
         which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
         products, self.products = self.products, ()
-        frame = self._frame("start", say("pass", n=self.passes), caption=say("starts", which=which))
+        start = say("pass", n=self.passes)
+        frame = Frame("start", self.log.scene, self.passes, start, caption=say("starts", which=which))
         if seeds:
             roots, gradients = ", ".join([name for name, _ in given]), ", ".join([shown for _, shown in seeds])
             starts = say("starts_at", which=which, roots=roots, gradient=gradients)
@@ -194,12 +191,9 @@ class Recorder:
         tensors = {handles.leaves[id(t)]: t for t in handles.kept if id(t) in handles.leaves}
         for node in self.log.model.leaves:
             tensor = tensors.get(node.id)
-            grad = getattr(tensor, "grad", None)
             leaf = self.leaves[node.id] = LeafAccount(node, tensor, self.log.pool)
             leaf.asked = self.inputs is None or id(tensor) in self.inputs
-            if id(tensor) in self.last:
-                leaf.reset = diagnostics.reset(self.last[id(tensor)][1], grad)
-            if leaf.reset:
+            if id(tensor) in self.last and leaf.has_changed(self.last[id(tensor)][1]):
                 said.append(say(f"was_{leaf.reset}", name=node.name, n=self.passes - 1))
         return said
 
@@ -217,11 +211,11 @@ class Recorder:
             return
         node, model = self.log.model.by_id[key], self.log.model
         if node.kind == "leaf":
-            self.open = self._frame("accumulate", "AccumulateGrad", node=key, active=(key,))
+            self.open = Frame("accumulate", self.log.scene, self.passes, "AccumulateGrad", node=key, active=(key,))
             return
         self.log.begin(key, self.passes)
         received, active, read = [], [key], self.log.pool.read
-        frame = self._frame("op", node.name)
+        frame = Frame("op", self.log.scene, self.passes, node.name)
         self.began = tuple([None if gradient is None else read(gradient) for gradient in event.gradients])
         short: dict[str, LeafState] = {}
         for index, gradient in enumerate(self.began):
@@ -232,7 +226,7 @@ class Recorder:
                 received.append(result.id)
                 active.append(result.dst)
                 frame = frame.but(**self.log.with_gradient(frame, result.id, gradient))
-            short |= self.joints.complete(key, index)
+            short |= self.joints.complete(key if result is None else result.dst)
         self.came = Arrival.at(event.node, self.began, self.kept, model.handles, bool(node.formulas))
         self.open = frame.but(
             subtitle=node.expression,
@@ -307,9 +301,11 @@ class Recorder:
         self.seen_bad = True
         alarms: tuple[str, ...] = ()
         if first:
+            from nbautograd.viz.capture import failures
+
             alarms = (say("first_bad"),)
-            names = diagnostics.operand_names(self.log.model, key)
-            why = diagnostics.first_bad(node, self.came.gradient, gradient, names)
+            names = failures.operand_names(self.log.model, key)
+            why = failures.first_bad(node, self.came.gradient, gradient, names)
             notes = (why,) if why else ()
             self.bad_from = self.log.model.by_id[key].expression or self.log.model.by_id[key].name
             self.open = self.open.but(notes=(*self.open.notes, *alarms, *notes), alarms=(*alarms, *notes))
@@ -360,8 +356,10 @@ class Recorder:
         notes, hooks = (opened.notes, opened.hooks) if opened is not None and opened.node == key else ((), ())
         alarms = (say("bad_came_from", what=self.bad_from),) if self.bad_from and not came.is_finite else ()
         self.log.append(
-            self._frame(
+            Frame(
                 "accumulate",
+                self.log.scene,
+                self.passes,
                 "AccumulateGrad",
                 subtitle=f"{name}.grad",
                 caption=say("was_added", name=name, before=before, incoming=incoming, after=after),
@@ -393,8 +391,10 @@ class Recorder:
         self.open = None
         leaf = self.leaves.get(key)
         self.log.append(
-            self._frame(
+            Frame(
                 "capture",
+                self.log.scene,
+                self.passes,
                 "grad()",
                 subtitle=say("takes_for", name=name),
                 caption=say("takes_caption", value=shown, name=name),
@@ -440,7 +440,7 @@ class Recorder:
         """The last frame of a pass that an error ended, with its cures."""
         from nbautograd.viz.capture import failures  # loaded when a pass fails
 
-        base = frame or self._frame("error", "backward")
+        base = frame or Frame("error", self.log.scene, self.passes, "backward")
         root = self._result_name(self.log.model.roots[0]) if self.log.model.roots else "…"
         failure = failures.of_pass(error, self.log.model.by_id.get(base.node), self.log.model, root, self.log.resolve)
         self._append_failure(base, failure)
@@ -453,7 +453,8 @@ class Recorder:
         failure = failures.refused(error, tensor, self.log.model, self.log.namespace or {}, self.log.resolve)
         root = self.log.redrawn(failure.drawn).roots[0]
         asked = f"{self.log.model.by_id[root].name}.backward()"
-        self._append_failure(self._frame("error", "backward", subtitle=asked, node=root, active=(root,)), failure)
+        base = Frame("error", self.log.scene, self.passes, "backward", asked, node=root, active=(root,))
+        self._append_failure(base, failure)
 
     def _append_failure(self, base: Frame, failure: Failure) -> None:
         met = {key: leaf for key, leaf in self.leaves.items() if leaf.after}
@@ -475,8 +476,10 @@ class Recorder:
         self.log.add(self.log.build(list(recorded.values()), names))
         shown = ", ".join(recorded)
         self.log.append(
-            self._frame(
+            Frame(
                 "created",
+                self.log.scene,
+                self.passes,
                 say("created"),
                 subtitle=shown,
                 caption=say("created_caption", names=shown),

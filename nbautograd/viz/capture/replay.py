@@ -3,7 +3,8 @@
 What is computed are copies: the arrays that tracing noted go through the library's own operations, from new leaves to a
 new result, and a backward pass over that. The user's tensors, hooks and functions have no part in it. A graph can be
 computed again if it is traced and small, if all its operations are declared and draw no random numbers, and if the
-recorded values give the recorded result.
+recorded values give the recorded result. Of a smaller graph without hooks and functions of the user's, the Jacobian is
+computed by passes of its own.
 """
 
 from __future__ import annotations
@@ -17,15 +18,20 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
+from nbautograd.viz.capture.timeline import Product
+from nbautograd.viz.language import say
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["Replay", "answer", "replay_of"]
+__all__ = ["Replay", "answer", "products", "replay_of"]
 
 MAX_OPS = 300
+MAX_PRINTED_ELEMENTS = 16  # of a Jacobian
+MAX_JACOBIAN_OPS = 60  # of a graph whose Jacobian is computed
 MAX_ELEMENTS = 1024  # of a tensor
 RANDOM = "nbautograd._engine.ops.creation"  # the package of operations that create tensors, also from random numbers
 
@@ -202,3 +208,65 @@ def _numbers(tensor: Any) -> list[float]:
     if array.dtype.kind not in "biuf" or array.size > MAX_ELEMENTS or not np.isfinite(array).all():
         return []
     return array.reshape(-1).astype(np.float64).tolist()
+
+
+# -- vᵀJ with its numbers ---------------------------------------------------------------------
+
+
+def _is_quiet(model: GraphModel, leaves: list[Any]) -> bool:
+    """Return whether a graph is small, and runs no code of the user's backward."""
+    nodes = [node for node in model.handles.ops if not hasattr(node, "variable")]
+    declared = all(isinstance(getattr(type(n), "formulas", None), Mapping) and n.hooks is None for n in nodes)
+    hooked = any(getattr(leaf, "_hooks", None) is not None for leaf in leaves)
+    return 0 < len(nodes) <= MAX_JACOBIAN_OPS and 0 < len(leaves) <= 4 and declared and not hooked
+
+
+def _rows(tensor: Any, leaves: list[Any]) -> list[tuple[Any, ...]]:
+    """Compute the gradients of each element of a tensor, one pass for each."""
+    library = sys.modules[type(tensor).__module__.partition(".")[0]]
+    rows: list[tuple[Any, ...]] = []
+    for i in range(math.prod(tensor.shape)):
+        one = (tensor.detach() * 0).reshape(-1)
+        one[i] = 1
+        unit = one.reshape(tuple(tensor.shape))
+        rows.append(library.autograd.grad(tensor, leaves, unit, retain_graph=True, allow_unused=True))
+    return rows
+
+
+def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ...]:
+    """For each leaf of a small graph vᵀJ with its numbers; nothing where that is large or might have side effects.
+
+    The rows of J are separate passes, so they must not trigger users' code: hooks, custom functions.
+    """
+    model, count = model.entire, math.prod(tensor.shape)
+    leaves = [leaf for leaf in model.handles.kept if getattr(leaf, "requires_grad", False)]
+    largest = max([math.prod(leaf.shape) * count for leaf in leaves], default=0)
+    if count < 2 or largest > MAX_PRINTED_ELEMENTS or not _is_quiet(model, leaves):
+        return ()
+    token = protocol.observers.set(())
+    try:
+        rows = _rows(tensor, leaves)
+        weights = values.host(gradient).reshape(-1)
+        vjps = []
+        for k, leaf in enumerate(leaves):
+            if any(row[k] is None for row in rows):
+                continue
+            jacobian = np.stack([values.host(row[k]).reshape(-1) for row in rows])
+            name = model.by_id[model.handles.leaves[id(leaf)]].name
+            root = model.by_id[model.roots[0]].name
+            vjps.append(_product(say("vjp_title", name=name, root=root), weights, jacobian))
+        return tuple(vjps)
+    except Exception:  # leave the picture out; the pass itself raises the error
+        return ()
+    finally:
+        protocol.observers.reset(token)
+
+
+def _product(title: str, v: np.ndarray[Any, Any], jacobian: np.ndarray[Any, Any]) -> Product:
+    row, matrix, result = _texts(v), tuple(_texts(line) for line in jacobian), _texts(v @ jacobian)
+    lines = "; ".join(", ".join(line) for line in matrix)
+    return Product(title, row, matrix, result, f"{title}: [{', '.join(row)}] · [{lines}] = [{', '.join(result)}]")
+
+
+def _texts(numbers: np.ndarray[Any, Any]) -> tuple[str, ...]:
+    return tuple(values.inline(number) for number in numbers)

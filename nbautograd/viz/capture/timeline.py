@@ -2,63 +2,36 @@
 
 A :class:`Timeline` holds the graphs that ran (its *scenes*) and the steps in the engine's own order. It contains only
 text and numbers, so it is JSON, and the player needs no other data.
+
+The forward pass of a recorded graph has the operations in the order in which they ran, and the code beside them: the
+part of the cell or file near operations of the graph. For each operation, tracing notes only the calling code object
+and instruction; the part of the line is looked up here, for the shown operations only.
 """
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
-from nbautograd.viz.capture.folded_sums import sums_in_view
-from nbautograd.viz.capture.forward import ForwardPass
 from nbautograd.viz.capture.player_data import OPTIONAL, plain, shorten, tile_json
+from nbautograd.viz.capture.sums import LeafState, LedgerRow, sums_in_view
+from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.naming import lines_of
+from nbautograd.viz.read.source_text import place_of
 from nbautograd.viz.read.tiles import Tile
 
 __all__ = [
-    "Equation",
-    "Frame",
-    "FrameState",
-    "LeafState",
-    "LedgerRow",
-    "Product",
-    "Timeline",
-    "in_view",
-    "joined",
-    "same_group",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class LeafState:
-    """The row of a leaf; for a computed value that several operations use, the row of its sum."""
-
-    arriving: str = "–"
-    count: str = ""
-    grad: str = "None"
-    arriving_tile: int = -1
-    """The number of the tile of the sum; -1 for no tile."""
-    grad_tile: int = -1
-    got: int = 0
-    of: int = 0
-    """For a sum over several paths, the number of arrived terms; 0 of 0 for a single path."""
-    kept: bool = False
-    """True if the sum has been added to ``.grad``."""
-
-    @property
-    def waits(self) -> bool:
-        """Return whether the row shows gradients that have arrived and are not in ``.grad`` yet."""
-        return self.arriving != "–" and not self.kept
-
-    @property
-    def held(self) -> str:
-        """The text of ``.grad``, with the terms of its sum where it is theirs alone."""
-        return self.arriving if self.kept and self.arriving.endswith(f" = {self.grad}") else self.grad
+    "Columns", "Equation", "ForwardPass", "Frame", "FrameState", "LeafState", "LedgerRow", "Product", "Timeline",
+    "forward_pass", "in_view", "joined", "same_group",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,27 +72,6 @@ class Equation:
     marks: list[Mark]
     text: str
     numbers: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerRow:
-    """The gradients of one leaf in one pass."""
-
-    before: str
-    terms: tuple[tuple[str, str], ...] = ()
-    """(gradient, by way of which result)"""
-    total: str = ""
-    after: str = ""
-    expected: int = 0
-    reset: str = ""
-    """The change of ``.grad`` between the last pass and this one: ``zeroed``, ``none``, ``changed`` or nothing."""
-    asked: bool = True
-    """False for a leaf that ``inputs=`` leaves out."""
-    tiles: tuple[int, ...] = ()
-    """Of the terms."""
-    before_tile: int = -1
-    total_tile: int = -1
-    after_tile: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,3 +351,78 @@ class Timeline:
     def tiles_json(self) -> list[dict[str, Any]]:
         """The tiles, without what is as usual."""
         return [tile_json(tile) for tile in self.tiles]
+
+
+# -- the forward pass ---------------------------------------------------------------------
+
+
+Columns = tuple[int, int]
+"""The first character of a line that runs, and the one after the last."""
+NEAR_LINES = 12  # listed above and below an operation of a long file
+MAX_WHOLE_LINES = 60  # of a file that is listed whole
+MAX_LINE_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardPass:
+    """The operations of one graph, as they ran."""
+
+    steps: tuple[tuple[str, Columns | None], ...] = ()
+    """(the operation's id, which part of its line called it, where that is known)"""
+    cells: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    """By name of the cell or file: its lines with their numbers."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return lists and dictionaries."""
+        return {"steps": [[key, *(columns or ())] for key, columns in self.steps],
+                "cells": {name: [list(line) for line in lines] for name, lines in self.cells.items()}}  # fmt: skip
+
+
+def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
+    """The forward pass of a graph whose nodes are alive.
+
+    :param by_group: merge consecutive operations of a closed group into one step, for very large graphs.
+    """
+    whole = model.entire
+    if by_group:
+        drawn = filter(None, (model.stands.get(key, key) for key in whole.order))
+        return ForwardPass(tuple((key, None) for key, _ in groupby(drawn)))
+    read = {whole.handles.ops[node]: trace for node, trace in whole.handles.traces.items()}
+    traces = {key: read.get(key) for key in whole.order}
+    steps = tuple([(key, columns(traces[key])) for key in whole.order])
+    files: dict[str, tuple[str, set[int]]] = {}
+    for key, trace in traces.items():
+        node = whole.by_id[key]
+        if trace is not None and node.cell:
+            files.setdefault(node.cell, (trace.filename, set()))[1].add(node.line)
+    return ForwardPass(steps, {cell: lines for cell, about in files.items() if (lines := listing(*about))})
+
+
+def columns(trace: Any) -> Columns | None:
+    """Return the part of the line that called an operation, or None if unknown.
+
+    For an expression on several lines, return the part on its first line.
+    """
+    line, last, start, stop = place_of(trace) or (None, None, None, None)
+    if line is None or line != trace.lineno:
+        return None
+    text = linecache.getline(trace.filename, line).rstrip("\n").encode()
+    parts = text[:start], text[:stop] if last == line else text
+    first, end = [len(clean(part.decode(errors="ignore"), MAX_LINE_CHARACTERS)) for part in parts]
+    return (first, end) if first < end else None
+
+
+def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
+    """The lines of a cell, or of a long file those near the lines that are used; without empty ones at the ends."""
+    lines = lines_of(filename)
+    near = {n for line in used for n in range(line - NEAR_LINES, line + NEAR_LINES + 1)}
+    chosen = [
+        (n, line.strip() and clean(line.rstrip(), MAX_LINE_CHARACTERS))
+        for n, line in enumerate(lines, 1)
+        if len(lines) <= MAX_WHOLE_LINES or n in near
+    ]
+    while chosen and not chosen[0][1]:
+        del chosen[0]
+    while chosen and not chosen[-1][1]:
+        del chosen[-1]
+    return tuple(chosen)

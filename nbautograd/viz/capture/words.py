@@ -66,25 +66,28 @@ def equations(node: Node, slot: int, sent: str, receives: Sequence[tuple[str, st
     :param sent: the gradient that it sent, as text.
     :param receives: the gradients it had received, by name.
     """
+    number = _number(sent) if receives else None
+    texts = dict(node.operands)
+    if number is not None:
+        texts["g"] = receives[0][1].rpartition("= ")[2].rpartition("→ ")[2]
     lines = []
     for formula in node.formulas:
-        if formula.slot != slot:
-            continue
-        numbers = ""
-        texts = dict(node.operands)
-        if receives:
-            texts["g"] = receives[0][1].rpartition("= ")[2].rpartition("→ ")[2]
-        amounts = {name: amount for name, text in texts.items() if (amount := _number(text)) is not None}
-        number = _number(sent) if "g" in amounts else None
-        if number is not None:
-            known = {name: [["n", _signed(texts[name])]] for name in amounts}
-            put_in = formulas.marks(formula.source, known)
-            written = formulas.plain(put_in)
-            right = _agree(formulas.value(formula.source, amounts), number)
-            if right and not _names_left(put_in) and written != sent:
-                numbers = f"{written} = {sent}"
-        lines.append(Equation(formula.marks, formula.text, numbers))
+        if formula.slot == slot:
+            numbers = "" if number is None else _with_numbers(formula, texts, sent, number)
+            lines.append(Equation(formula.marks, formula.text, numbers))
     return lines
+
+
+def _with_numbers(formula: Formula, texts: Mapping[str, str], sent: str, number: float) -> str:
+    """Return a formula with these numbers in it and the sent one; nothing if they do not give it."""
+    amounts = {name: amount for name, text in texts.items() if (amount := _number(text)) is not None}
+    if "g" not in amounts:
+        return ""
+    known = {name: [["n", f"({texts[name]})" if texts[name].startswith("-") else texts[name]]] for name in amounts}
+    put_in = formulas.marks(formula.source, known)
+    written = formulas.plain(put_in)
+    right = _agree(formulas.value(formula.source, amounts), number)
+    return f"{written} = {sent}" if right and not _names_left(put_in) and written != sent else ""
 
 
 def _agree(result: float | None, sent: float) -> bool:
@@ -99,10 +102,6 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def _signed(text: str) -> str:
-    return f"({text})" if text.startswith("-") else text
 
 
 def _names_left(written: list[Mark]) -> bool:

@@ -12,9 +12,10 @@ import pytest
 import nbautograd as nb
 from nbautograd import protocol, viz
 from nbautograd._engine.core import tracing
+from nbautograd.viz.capture import chain_rule
 from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.capture.timeline import Timeline
-from nbautograd.viz.read import jacobians, local_derivative, stories
+from nbautograd.viz.read import jacobians, local_derivative
 from nbautograd.viz.read.local_derivative import MAX_ELEMENTS
 from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.translations.player import TEXTS
@@ -157,7 +158,7 @@ def test_what_is_said_is_true_of_the_jacobian(case: Case, traced: bool) -> None:
         slots = {edge.id: edge.slot for edge in timeline.scenes[0].edges}
         for step in frame.chain:
             assert (not step.told) == (step.element is not None) and (not step.told or step.told in TEXTS)
-            assert not step.story or step.story in stories.STORIES
+            assert not step.story or step.story in chain_rule.STORIES
             assert step.story or step.kind in (jacobians.DIAGONAL, jacobians.MATRIX), step
             jacobian = known[slots[step.edge]]
             if jacobian is not None:

@@ -10,7 +10,7 @@ import pytest
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.read import levels
-from nbautograd.viz.read.loops import loop_of
+from nbautograd.viz.read.levels import loop_of
 from nbautograd.viz.read.segments import name_of
 from tests import needs
 
