@@ -190,7 +190,8 @@ def _step(
     element = _element(derivative, gradients, sent.value, summed)
     story = ""
     if derivative.unknown != "differs":  # else the sentence is about another computation
-        name, pair = model.by_id[edge.dst].name, pair_of(model, edge.dst)
+        name = model.by_id[edge.dst].name
+        pair = pair_of(model, edge.dst) if name.startswith("LogSoftmax") else ""
         story = story_of(name, formula.input, derivative.kind, derivative.permutes, pair, element is not None)
     upstream, *more = [gradient.tile for gradient in came.gradients.values()]
     return ChainStep(
@@ -257,14 +258,17 @@ def _element(
     else:
         ups, factors = _terms_at(derivative, values.host(gradients[0]), place, summed)
         count = len(ups)
-    terms = tuple(zip(_written(ups[:MAX_TERMS]), _written(factors[:MAX_TERMS]), strict=True))
-    return Element(place, terms, count, *_written(wanted.reshape(-1)[largest : largest + 1]))
+    given, local, (element,) = _written(ups[:MAX_TERMS], factors[:MAX_TERMS], wanted[place].reshape(1))
+    return Element(place, tuple(zip(given, local, strict=True)), count, element)
 
 
-def _written(numbers: np.ndarray[Any, Any]) -> list[str]:
-    """Return each number as a text."""
-    is_plain = numbers.dtype.kind == "f"
-    return list(map(printed, numbers.tolist()) if is_plain else map(values.inline, numbers))
+def _written(*several: np.ndarray[Any, Any]) -> list[list[str]]:
+    """Return each number of some arrays as a text."""
+    texts = []
+    for numbers in several:
+        is_plain = numbers.dtype.kind == "f"
+        texts.append(list(map(printed, numbers.tolist()) if is_plain else map(values.inline, numbers)))
+    return texts
 
 
 def _terms_at(
@@ -398,8 +402,6 @@ def pair_of(model: GraphModel, key: str) -> str:
     """Return the name of the only operation that uses the result of a log-softmax: with a loss after it, the two are
     one.
     """
-    if not model.by_id[key].name.startswith("LogSoftmax"):
-        return ""
     results = {key} | {edge.dst for (src, _), edge in model.results.items() if src == key}
     users = {edge.dst for edge in model.flows.values() if edge.src in results}
     return model.by_id[users.pop()].name if len(users) == 1 else ""

@@ -19,7 +19,7 @@ from nbautograd import protocol
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.introspect import attribute, trace_of
-from nbautograd.viz.read.local_derivative import evaluator
+from nbautograd.viz.read.local_derivative import evaluation
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Flow", "Parts", "Route", "Routes", "flow_of", "size_of"]
@@ -153,11 +153,12 @@ def _by_formula(node: Any, slot: int, g: Any, shape: tuple[int, ...] | None) -> 
     """Return what a node sends along an edge to a result of this shape, by its formula and the noted values."""
     declared = introspect.declared(node)
     name, formulas = tuple(attribute(declared, "inputs"))[slot], attribute(declared, "formulas")
-    evaluate = evaluator(node, name, formulas[name], shape)
-    if evaluate is None:
+    evaluated = evaluation(node, name, formulas[name], shape)
+    if evaluated is None:
         raise LookupError(name)
+    value, known = evaluated
     with np.errstate(all="ignore"):
-        sent = np.asarray(evaluate(formulas[name], g=g))
+        sent = np.asarray(value(formulas[name], {**known, "g": g}))
     return sent if shape is None or sent.shape == shape else _brought_back(sent, shape)
 
 

@@ -89,7 +89,7 @@ class FrameLog:
             and here == (last.node, last.kind, last.scene, last.backward)
             and (self.is_large and scene.by_id[drawn].kind == "group")
         )
-        if not self.is_inner:
+        if not self.is_inner and self.owed:
             self.settle()
 
     def settle(self) -> None:

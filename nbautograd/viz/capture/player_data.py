@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any
@@ -32,19 +32,22 @@ def _values(kind: type) -> attrgetter[Any]:
 
 def plain(value: Any) -> Any:
     """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
-    if not is_dataclass(value):
-        return value
-    kind: Any = type(value)
     made: dict[str, Any] = {}
-    for name, part in zip(_names(kind), _values(kind)(value), strict=True):
-        own = type(part)
-        inside = part if own is tuple else part.values() if own is dict else ()
-        if own in ATOMS or not part or (inside and INNER.issuperset(map(type, inside))):
-            made[name] = part
-        elif own is dict:
-            made[name] = dict(zip(part, map(plain, inside), strict=True))
-        else:
-            made[name] = tuple(map(plain, part)) if own is tuple else plain(part)
+    waiting = [(value, made)]
+    for one, told in waiting:
+        for name, part in zip(_names(type(one)), _values(type(one))(one), strict=True):
+            own = type(part)
+            if own in ATOMS or not part:
+                told[name] = part
+                continue
+            parts: list[Any] = []
+            for each in part.values() if own is dict else part if own is tuple else (part,):
+                parts.append(each if type(each) in INNER else {})
+                if type(each) not in INNER:
+                    waiting.append((each, parts[-1]))
+            told[name] = dict(zip(part, parts, strict=True)) if own is dict else tuple(parts)
+            if own not in (dict, tuple):
+                (told[name],) = parts
     return made
 
 
@@ -102,7 +105,10 @@ _TOLD = (
 
 def _node_json(node: Any) -> dict[str, Any]:
     """Return a node for the player."""
-    about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
+    about: dict[str, Any] = {}
+    for key in _TOLD:
+        if (value := getattr(node, key)) not in ("", (), False, 0):
+            about[key] = value
     if node.tile is not None:
         about["tile"] = tile_json(node.tile)
     if node.grad_tile is not None and is_tiled(node.grad_tile):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -151,27 +151,20 @@ def same_group(one: Frame, next_: Frame, model: GraphModel) -> bool:
 
 def in_view(frame: Frame, model: GraphModel) -> Frame:
     """The frame with the boxes that ``model`` draws in the place of the events inside its groups."""
-
-    def ids(keys: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(key for key in (model.stands.get(k, k) for k in keys) if key))
-
-    def keyed(values: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: value for k, value in values.items() if (key := model.stands.get(k, k))}
-
-    own = {key for key in (*frame.leaves, *frame.ledger) if key in model.by_id}
+    changes: dict[str, Any] = {}
+    for name in ("active", "received", "bad", "freed"):
+        drawn = [model.stands.get(key, key) for key in getattr(frame, name)]
+        changes[name] = tuple(dict.fromkeys(filter(None, drawn)))
+    for name in ("labels", "sizes", "tiles"):
+        own = getattr(frame, name).items()
+        changes[name] = {key: value for k, value in own if (key := model.stands.get(k, k))}
+    for name in ("leaves", "ledger"):
+        changes[name] = {key: value for key, value in getattr(frame, name).items() if key in model.by_id}
     seen = frame.but(
         node=model.stands.get(frame.node, frame.node),
-        active=ids(frame.active),
-        received=ids(frame.received),
-        labels=keyed(frame.labels),
-        sizes=keyed(frame.sizes),
-        tiles=keyed(frame.tiles),
         chain=tuple(replace(step, edge=model.stands.get(step.edge, step.edge)) for step in frame.chain),
-        leaves={key: state for key, state in frame.leaves.items() if key in own},
-        ledger={key: row for key, row in frame.ledger.items() if key in own},
-        bad=ids(frame.bad),
-        freed=ids(frame.freed),
         hooks=tuple((model.stands.get(key, key), text) for key, text in frame.hooks),
+        **changes,
     )
     node = model.by_id.get(seen.node)
     if node is None or node.kind != "group" or frame.kind not in ("op", "accumulate"):
@@ -193,21 +186,16 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
 def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
     """Two steps inside a group joined into one."""
     count, node = one.count + next_.count, model.by_id[one.node]
-    outer = set(one.active) | set(next_.active)
+    changes: dict[str, Any] = {}
+    for name in ("active", "received", "bad", "freed", "notes"):
+        changes[name] = tuple(dict.fromkeys((*getattr(one, name), *getattr(next_, name))))
+    for name in ("labels", "sizes", "sums", "tiles", "leaves", "ledger"):
+        changes[name] = {**getattr(one, name), **getattr(next_, name)}
+    changes["labels"] = {key: text for key, text in changes["labels"].items() if key in changes["active"]}
     return one.but(
+        **{**changes, "notes": changes["notes"][:20]},
         count=count,
         caption=say("group_step", name=node.symbol, what=node.name, n=count),
-        active=tuple(dict.fromkeys((*one.active, *next_.active))),
-        received=tuple(dict.fromkeys((*one.received, *next_.received))),
-        labels={key: text for key, text in {**one.labels, **next_.labels}.items() if key in outer},
-        sizes={**one.sizes, **next_.sizes},
-        sums={**one.sums, **next_.sums},
-        tiles={**one.tiles, **next_.tiles},
-        leaves={**one.leaves, **next_.leaves},
-        ledger={**one.ledger, **next_.ledger},
-        bad=tuple(dict.fromkeys((*one.bad, *next_.bad))),
-        freed=tuple(dict.fromkeys((*one.freed, *next_.freed))),
-        notes=tuple(dict.fromkeys((*one.notes, *next_.notes)))[:20],
         alarms=(*one.alarms, *next_.alarms)[:20],
         hooks=(*one.hooks, *next_.hooks)[:20],
     )
@@ -337,8 +325,11 @@ class Timeline:
 
     def frames_json(self) -> list[dict[str, Any]]:
         """The steps as dictionaries, lists, strings and numbers only, without what is empty."""
-        frames = [{k: v for k, v in plain(frame).items() if v not in ("", (), {})} for frame in self.frames]
+        frames = list(map(plain, self.frames))
         for frame in frames:
+            for key, value in list(frame.items()):
+                if value in ("", (), {}):
+                    del frame[key]
             for part in (*frame.get("leaves", {}).values(), *frame.get("ledger", {}).values(), *frame.get("chain", ())):
                 for key, value in list(part.items()):
                     if value == -1 or (key in OPTIONAL and not value):
@@ -406,20 +397,31 @@ def columns(trace: Any) -> Columns | None:
     line, last, start, stop = place_of(trace) or (None, None, None, None)
     if line is None or line != trace.lineno:
         return None
-    text = linecache.getline(trace.filename, line).rstrip("\n").encode()
-    parts = text[:start], text[:stop] if last == line else text
-    first, end = [len(clean(part.decode(errors="ignore"), MAX_LINE_CHARACTERS)) for part in parts]
+    return _characters(linecache.getline(trace.filename, line), start, stop if last == line else None)
+
+
+@lru_cache(2000)
+def _characters(line: str, start: int, stop: int | None) -> Columns | None:
+    """Return the characters of a line as it is shown between two of its bytes; None if there are none."""
+    text = line.rstrip("\n").encode()
+    first, end = [len(clean(text[:n].decode(errors="ignore"), MAX_LINE_CHARACTERS)) for n in (start, stop)]
     return (first, end) if first < end else None
 
 
 def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
     """The lines of a cell, or of a long file those near the lines that are used; without empty ones at the ends."""
-    lines = lines_of(filename)
-    near = {n for line in used for n in range(line - NEAR_LINES, line + NEAR_LINES + 1)}
+    lines = tuple(lines_of(filename))
+    if len(lines) <= MAX_WHOLE_LINES:
+        return _listed(lines, None)
+    return _listed(lines, frozenset(n for line in used for n in range(line - NEAR_LINES, line + NEAR_LINES + 1)))
+
+
+@lru_cache(100)
+def _listed(lines: tuple[str, ...], near: frozenset[int] | None) -> tuple[tuple[int, str], ...]:
     chosen = [
         (n, line.strip() and clean(line.rstrip(), MAX_LINE_CHARACTERS))
         for n, line in enumerate(lines, 1)
-        if len(lines) <= MAX_WHOLE_LINES or n in near
+        if near is None or n in near
     ]
     while chosen and not chosen[0][1]:
         del chosen[0]

@@ -87,7 +87,7 @@ class _Builder:
         self.names = ResultNames(walk, namespace, lines)
         self.reader = OperationReader(walk, self.names)
         self.handles = Handles(names=self.names, traces=walk.traces, declared=walk.declared)
-        self.nodes: list[Node] = []
+        self.nodes: list[Node] = []  # their numbers are their ids, so that equal graphs have equal ones
         self.edges: list[Edge] = []
         self.ids: dict[tuple[Any, int], str] = {}  # (node, output) -> the box of the result
         # In a large graph, only the drawn part is described: description takes the time.
@@ -141,10 +141,6 @@ class _Builder:
         self.nodes.append(node)
         return node.id
 
-    def new_id(self) -> str:
-        """A new id, deterministic for equal graphs."""
-        return f"n{len(self.nodes)}"
-
     def leaf(self, node: Any, tensor: Any) -> str:
         """Return the box of a leaf, or of a root without a graph."""
         known = self.handles.leaves.get(id(tensor))
@@ -152,13 +148,14 @@ class _Builder:
             if node is not None:
                 self.handles.ops[node] = known
             return known
-        key = self.new_id()
+        key = f"n{len(self.nodes)}"
         self.handles.leaves[id(tensor)] = key
         self.handles.kept.append(tensor)
         if node is not None:
             self.handles.ops[node] = key
         tracked = bool(attribute(tensor, "requires_grad", False))
-        grad = attribute(tensor, "grad") if tracked else None
+        grad = values.memory(attribute(tensor, "grad") if tracked else None)
+        array = values.memory(tensor)
         name = self.names.leaves.get(id(tensor)) or self.names.variables.tensor(tensor) or "leaf"
         own = int(type(tensor).__name__ == "Parameter")
         if node in self.bare_leaves:
@@ -172,11 +169,11 @@ class _Builder:
                 names=self.names.variables.all_of(tensor),
                 parameters=own,
                 grad=values.inline(grad) if tracked else "",
-                named=bool(self.names.variables.tensor(tensor)),
+                named=id(tensor) in self.names.variables.by_tensor,
                 notes=() if tracked else (say("no_graph"),),
                 hooks=introspect.hooks_of(node, tensor),
-                value=values.text(tensor),
-                tile=tile(tensor),
+                value=values.text(array),
+                tile=tile(array),
                 grad_tile=tile(grad),
                 shape=values.shape_text(tensor),
                 dtype=values.dtype_text(attribute(tensor, "dtype", "")),
@@ -187,7 +184,7 @@ class _Builder:
     def operation(self, node: Any) -> None:
         """The pill of an operation, and the boxes of its results."""
         name, trace = self.walk.names[node], self.walk.traces[node]
-        key = self.new_id()
+        key = f"n{len(self.nodes)}"
         self.handles.ops[node] = key
         cls = self.walk.declared[node]
         symbol = line_of(getattr(cls, "symbol", None) or formulas.symbol_of(name), 20)
@@ -233,21 +230,21 @@ class _Builder:
 
     def box(self, node: Any, index: int, op: str) -> str:
         """The box of a result."""
-        value, shape, dtype = self.reader.result(node, index)
+        value, shape, dtype, drawn = self.reader.result(node, index)
         output = (node, index)
         tensor = self.names.output_tensor(node, index)
         retains = introspect.retains(tensor)
         key = self.add(
             Node(
-                self.new_id(),
+                f"n{len(self.nodes)}",
                 "output" if output in self.names.root_tensors else "tensor",
                 self.names.results[output],
                 names=self.names.variables.all_of(tensor, *output) or self.names.spelled_out(*output),
                 value=value,
-                tile=self.reader.tile(node, index),
+                tile=drawn,
                 shape=shape,
                 dtype=dtype,
-                named=bool(self.names.variables.output(node, index)) or output in self.names.root_tensors,
+                named=output in self.names.variables.by_output or output in self.names.root_tensors,
                 retains=retains,
                 grad=values.inline(attribute(tensor, "grad")) if retains else "",
                 **self.about_result(node, index, tensor),
@@ -269,11 +266,11 @@ class _Builder:
         known = operand.value if operand.value is not None else tensor
         origin = self.origin(tensor, name or self.names.texts.code(user, operand), user)
         if operand.shape is None or not (name or origin["cut"] or operand.shape):
-            return self.add(Node(self.new_id(), "constant", values.inline(operand.value), **origin))
+            return self.add(Node(f"n{len(self.nodes)}", "constant", values.inline(operand.value), **origin))
         drawn = tile(known)
         return self.add(
             Node(
-                self.new_id(),
+                f"n{len(self.nodes)}",
                 "constant",
                 name or self.names.operand_name(user, operand) or repeated_number(drawn) or operand.name,
                 names=self.names.variables.all_of(tensor),
@@ -318,7 +315,7 @@ class _Builder:
         """The node that stands for the part of the graph that was not read."""
         if self.rest and node in self.bare:
             return self.rest
-        key = self.add(Node(self.new_id(), "constant", say("more"), symbol="⋯"))
+        key = self.add(Node(f"n{len(self.nodes)}", "constant", say("more"), symbol="⋯"))
         if node in self.bare:
             self.rest = key
         return key

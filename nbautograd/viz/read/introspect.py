@@ -362,6 +362,8 @@ def note(node: Any, trace: Any) -> None:
 def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
     """Return the remarks on PyTorch's operations: that not all were noted, or that their inside is hidden."""
     theirs = {node: trace_of(node) for node in nodes if can_be_noted(node)}
+    if not theirs:
+        return ()
     without = [node for node, trace in theirs.items() if trace is None]
     kinds = {type(node).__name__ for node in theirs}
     said = [say(text) for kind, text in _OPAQUE.items() if kind in kinds]

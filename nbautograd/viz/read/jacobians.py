@@ -99,6 +99,21 @@ def factor_marks(source: str, names: Mapping[str, list[formulas.Mark]]) -> list[
     return formulas.marks(ast.unparse(_factor(_read(source))), names)
 
 
+_known: dict[tuple[str, str], tuple[list[formulas.Mark], list[formulas.Mark]]] = {}  # each graph has equal operations
+
+
+def marks_with_factor(
+    source: str, names: Mapping[str, list[formulas.Mark]]
+) -> tuple[list[formulas.Mark], list[formulas.Mark]]:
+    """Return a formula as marks, and its local derivative as marks."""
+    key = source, repr(names)
+    if key not in _known:
+        if len(_known) > 2000:
+            _known.clear()
+        _known[key] = formulas.marks(source, names), factor_marks(source, names)
+    return _known[key]
+
+
 def _factor(tree: ast.expr) -> ast.expr:
     """A product with ``g`` without ``g``, and a choice between several such."""
     if isinstance(tree, ast.IfExp):
@@ -369,7 +384,7 @@ def _kept(
     """Terms as they are kept, if they give the sent gradient."""
     products = came[ups] * factors
     sums = np.bincount(places, products, sent.size).astype(np.float64)
-    if not _same(sums, sent, products):
+    if not is_rounded(sums, sent, products):
         return None
     written = () if ones else tuple(map(_number, factors.tolist()))
     if work.may_keep(len(ups)):
@@ -412,7 +427,7 @@ def _number(value: float) -> float | str:
     return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if np.isfinite(value) else str(value)
 
 
-def _same(result: Array, sent: Array, terms: Array) -> bool:
+def is_rounded(result: Array, sent: Array, terms: Array) -> bool:
     """Return whether two gradients differ by rounding only; the larger the summed ``terms``, the larger the bound."""
     scale = float(np.abs(terms[np.isfinite(terms)]).max(initial=0.0))
     return bool(np.allclose(result, sent, rtol=2e-3, atol=1e-4 * scale + 1e-30, equal_nan=True))

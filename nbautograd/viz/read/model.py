@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -273,7 +274,10 @@ class GraphModel:
 
     def plain(self) -> GraphModel:
         """Return the model without live objects."""
-        return replace(self, handles=Handles(), whole=self.whole.plain() if self.whole is not None else None)
+        made = copy(self)  # with all that is known of its nodes and edges
+        object.__setattr__(made, "handles", Handles())
+        object.__setattr__(made, "whole", self.whole.plain() if self.whole is not None else None)
+        return made
 
     def without_values(self) -> GraphModel:
         """Return the model with shapes and names only."""

@@ -48,24 +48,25 @@ class OperationReader:
 
     def __init__(self, walk: GraphWalk, names: ResultNames) -> None:
         self.walk, self.names = walk, names
-        self._results: dict[tuple[Any, int], tuple[str, str, str]] = {}
+        self._results: dict[tuple[Any, int], tuple[str, str, str, Tile | None]] = {}
 
     def described(self, known: Node, node: Any, cls: Any, boxed: bool) -> Node:
         """Return the pill of an operation with all its details; its value is in its box, if it has one."""
-        value, shape, dtype = self.result(node, 0)
+        value, shape, dtype, drawn = self.result(node, 0)
         first, more, _ = value.partition("\n")
         saved, freed, kept = self.walk.saved(node)
-        arguments = self.arguments(node)
+        slots = [self.names.slot_name(node, slot) for slot in range(len(self.walk.next[node]))]
+        arguments = self.arguments(node, slots)
         operands = introspect.operands_of(node, kept, self.walk.traces[node])
         return replace(
             known,
             value="" if boxed or not value else first + "…" * bool(more),
-            tile=None if boxed else self.tile(node, 0),
+            tile=None if boxed else drawn,
             shape=shape,
             dtype=dtype,
-            named=bool(self.names.variables.output(node, 0)),
+            named=(node, 0) in self.names.variables.by_output,
             expression=self.expression(node, known.symbol, arguments),
-            formulas=self.formulas(node, cls, self.known_marks(node, arguments, operands)),
+            formulas=self.formulas(node, cls, self.known_marks(node, arguments, operands), slots),
             saved=saved,
             window=introspect.window_of(known.name, operands),
             operands=_single_numbers(operands),
@@ -100,27 +101,20 @@ class OperationReader:
             return (now, 0) if np.array_equal(values.host(tensor), trace.value, equal_nan=True) else (0, 0)
         return trace.version, now if now != trace.version else 0
 
-    def result(self, node: Any, index: int) -> tuple[str, str, str]:
-        """Value, shape and dtype of a result, if they are known; read once for its operation and its box."""
-        known = self._results.get((node, index))
-        if known is None:
-            known = self._results[node, index] = self._result(node, index)
-        return known
-
-    def _result(self, node: Any, index: int) -> tuple[str, str, str]:
-        trace = self.walk.traces[node] if index == 0 else None
-        if trace is not None:
-            known = self.value(node, 0)
+    def result(self, node: Any, index: int) -> tuple[str, str, str, Tile | None]:
+        """Value, shape, dtype and tile of a result, if they are known; read once for its operation and its box."""
+        if (node, index) not in self._results:
+            known = self.value(node, index)
             value = values.text(known) if known is not None else ""
-            return value, str(tuple(trace.shape)), values.dtype_text(trace.dtype)
-        tensor = self.names.output_tensor(node, index)
-        if tensor is None:
-            return ("", *introspect.metadata(node, index))
-        return values.text(tensor), values.shape_text(tensor), values.dtype_text(attribute(tensor, "dtype", ""))
-
-    def tile(self, node: Any, index: int) -> Tile | None:
-        """A result as a tile, if its value is known."""
-        return tile(self.value(node, index))
+            trace = self.walk.traces[node] if index == 0 else None
+            if trace is not None:
+                about = str(tuple(trace.shape)), values.dtype_text(trace.dtype)
+            elif known is None:
+                about = introspect.metadata(node, index)
+            else:
+                about = values.shape_text(known), values.dtype_text(attribute(known, "dtype", ""))
+            self._results[node, index] = value, *about, tile(known)
+        return self._results[node, index]
 
     def value(self, node: Any, index: int) -> Any:
         """Return a result: the noted one, or the tensor itself while it lives; None if neither exists."""
@@ -146,15 +140,17 @@ class OperationReader:
                 operands.append(operand)
         return operands
 
-    def arguments(self, node: Any) -> list[tuple[str, str]]:
-        """(the parameter's name, its name in the picture), for the known arguments of an operation."""
+    def arguments(self, node: Any, slots: Sequence[str]) -> list[tuple[str, str]]:
+        """(the parameter's name, its name in the picture), for the known arguments of an operation.
+
+        :param slots: the names of its edges' tensors.
+        """
         trace = self.walk.traces[node]
         if trace is None or not trace.operands:
-            slots = range(len(self.walk.next[node]))
-            return [(self.input_name(node, slot), self.names.slot_name(node, slot)) for slot in slots]
+            return [(self.input_name(node, slot), name) for slot, name in enumerate(slots)]
         pairs = []
         for operand in trace.operands:
-            name = self.names.slot_name(node, operand.slot) if operand.slot is not None else ""
+            name = slots[operand.slot] if operand.slot is not None and operand.slot < len(slots) else ""
             if not name and operand.tensor is not None:
                 name = self.variable(node, operand) or self.names.operand_name(node, operand)
                 name = name or (operand.name if operand.shape else "")
@@ -185,10 +181,11 @@ class OperationReader:
         is_named = label not in ("", written, written.partition("(")[0])
         return self.names.written_out(node) or (f"{label} = {written}" if is_named else written)
 
-    def formulas(self, node: Any, cls: Any, known: dict[str, list[Mark]]) -> tuple[Formula, ...]:
+    def formulas(self, node: Any, cls: Any, known: dict[str, list[Mark]], slots: Sequence[str]) -> tuple[Formula, ...]:
         """Return the formula of the gradient of each input.
 
         :param known: the marks for a formula's names.
+        :param slots: the names of the inputs.
         """
         texts, inputs = getattr(cls, "formulas", None), tuple(getattr(cls, "inputs", ()))
         root, wide = self.differentiated, self.shape(node, 0)
@@ -198,16 +195,17 @@ class OperationReader:
             text = texts.get(parameter, "") if isinstance(texts, Mapping) else ""
             if to is None or not text:
                 continue
-            narrow = self.shape(to, index)
-            n = local_derivative.count_of(node, parameter, text, narrow)
-            known[formulas.COUNT] = [["i", "n"] if n is None else ["n", str(n)]]
-            name = self.names.slot_name(node, slot)
+            narrow, name = self.shape(to, index), slots[slot]
+            if "count(" in text or "each(" in text:
+                n = local_derivative.count_of(node, parameter, text, narrow)
+                known[formulas.COUNT] = [["i", "n"] if n is None else ["n", str(n)]]
             if getattr(cls, "formula_value", None) is None or formulas.is_readable(text):
-                right, local = formulas.marks(text, known), jacobians.factor_marks(text, known)
+                right, local = jacobians.marks_with_factor(text, known)
             else:
                 result = self.names.results.get((node, 0)) or "result"
                 right, local = [*known["g"], ["o", "·"], ["d", result, name]], []
-            if jacobians.sums_over(text) and (over := _summed_over(node, slot, wide, narrow)):
+            differs = wide is None or wide != narrow
+            if differs and jacobians.sums_over(text) and (over := _summed_over(node, slot, wide, narrow)):
                 right = formulas.summed(right, over)
             written = [["d", root, name], ["o", "+="], *right]
             source = one_line(text, formulas.MAX_CHARACTERS)
@@ -266,5 +264,5 @@ def _summed_over(node: Any, slot: int, wide: tuple[int, ...] | None, narrow: tup
     """Return the dimensions of the result along which an input was broadcast: its gradient is a sum over them."""
     if wide is None or narrow is None:
         return say("broadcast_dims") if introspect.is_brought_back(node, slot) else ""
-    dims = broadcast_dims(wide, narrow) if wide != narrow else ()
+    dims = broadcast_dims(wide, narrow)
     return f"dim {', '.join(map(str, dims))}" if dims else ""

@@ -261,7 +261,7 @@ class SourceTexts:
             expression = self.expression(trace)
             if expression is None:
                 continue
-            if self.ran_once(nodes, expression):
+            if len(nodes) == 1 or self.ran_once(nodes, expression):
                 self.calls |= dict.fromkeys(nodes, expression)
                 others = 0  # of a module inside it
                 if trace.scope:
@@ -288,8 +288,6 @@ class SourceTexts:
 
     def ran_once(self, nodes: Sequence[Any], expression: _Expression) -> bool:
         """Return whether all operations belong to one call: a function or a loop body may run several times."""
-        if len(nodes) == 1:
-            return True
         if expression.repeats:
             return False
         if len({self.walk.names[node] for node in nodes}) == len(nodes):

@@ -104,12 +104,16 @@ class GraphWalk:
 
     def in_sequence(self) -> list[Any]:
         """The operations by the numbers that they got when they ran; nothing where those are missing or wrong."""
-        numbers = {node: sequence(node) for node in self.ops}
-        known = {node: number for node, number in numbers.items() if number is not None}
-        if len(known) < len(numbers):
-            return []
-        if any(known[to] >= known[node] for node in self.ops for to, _ in self.next[node] if to in known):
-            return []
+        known: dict[Any, int] = {}
+        for node in self.ops:
+            number = sequence(node)
+            if number is None:
+                return []
+            known[node] = number
+        for node, number in known.items():
+            for to, _ in self.next[node]:
+                if to in known and known[to] >= number:
+                    return []
         return sorted(self.ops, key=known.__getitem__)
 
     def sorted_topologically(self) -> list[Any]:
