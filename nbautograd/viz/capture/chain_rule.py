@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.capture.sums import Reading, Readings
+from nbautograd.viz.capture.player_data import Reading, Readings
 from nbautograd.viz.read import formulas, jacobians, values
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.introspect import can_be_noted

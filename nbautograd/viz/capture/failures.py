@@ -233,7 +233,7 @@ def _out_of_place(line: str, name: str) -> tuple[str, str, str]:
 def _symbolic(tensor: Any, root: str, model: GraphModel, count: int) -> tuple[Product, ...]:
     """vᵀJ without numbers, for the first leaf if it is small: which combination of the rows is meant?"""
     leaf = next(iter(model.leaves), None)
-    live = {model.handles.leaves[id(t)]: t for t in model.handles.kept if id(t) in model.handles.leaves}
+    live = model.handles.tensors()
     size = math.prod(values.shape(live[leaf.id])) if leaf is not None and leaf.id in live else 0
     if leaf is None or not size or size * count > MAX_SYMBOLS:
         return ()

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd import protocol
+from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.introspect import attribute, trace_of
@@ -90,7 +91,7 @@ def flow_of(root: Any, targets: Sequence[Any], walk: GraphWalk) -> Flow:
     token = protocol.observers.set((flow,))
     try:
         arguments = [root], list(targets), [ones]
-        if torch_events.is_foreign(root):
+        if is_pytorchs(root):
             with torch_events.watch(((root.grad_fn, root.output_nr),), (ones,), flow, retain_graph=True):
                 found = library.autograd.grad(*arguments, retain_graph=True, allow_unused=True)
         else:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from nbautograd.viz.capture.sums import FoldedSum, LeafAccount, Reading, Readings, text_of, with_rows
+from nbautograd.viz.capture.player_data import Reading, Readings
+from nbautograd.viz.capture.sums import FoldedSum, LeafAccount, text_of, with_rows
 from nbautograd.viz.capture.timeline import Frame, Timeline, forward_pass, in_view, joined, same_group
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build
@@ -138,7 +139,8 @@ class FrameLog:
         """Make the graph of these roots the one that runs: a known one, one that was built again, or a new one."""
         for number, scene in enumerate(self.scenes):
             if all(scene.handles.of(node) is not None for node, _ in roots):
-                self.run(number)
+                if scene is not self.drawn:
+                    self.run(number)
                 return
         new = self.build(list(roots), self.namespace)
         for number, scene in enumerate(self.scenes):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from nbautograd import protocol
 from nbautograd.viz.capture.chain_rule import Arrival, chain_steps, kept_before
 from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS, FrameLog
-from nbautograd.viz.capture.player_data import saved_text
-from nbautograd.viz.capture.sums import Joints, LeafAccount, Reading, with_rows
+from nbautograd.viz.capture.player_data import Reading, saved_text
+from nbautograd.viz.capture.sums import Joints, LeafAccount, with_rows
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
 from nbautograd.viz.capture.words import called, equations, gradient_name, op_words, sum_of
 from nbautograd.viz.escape import line_of, one_line
@@ -187,8 +187,7 @@ class Recorder:
 
     def _meet_leaves(self) -> list[str]:
         """Start the rows of this pass's leaves, and describe the changes of their ``.grad`` since the last pass."""
-        handles, self.leaves, said = self.log.model.handles, {}, []
-        tensors = {handles.leaves[id(t)]: t for t in handles.kept if id(t) in handles.leaves}
+        self.leaves, said, tensors = {}, [], self.log.model.handles.tensors()
         for node in self.log.model.leaves:
             tensor = tensors.get(node.id)
             leaf = self.leaves[node.id] = LeafAccount(node, tensor, self.log.pool)

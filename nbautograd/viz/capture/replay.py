@@ -143,7 +143,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         return None
     try:
         live = {key: node for node, key in whole.handles.ops.items()}
-        tensors = {whole.handles.leaves[id(t)]: t for t in whole.handles.kept if id(t) in whole.handles.leaves}
+        tensors = whole.handles.tensors()
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
         walk = whole.handles.names.walk
         calls = [_replayed_call(key, whole, live[key], walk) for key in whole.order]

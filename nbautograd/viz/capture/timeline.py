@@ -413,7 +413,8 @@ def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
     lines = tuple(lines_of(filename))
     if len(lines) <= MAX_WHOLE_LINES:
         return _listed(lines, None)
-    return _listed(lines, frozenset(n for line in used for n in range(line - NEAR_LINES, line + NEAR_LINES + 1)))
+    near = {n for line in used for n in range(line - NEAR_LINES, line + NEAR_LINES + 1)}
+    return _listed(lines, frozenset(near))
 
 
 @lru_cache(100)

@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from nbautograd import protocol
+from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture import torch_events, words
 from nbautograd.viz.capture.recorder import MAX_STEPPED_OPS, Recorder
 from nbautograd.viz.capture.torch_watch import TorchWatch, settle
@@ -173,7 +174,7 @@ def _run_observed(
     create: bool,
 ) -> None:
     refused = gradient is None and math.prod(tensor.shape) != 1  # no pass begins
-    if not torch_events.is_foreign(tensor) or tensor.grad_fn is None or refused:
+    if not is_pytorchs(tensor) or tensor.grad_fn is None or refused:
         with protocol.observe(recorder):
             run()
         return

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nbautograd import protocol
-from nbautograd.viz.capture import torch_events
+from nbautograd.errors import is_pytorchs
 from nbautograd.viz.draw.graph_text import table
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
@@ -148,7 +148,7 @@ class Watch:
         else:
             added = "…"
         about = f"{values.dtype_text(getattr(leaf, 'dtype', ''))} {values.shape_text(leaf)}".strip()
-        counted = self.counts and not torch_events.is_foreign(leaf)  # PyTorch's own passes cannot be observed
+        counted = self.counts and not is_pytorchs(leaf)  # PyTorch's own passes cannot be observed
         passes = str(seen.passes) if seen.passes or counted or grad is None else "–"
         norm = "–" if grad is None else norm_text(grad)
         told = say("added_all") if grad is not None and not was else added

@@ -204,7 +204,7 @@ class _Builder:
         blocks = () if trace is None else trace.scope
         names = tuple([label_of(block) for block in blocks])
         for block in reversed(blocks):
-            module = block.module() if getattr(block, "module", None) is not None else None
+            module = introspect.module_of(block)
             if module is not None:
                 if self.paths is None:
                     self.paths = module_paths(self.namespace)

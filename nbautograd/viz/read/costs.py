@@ -270,7 +270,7 @@ def _storage(value: Any) -> tuple[Any, int]:
 def _module(scope: tuple[Any, ...], paths: Mapping[int, str]) -> str:
     """Return the name of the innermost module around an operation."""
     for block in reversed(scope):
-        module = block.module() if getattr(block, "module", None) is not None else None
+        module = introspect.module_of(block)
         if module is not None:
             return paths.get(id(module), "") or type(module).__name__
         if isinstance(block, tuple) and len(block) == 2:

@@ -117,6 +117,11 @@ def device_of(tensor: Any) -> str:
     return "" if device == "cpu" else device
 
 
+def module_of(block: Any) -> Any:
+    """Return the module whose call a named block is, while it lives; None for other blocks."""
+    return block.module() if getattr(block, "module", None) is not None else None
+
+
 def view_base(tensor: Any) -> Any:
     """Return the tensor whose memory a view shares; None for other tensors."""
     return attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None

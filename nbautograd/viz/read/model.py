@@ -171,6 +171,10 @@ class Handles:
     names: Any = None
     """The ``ResultNames`` of the graph, with its walk over the tape, for others that read it."""
 
+    def tensors(self) -> dict[str, Any]:
+        """Return the tensors of the leaves by their ids."""
+        return {self.leaves[id(tensor)]: tensor for tensor in self.kept if id(tensor) in self.leaves}
+
     def of(self, node: Any) -> str | None:
         """The id of a node of the graph, which for an AccumulateGrad is its leaf's."""
         known = self.ops.get(node)

@@ -306,7 +306,8 @@ class ResultNames:
     def spelled_out(self, node: Any, index: int) -> str:
         """Return ``out = a + 2*b`` for a root without a variable; nothing for others, or if the code is ambiguous."""
         name = self.results[node, index]
-        text = "" if self.own[node, index] else self.texts.text(node)
+        made = None if self.own[node, index] else self.texts.made.get(node)
+        text = "" if made is None else made.text()
         return f"{name} = {text}" if text and name.startswith("out") else ""
 
     def written_out(self, node: Any) -> str:

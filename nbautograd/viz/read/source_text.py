@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from nbautograd._engine.base import users_code
 from nbautograd._engine.base.users_code import Place, called
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read.introspect import attribute, operation_of, same_operation, subscript
+from nbautograd.viz.read.introspect import attribute, module_of, operation_of, same_operation, subscript
 from nbautograd.viz.read.segments import SCOPES, Turn, number_of
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -218,8 +218,7 @@ def _called_module(scope: Sequence[Any]) -> Any:
 
 
 def _is_librarys(entry: Any) -> bool:
-    module = entry.module() if attribute(entry, "module") is not None else None
-    return type(module).__module__.partition(".")[0] in _LIBRARIES
+    return type(module_of(entry)).__module__.partition(".")[0] in _LIBRARIES
 
 
 def _named(owner: str, name: str) -> Any:
@@ -308,10 +307,6 @@ class SourceTexts:
             told |= {node: text for node, text in texts.items() if alike[text] == 1 and text not in before}
         return told
 
-    def text(self, node: Any) -> str:
-        """Return the text of the expression that made a result; empty if it is unknown."""
-        return self.made[node].text() if node in self.made else ""
-
     def variable(self, node: Any) -> str:
         """Return the variable to which the code assigned exactly this result."""
         return self.made[node].target if node in self.made else self.targets.get(node, "")
@@ -337,7 +332,7 @@ class SourceTexts:
     def function(self, node: Any) -> str:
         """Return the name of the class of the module, or else of the function, that ran an operation; or nothing."""
         trace = self.walk.traces[node]
-        module = trace.scope[-1].module() if trace.scope and trace.scope[-1].module is not None else None
+        module = module_of(trace.scope[-1]) if trace.scope else None
         tree = self.calls[node].tree if node in self.calls else None
         return type(module).__name__ if module is not None else called(tree) if isinstance(tree, ast.Call) else ""
 
