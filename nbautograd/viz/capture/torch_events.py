@@ -81,8 +81,8 @@ class _Watcher:
         leaf = hasattr(node, "variable")
         if not leaf and introspect.saved_of(node)[0]:
             self.saving.add(node)
-        started, finished = (self.leaf_started, self.leaf_finished) if leaf else (self.started, self.finished)
-        self.handles.append(node.register_prehook(lambda gradients: started(node, gradients)))
+        finished = self.leaf_finished if leaf else self.finished
+        self.handles.append(node.register_prehook(lambda gradients: self.started(node, gradients, leaf)))
         self.handles.append(node.register_hook(lambda inputs, outputs: finished(node, inputs, outputs)))
 
     def detach(self) -> None:
@@ -91,9 +91,13 @@ class _Watcher:
             handle.remove()
         self.handles.clear()
 
-    def started(self, node: Any, gradients: tuple[Any, ...]) -> None:
-        """A node is about to run, and hooks of its own have run."""
-        self.running = node
+    def started(self, node: Any, gradients: tuple[Any, ...], leaf: bool) -> None:
+        """A node is about to run, or a leaf's ``.grad`` to be added to, and hooks of its own have run."""
+        if leaf:
+            grad = node.variable.grad
+            self.before[node] = None if grad is None else grad.detach().clone()
+        else:
+            self.running = node
         came = [self.came(node, index, gradient) for index, gradient in enumerate(gradients)]
         self.callback(protocol.NodeStarted(node, tuple(came)))
         self.tell_hooks(node, came, gradients)
@@ -124,14 +128,6 @@ class _Watcher:
                 event = protocol.EdgeSent(node, index, to, to_index, sent, self.totals[to, to_index])
                 self.callback(event)
         self.callback(protocol.NodeFinished(node, node in self.saving and not self.retain))
-
-    def leaf_started(self, node: Any, gradients: tuple[Any, ...]) -> None:
-        """A leaf's ``.grad`` is about to be added to."""
-        grad = node.variable.grad
-        self.before[node] = None if grad is None else grad.detach().clone()
-        came = [self.came(node, index, gradient) for index, gradient in enumerate(gradients)]
-        self.callback(protocol.NodeStarted(node, tuple(came)))
-        self.tell_hooks(node, came, gradients)
 
     def leaf_finished(self, node: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """A leaf's ``.grad`` has been added to."""

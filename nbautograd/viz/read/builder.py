@@ -234,6 +234,7 @@ class _Builder:
         output = (node, index)
         tensor = self.names.output_tensor(node, index)
         retains = introspect.retains(tensor)
+        held = self.names.own[output] or output in self.names.root_tensors  # else whether it still lives is chance
         key = self.add(
             Node(
                 f"n{len(self.nodes)}",
@@ -247,18 +248,13 @@ class _Builder:
                 named=output in self.names.variables.by_output or output in self.names.root_tensors,
                 retains=retains,
                 grad=values.inline(attribute(tensor, "grad")) if retains else "",
-                **self.about_result(node, index, tensor),
+                **(self.reader.about(tensor, node) if tensor is not None and held else {}),
             )
         )
         if retains:
             self.handles.retained[key] = tensor
         self.link(op, key, index, "result")
         return key
-
-    def about_result(self, node: Any, index: int, tensor: Any) -> dict[str, Any]:
-        """Return the facts about a result besides its value; without a variable, whether it still lives is chance."""
-        named = self.names.own[node, index] or (node, index) in self.names.root_tensors
-        return self.reader.about(tensor, node) if tensor is not None and named else {}
 
     def constant(self, operand: Any, name: str, user: Any) -> str:
         """Return the box of a constant argument of ``user``, or its number; ``name``: of its variable."""

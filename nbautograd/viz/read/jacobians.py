@@ -69,7 +69,7 @@ def entry_of(source: str) -> str:
     if _is_diagonal(tree):
         return DIAGONAL
     if any(_factors(branch) for _, branch in _branches(tree)):
-        return OUTER if _is_outer(tree) else MATRIX
+        return OUTER if any(isinstance(part, ast.Name) and part.id == _OUTER for part in ast.walk(tree)) else MATRIX
     return MOVE if _is_move(tree) else OTHER
 
 
@@ -238,10 +238,6 @@ def _factors(tree: ast.expr) -> tuple[ast.expr, bool, ast.expr | None] | None:
         case ast.Call(ast.Name(name), [left, ast.Name("g"), *_]) if name in (*_PRODUCTS, "mv") and not _has_g(left):
             return left, True, None
     return None
-
-
-def _is_outer(tree: ast.expr) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == _OUTER for part in ast.walk(tree))
 
 
 class _WithoutSums(ast.NodeTransformer):

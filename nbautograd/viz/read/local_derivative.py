@@ -130,7 +130,9 @@ def local_derivative(
         with np.errstate(all="ignore"):
             return _numbers(nothing, formula, wanted, work) or replace(nothing, unknown="differs")
     except Exception:  # the formula refers to a missing value
-        return replace(nothing, unknown=_lack(source, known))
+        lacks = {part.id for part in ast.walk(ast.parse(source)) if isinstance(part, ast.Name)}
+        is_large = any(isinstance(known.get(name), TooLarge) for name in lacks)
+        return replace(nothing, unknown="large" if is_large else "unsaved")
 
 
 def _arrays(given: list[Any]) -> list[np.ndarray[Any, Any]]:
@@ -142,12 +144,6 @@ def _arrays(given: list[Any]) -> list[np.ndarray[Any, Any]]:
         if value is not None:
             read.append(value)
     return read
-
-
-def _lack(source: str, known: Operands) -> str:
-    """Return why a formula cannot be computed."""
-    lacks = {part.id for part in ast.walk(ast.parse(source)) if isinstance(part, ast.Name)}
-    return "large" if any(isinstance(known.get(name), TooLarge) for name in lacks) else "unsaved"
 
 
 @dataclass(frozen=True, slots=True)

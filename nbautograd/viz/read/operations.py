@@ -58,6 +58,12 @@ class OperationReader:
         slots = [self.names.slot_name(node, slot) for slot in range(len(self.walk.next[node]))]
         arguments = self.arguments(node, slots)
         operands = introspect.operands_of(node, kept, self.walk.traces[node])
+        numbers = []  # the values that formulas name, where they are single numbers
+        for name, operand in operands.items():
+            if operand is not None and "_sym_" not in name:
+                number = values.alone(operand)
+                if 0 < len(number) <= 12 and " " not in number:
+                    numbers.append((one_line(name, 40), number))
         return replace(
             known,
             value="" if boxed or not value else first + "…" * bool(more),
@@ -69,7 +75,7 @@ class OperationReader:
             formulas=self.formulas(node, cls, self.known_marks(node, arguments, operands), slots),
             saved=saved,
             window=introspect.window_of(known.name, operands),
-            operands=_single_numbers(operands),
+            operands=tuple(sorted(numbers)),
             arguments=tuple([(name, one_line(shown, 40)) for name, shown in arguments if shown]),
             freed=freed,
             hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
@@ -252,12 +258,6 @@ def _notation(symbol: str, called: str, arguments: Sequence[str]) -> str:
     if symbol.endswith("′"):
         called = symbol
     return f"{called}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
-
-
-def _single_numbers(operands: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the values that formulas name, where they are single numbers."""
-    known = [(n, values.alone(v)) for n, v in operands.items() if v is not None and "_sym_" not in n]
-    return tuple(sorted([(one_line(n, 40), v) for n, v in known if 0 < len(v) <= 12 and " " not in v]))
 
 
 def _summed_over(node: Any, slot: int, wide: tuple[int, ...] | None, narrow: tuple[int, ...] | None) -> str:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from itertools import combinations, takewhile
+from itertools import combinations
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
@@ -213,12 +213,12 @@ def _argument_at(call: ast.Call, place: int) -> ast.expr | None:
 
 def _called_module(scope: Sequence[Any]) -> Any:
     """Return the entry into a library module that the user's code has called; None without one."""
-    own = [*takewhile(_is_librarys, reversed(scope))]
-    return own[-1] if own else None
-
-
-def _is_librarys(entry: Any) -> bool:
-    return type(module_of(entry)).__module__.partition(".")[0] in _LIBRARIES
+    own = None
+    for entry in reversed(scope):
+        if type(module_of(entry)).__module__.partition(".")[0] not in _LIBRARIES:
+            break
+        own = entry
+    return own
 
 
 def _named(owner: str, name: str) -> Any:
