@@ -14,6 +14,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,48 +55,36 @@ class _ReplayedCall:
     """The recorded result."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """All values of a graph, and the gradients of its leaves, by the ids of boxes."""
-
-    values: dict[str, list[float]]
-    grads: dict[str, list[float]]
-
-
+@dataclass
 class Replay:
     """A graph that can be computed again."""
 
-    def __init__(
-        self,
-        calls: list[_ReplayedCall],
-        leaves: dict[str, np.ndarray[Any, Any]],
-        root: Place,
-        seed: np.ndarray[Any, Any] | None,
-        model: GraphModel,
-        new: Callable[[Any], Any],
-    ) -> None:
-        self.calls, self.leaves, self.root, self.seed, self.new = calls, leaves, root, seed, new
-        self.boxes = {place: edge.dst for place, edge in model.results.items()}
-        self._agrees: bool | None = None
+    calls: list[_ReplayedCall]
+    leaves: dict[str, np.ndarray[Any, Any]]
+    root: Place
+    seed: np.ndarray[Any, Any] | None
+    boxes: Mapping[Place, str]
+    new: Callable[[Any], Any]
 
-    @property
+    @cached_property
     def agrees(self) -> bool:
-        """Return whether the computed values agree with the recorded result."""
-        if self._agrees is None:
-            try:
-                results, _ = self._forward({})
-                single = [call for call in self.calls if (call.node, 1) not in results]
-                recorded = [(results[call.node, 0], call.result) for call in single if call.result is not None]
-                self._agrees = all(
-                    np.allclose(values.host(value), result, rtol=1e-4, atol=1e-6, equal_nan=True)
-                    for value, result in recorded
-                )
-            except Exception:  # a graph that cannot be computed again gets a prediction
-                self._agrees = False
-        return self._agrees
+        """True if the computed values agree with the recorded result."""
+        try:
+            results, _ = self._forward({})
+            single = [call for call in self.calls if (call.node, 1) not in results]
+            recorded = [(results[call.node, 0], call.result) for call in single if call.result is not None]
+            return all(
+                np.allclose(values.host(value), result, rtol=1e-4, atol=1e-6, equal_nan=True)
+                for value, result in recorded
+            )
+        except Exception:  # a graph that cannot be computed again gets a prediction
+            return False
 
-    def nudged(self, leaf: str, place: int, value: float) -> Outcome | None:
-        """All values and gradients with one element of a leaf changed; None where that cannot be computed."""
+    def nudged(self, leaf: str, place: int, value: float) -> dict[str, dict[str, list[float]]] | None:
+        """All values, and the gradients of the leaves, with one element of a leaf changed, by the ids of boxes.
+
+        None where that cannot be computed.
+        """
         if leaf not in self.leaves or not 0 <= place < self.leaves[leaf].size or not self.agrees:
             return None
         changed = self.leaves[leaf].copy(order="K")
@@ -109,7 +98,7 @@ class Replay:
         boxes = {self.boxes.get(at, at[0]): _numbers(result) for at, result in results.items() if at[0] not in leaves}
         boxes |= {key: _numbers(tensor) for key, tensor in leaves.items()}
         grads = {key: _numbers(tensor.grad) for key, tensor in leaves.items() if tensor.grad is not None}
-        return Outcome({key: cells for key, cells in boxes.items() if cells}, grads)
+        return {"values": {key: cells for key, cells in boxes.items() if cells}, "grads": grads}
 
     def _forward(self, changed: Mapping[str, np.ndarray[Any, Any]]) -> tuple[dict[Place, Any], dict[str, Any]]:
         leaves = {key: self.new(changed.get(key, array)).requires_grad_() for key, array in self.leaves.items()}
@@ -150,7 +139,8 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         one = next(iter(tensors.values()))  # PyTorch's graphs are computed again with our operations
         new = sys.modules["nbautograd"].tensor if is_pytorchs(one) else one.new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
-        return Replay(calls, leaves, start, None if seed is None else _copied(seed), whole, new)
+        boxes = {place: edge.dst for place, edge in whole.results.items()}
+        return Replay(calls, leaves, start, None if seed is None else _copied(seed), boxes, new)
     except Exception:  # a graph with unknown values
         return None
 
@@ -168,8 +158,7 @@ def answer(replay: Replay | None, asked: Any) -> dict[str, Any] | None:
     if not (isinstance(value, (int, float)) and math.isfinite(value)):
         return None
     outcome = replay.nudged(leaf, place, float(value)) if replay is not None else None
-    told = {} if outcome is None else {"values": outcome.values, "grads": outcome.grads}
-    return {"nudged": {"leaf": leaf, "place": place, "serial": serial, **told}}
+    return {"nudged": {"leaf": leaf, "place": place, "serial": serial, **(outcome or {})}}
 
 
 def _replayed_call(key: str, model: GraphModel, node: Any, walk: GraphWalk) -> _ReplayedCall:

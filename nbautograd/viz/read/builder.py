@@ -233,7 +233,7 @@ class _Builder:
         value, shape, dtype, drawn = self.reader.result(node, index)
         output = (node, index)
         tensor = self.names.output_tensor(node, index)
-        retains = introspect.retains(tensor)
+        retains = attribute(tensor, "retains_grad", False) is True
         held = self.names.own[output] or output in self.names.root_tensors  # else whether it still lives is chance
         key = self.add(
             Node(

@@ -27,8 +27,7 @@ from nbautograd.viz.read.values import Digest, is_tensor
 
 __all__ = [
     "KEY", "MAX_NOTED_OPS", "assigned", "attribute", "can_be_noted", "changed_saved", "declared", "hooks_of",
-    "line_of", "node_name", "note", "operation_of", "passed_over", "remarks", "trace_of", "transposes", "view_base",
-    "window_of",
+    "line_of", "node_name", "note", "operation_of", "passed_over", "remarks", "trace_of", "transposes", "window_of",
 ]  # fmt: skip
 
 _HOOKS = {kind: kind for kind in ("tensor", "pre", "post", "accumulated")}
@@ -103,39 +102,9 @@ def result_shape(node: Any, index: int) -> tuple[int, ...] | None:
         return None
 
 
-def is_brought_back(node: Any, slot: int) -> bool:
-    """Return whether one of the library's own nodes sums the gradient of an input over dimensions that were
-    broadcast.
-    """
-    specs = attribute(node, "input_meta") or ()
-    return slot < len(specs) and specs[slot] is not None
-
-
-def device_of(tensor: Any) -> str:
-    """The device, unless it is the CPU."""
-    device = one_line(str(attribute(tensor, "device", "") or ""), 20)
-    return "" if device == "cpu" else device
-
-
 def module_of(block: Any) -> Any:
     """Return the module whose call a named block is, while it lives; None for other blocks."""
     return block.module() if getattr(block, "module", None) is not None else None
-
-
-def view_base(tensor: Any) -> Any:
-    """Return the tensor whose memory a view shares; None for other tensors."""
-    return attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None
-
-
-def retains(tensor: Any) -> bool:
-    """Return whether a computed tensor retains its gradient."""
-    return attribute(tensor, "retains_grad", False) is True
-
-
-def version_of(tensor: Any) -> int:
-    """The version counter of a tensor."""
-    version = attribute(tensor, "_version", 0)
-    return version if isinstance(version, int) else 0
 
 
 def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:

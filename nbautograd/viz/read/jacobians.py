@@ -136,16 +136,6 @@ def only_permutes(source: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class DiagonalParts:
-    """The parts of a formula with a diagonal Jacobian, as expressions."""
-
-    product: str
-    """Without the sums that undo broadcasting."""
-    upstream: str
-    """``g`` alone, spread over the input's shape where the formula does that."""
-
-
-@dataclass(frozen=True, slots=True)
 class MatrixParts:
     """The parts of a product of ``g`` with a matrix, as expressions."""
 
@@ -159,10 +149,14 @@ class MatrixParts:
 
 
 @lru_cache(2000)
-def diagonal_parts(source: str) -> DiagonalParts:
-    """The parts of a formula whose Jacobian is diagonal."""
+def diagonal_parts(source: str) -> tuple[str, str]:
+    """The parts of a formula whose Jacobian is diagonal, as expressions.
+
+    The product without the sums that undo broadcasting, and ``g`` alone, spread over the input's shape where the
+    formula does that.
+    """
     tree = _WithoutSums().visit(_read(source))
-    return DiagonalParts(ast.unparse(tree), ast.unparse(_g_alone(tree)))
+    return ast.unparse(tree), ast.unparse(_g_alone(tree))
 
 
 @lru_cache(2000)

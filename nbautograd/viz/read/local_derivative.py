@@ -247,12 +247,12 @@ def _single_number(
 
 
 def _diagonal_derivative(formula: _Formula) -> LocalDerivative:
-    parts, (g,) = diagonal_parts(formula.source), formula.came.values()
-    product = np.asarray(formula.evaluate(parts.product, g)).real
-    factor = np.asarray(formula.evaluate(parts.product, np.ones_like(g))).real
+    (written, upstream), (g,) = diagonal_parts(formula.source), formula.came.values()
+    product = np.asarray(formula.evaluate(written, g)).real
+    factor = np.asarray(formula.evaluate(written, np.ones_like(g))).real
     places = np.arange(g.size).reshape(g.shape)
-    if parts.upstream != "g" or formula.several:
-        places = np.asarray(formula.evaluate(parts.upstream, places))
+    if upstream != "g" or formula.several:
+        places = np.asarray(formula.evaluate(upstream, places))
     places = np.broadcast_to(places, product.shape)
     factor = np.broadcast_to(factor, product.shape)
     return LocalDerivative(DIAGONAL, factor, False, product, g.reshape(-1)[places], places)

@@ -86,11 +86,12 @@ class OperationReader:
 
         :param node: the operation that created it; for a tensor written to since, the value is the former one.
         """
-        base = introspect.view_base(tensor)
+        base = attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None
+        device = one_line(str(attribute(tensor, "device", "") or ""), 20)
         version, now = self.versions(tensor, node)
         return {
             "nbytes": values.nbytes(tensor),
-            "device": introspect.device_of(tensor),
+            "device": "" if device == "cpu" else device,
             "version": version,
             "now": now,
             "view_of": "" if base is None else self.names.base_name(base),
@@ -98,7 +99,8 @@ class OperationReader:
 
     def versions(self, tensor: Any, node: Any = None) -> tuple[int, int]:
         """Return the version of a tensor with the shown value, and the current version if that is later."""
-        now, trace = introspect.version_of(tensor), self.walk.traces.get(node)
+        now, trace = attribute(tensor, "_version", 0), self.walk.traces.get(node)
+        now = now if isinstance(now, int) else 0
         if node is not None and attribute(tensor, "grad_fn") is not node:  # now the history of another operation
             return (0, 0) if trace is None or trace.version is None else (trace.version, now)
         if not now or trace is None or self.value(node, 0) is not trace.value:
@@ -262,7 +264,8 @@ def _notation(symbol: str, called: str, arguments: Sequence[str]) -> str:
 
 def _summed_over(node: Any, slot: int, wide: tuple[int, ...] | None, narrow: tuple[int, ...] | None) -> str:
     """Return the dimensions of the result along which an input was broadcast: its gradient is a sum over them."""
-    if wide is None or narrow is None:
-        return say("broadcast_dims") if introspect.is_brought_back(node, slot) else ""
+    if wide is None or narrow is None:  # one of the library's own nodes knows what it sums
+        specs = attribute(node, "input_meta") or ()
+        return say("broadcast_dims") if slot < len(specs) and specs[slot] is not None else ""
     dims = broadcast_dims(wide, narrow)
     return f"dim {', '.join(map(str, dims))}" if dims else ""

@@ -99,7 +99,8 @@ def tile(value: Any) -> Tile | None:
     if isinstance(value, Digest):
         return _of_sample(value)
     try:
-        array = values.near(value, MAX_READ_ELEMENTS)
+        is_read = type(value) is np.ndarray and value.size <= MAX_READ_ELEMENTS
+        array = value if is_read else values.near(value, MAX_READ_ELEMENTS)
     except Exception:  # objects that cannot be read still get a picture
         return None
     return None if array is None else tile_of(array)

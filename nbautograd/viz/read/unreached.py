@@ -14,8 +14,6 @@ __all__ = ["Stop", "stops"]
 WHOLE = {
     "argmax", "argmin", "argsort", "long", "int", "bool", "short", "byte", "nonzero", "multinomial", "searchsorted"
 }  # fmt: skip
-    ["argmax", "argmin", "argsort", "long", "int", "bool", "short", "byte", "nonzero", "multinomial", "searchsorted"]
-)
 """Methods whose results are integers, which have no derivative."""
 
 
