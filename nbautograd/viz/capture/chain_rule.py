@@ -170,18 +170,7 @@ def _step(
     """The step along one edge by one formula."""
     arrived = {index: gradient.value for index, gradient in came.gradients.items()}
     gradients = list(arrived.values())
-    derivative = local_derivative(
-        live,
-        formula.input,
-        formula.source,
-        arrived,
-        sent.value,
-        came.known,
-        came.count,
-        formula.slot,
-        pool.work,
-        came.declared,
-    )
+    derivative = local_derivative(live, formula, arrived, sent.value, came.known, came.count, pool.work, came.declared)
     shape, went = tuple(gradients[0].shape), tuple(sent.value.shape)
     summed: tuple[tuple[int, int], ...] = ()
     if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):

@@ -18,7 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from os.path import commonprefix
 from typing import Any
 
 from nbautograd.viz.escape import one_line
@@ -431,11 +431,7 @@ def _within(modules: Iterable[str]) -> str:
     >>> _within(["net.0.norm", "net.0"]), _within(["net.0", ""])
     ('net.0', '')
     """
-    ends = sorted(set(modules))
-    if not ends:
-        return ""
-    both = zip(ends[0].split("."), ends[-1].split("."), strict=False)
-    return ".".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], both))
+    return ".".join(commonprefix([module.split(".") for module in modules]))
 
 
 def _results_of(model: GraphModel) -> dict[str, list[str]]:

@@ -36,6 +36,7 @@ from nbautograd.viz.read.jacobians import (
     only_permutes,
     terms_of,
 )
+from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.values import Digest
 
 __all__ = [
@@ -85,27 +86,24 @@ class LocalDerivative:
 
 def local_derivative(
     node: Any,
-    parameter: str,
-    source: str,
+    written: Formula,
     came: Came,
     sent: Any,
     known: Operands | None,
     count: int = 1,
-    slot: int = 0,
     work: Work | None = None,
     declared: Any = None,
 ) -> LocalDerivative:
-    """Return the factor by which ``node`` turned the gradients that ``came`` into ``sent``, the gradient of
-    ``parameter``.
+    """Return the factor by which ``node`` turned the gradients that ``came`` into ``sent``, by a formula of its input.
 
     The numbers are left out if they are unknown, or if they differ from the sent gradient.
 
     :param known: the values in the formula, copied before the node ran; None: they were too large.
     :param count: the number of results of the node.
-    :param slot: along which edge it was sent, for a formula of all tensors of a list.
     :param work: the remaining work allowed.
     :param declared: the node's declaration, if it has been found.
     """
+    source = written.source
     kind = entry_of(source) if len(came) == 1 else OTHER
     nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
     try:
@@ -116,7 +114,7 @@ def local_derivative(
         if any(map(np.iscomplexobj, read)):
             return replace(nothing, unknown="complex")
         declared = introspect.declared(node) if declared is None else declared
-        evaluated = evaluation(node, parameter, source, wanted.shape, known, declared)
+        evaluated = evaluation(node, written.input, source, wanted.shape, known, declared)
     except Exception:  # objects that cannot be read still get a picture
         return replace(nothing, unknown="unsaved")
     if evaluated is None:
@@ -125,7 +123,7 @@ def local_derivative(
         return numbers or replace(nothing, unknown="foreign")
     if type(node).__name__.startswith("Native"):
         count = max(count, 3)  # PyTorch keeps only the first of a norm's three results
-    formula = _Formula(source, *evaluated, arrays, hasattr(declared, "count"), count, slot)
+    formula = _Formula(source, *evaluated, arrays, hasattr(declared, "count"), count, written.slot)
     try:
         with np.errstate(all="ignore"):
             return _numbers(nothing, formula, wanted, work) or replace(nothing, unknown="differs")

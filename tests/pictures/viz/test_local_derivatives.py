@@ -17,6 +17,7 @@ from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.capture.timeline import Timeline
 from nbautograd.viz.read import jacobians, local_derivative
 from nbautograd.viz.read.local_derivative import MAX_ELEMENTS
+from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.translations.player import TEXTS
 from tests import needs
@@ -228,7 +229,8 @@ def test_why_there_are_no_numbers() -> None:
             return "OwnBackward0"
 
     g = np.ones(3)
-    assert local_derivative.local_derivative(Own(), "x", "g * g2", {0: g}, g, {}).unknown == "foreign"
+    formula = Formula(0, "x", "g * g2", "", [])
+    assert local_derivative.local_derivative(Own(), formula, {0: g}, g, {}).unknown == "foreign"
     many = nb.ones(MAX_ELEMENTS + 1, requires_grad=True)
     assert steps_of(many.exp().sum())[-1].told == "numbers_large"
     hooked = nb.ones(3, requires_grad=True).exp()
