@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise, takewhile
-from os.path import commonprefix
 from typing import Any
 
 from nbautograd._engine.base.users_code import LIBRARIES
@@ -237,4 +236,7 @@ def _path_of(walk: GraphWalk, node: Any, owners: Mapping[int, Path]) -> Path | N
 
 
 def _shared(one: Path | None, other: Path | None) -> Path:
-    return () if one is None or other is None else tuple(commonprefix([one, other]))
+    if one is None or other is None:
+        return ()
+    both = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return tuple(pair[0] for pair in both)

@@ -18,7 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any
 
 from nbautograd.viz.escape import one_line
@@ -431,7 +431,11 @@ def _within(modules: Iterable[str]) -> str:
     >>> _within(["net.0.norm", "net.0"]), _within(["net.0", ""])
     ('net.0', '')
     """
-    return ".".join(commonprefix([module.split(".") for module in modules]))
+    ends = sorted(set(modules))
+    if not ends:
+        return ""
+    both = zip(ends[0].split("."), ends[-1].split("."), strict=False)
+    return ".".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], both))
 
 
 def _results_of(model: GraphModel) -> dict[str, list[str]]:
