@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,10 @@ from nbautograd.viz.read.numbers import printed
 from nbautograd.viz.read.operations import broadcast_dims
 from nbautograd.viz.read.tiles import MAX_SIDE_CELLS
 
-__all__ = ["STORIES", "Arrival", "ChainStep", "Element", "chain_steps", "kept_before", "story_of"]
+__all__ = ["STORIES", "Arrival", "ChainStep", "Element", "chain_step", "kept_before", "story_of"]
 
 MAX_COPIED_ELEMENTS = 4_000_000  # of saved tensors of PyTorch's nodes
+_TILE = attrgetter("tile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Arrival:
 
     gradients: Mapping[int, Reading] = field(default_factory=dict)
     """By the number of the result."""
+    values: Mapping[int, Any] = field(default_factory=dict)
     count: int = 1
     """The number of results of the node."""
     known: Operands | None = field(default_factory=dict)
@@ -94,11 +97,12 @@ class Arrival:
     @property
     def gradient(self) -> Any:
         """The only one that came; None where there are several."""
-        return next(iter(self.gradients.values())).value if len(self.gradients) == 1 else None
+        return next(iter(self.values.values())) if len(self.values) == 1 else None
 
     def changed(self, gradient: Reading) -> Arrival:
         """Return this arrival after a hook changed its only gradient."""
-        return replace(self, gradients=dict.fromkeys(self.gradients, gradient))
+        keys = self.gradients
+        return replace(self, gradients=dict.fromkeys(keys, gradient), values=dict.fromkeys(keys, gradient.value))
 
     @classmethod
     def at(
@@ -114,11 +118,14 @@ class Arrival:
         :param kept: what ``kept_before`` gave at the start of the pass.
         :param told: True if the node has formulas, which need its saved values.
         """
-        came = {i: gradient for i, gradient in enumerate(gradients) if gradient is not None}
+        came, numbers = {}, {}
+        for i, gradient in enumerate(gradients):
+            if gradient is not None:
+                came[i], numbers[i] = gradient, gradient.value
         known = kept.get(node)
         if known is None and told and not can_be_noted(node):
             known = _kept(node, handles)
-        return cls(came, len(gradients), known, handles.declared.get(node))
+        return cls(came, numbers, len(gradients), known, handles.declared.get(node))
 
 
 def kept_before(model: GraphModel) -> dict[Any, Operands]:
@@ -142,22 +149,7 @@ def _kept(node: Any, handles: Handles) -> Operands:
         return {}
 
 
-def chain_steps(
-    model: GraphModel, edge: Edge, live: Any, names: tuple[str, str], came: Arrival, sent: Reading, pool: Readings
-) -> list[ChainStep]:
-    """The steps along one edge: one for each formula of its input.
-
-    :param live: the node at which it ends.
-    :param names: of the gradient that came, and of the one that was sent.
-    """
-    steps = []
-    for formula in model.by_id[edge.dst].formulas if came.gradients else ():
-        if formula.slot == edge.slot:
-            steps.append(_step(model, edge, live, formula, names, came, sent, pool))
-    return steps
-
-
-def _step(
+def chain_step(
     model: GraphModel,
     edge: Edge,
     live: Any,
@@ -167,10 +159,15 @@ def _step(
     sent: Reading,
     pool: Readings,
 ) -> ChainStep:
-    """The step along one edge by one formula."""
-    arrived = {index: gradient.value for index, gradient in came.gradients.items()}
-    gradients = list(arrived.values())
-    derivative = local_derivative(live, formula, arrived, sent.value, came.known, came.count, pool.work, came.declared)
+    """Return the step along one edge, by one of the formulas of its input.
+
+    :param live: the node at which it ends.
+    :param names: of the gradient that came, and of the one that was sent.
+    """
+    gradients = list(came.values.values())
+    derivative = local_derivative(
+        live, formula, came.values, sent.value, came.known, came.count, pool.work, came.declared
+    )
     shape, went = tuple(gradients[0].shape), tuple(sent.value.shape)
     summed: tuple[tuple[int, int], ...] = ()
     if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):
@@ -182,7 +179,7 @@ def _step(
         name = model.by_id[edge.dst].name
         pair = pair_of(model, edge.dst) if name.startswith("LogSoftmax") else ""
         story = story_of(name, formula.input, derivative.kind, derivative.permutes, pair, element is not None)
-    upstream, *more = [gradient.tile for gradient in came.gradients.values()]
+    upstream, *more = map(_TILE, came.gradients.values())
     return ChainStep(
         edge.id,
         derivative.kind,
@@ -197,7 +194,7 @@ def _step(
         element,
         "" if element is not None else _told(derivative, sent.value),
         story,
-        _places(derivative, shape),
+        () if derivative.places is None or derivative.places.shape == shape else _places(derivative.places),
         derivative.terms,
         tuple(more),
     )
@@ -216,12 +213,8 @@ def _told(derivative: LocalDerivative, sent: Any) -> str:
     return _UNKNOWN.get(derivative.unknown, "numbers_large")
 
 
-def _places(derivative: LocalDerivative, came: tuple[int, ...]) -> tuple[int, ...]:
-    places = derivative.places
-    most = MAX_SIDE_CELLS**2
-    if derivative.kind != DIAGONAL or places is None or places.shape == came or places.size > most:
-        return ()
-    return tuple(places.reshape(-1).tolist())
+def _places(places: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    return tuple(places.reshape(-1).tolist()) if places.size <= MAX_SIDE_CELLS**2 else ()
 
 
 def _element(
@@ -275,9 +268,10 @@ def _terms_at(
         came, matrix = upstream[tuple(batch)], factor[tuple(batch)]
         return (came[:, column], matrix[row]) if derivative.left else (came[row], matrix[:, column])
     assert spread is not None
-    dims = {dim for dim, _ in summed}
-    extra = spread.ndim - len(place)
-    where = tuple([slice(None) if dim in dims else place[dim - extra] for dim in range(spread.ndim)])
+    where: tuple[Any, ...] = place
+    if summed or spread.ndim != len(place):
+        dims, extra = dict(summed), spread.ndim - len(place)
+        where = tuple([slice(None) if dim in dims else place[dim - extra] for dim in range(spread.ndim)])
     return np.asarray(spread[where]).reshape(-1), np.asarray(factor[where]).reshape(-1)
 
 

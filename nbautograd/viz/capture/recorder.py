@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbautograd import protocol
-from nbautograd.viz.capture.chain_rule import Arrival, chain_steps, kept_before
+from nbautograd.viz.capture.chain_rule import Arrival, chain_step, kept_before
 from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS, FrameLog
 from nbautograd.viz.capture.player_data import Reading, saved_text
 from nbautograd.viz.capture.sums import Joints, LeafAccount, with_rows
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
-from nbautograd.viz.capture.words import called, equations, gradient_name, op_words, sum_of
+from nbautograd.viz.capture.words import called, equation, gradient_name, op_words, sum_of
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -271,12 +271,17 @@ class Recorder:
         changes["active"] = (*frame.active, edge.id)
         if not self.log.is_inner:
             name = self._result_name(target, event.to_index)
-            written = equations(self.log.model.by_id[frame.node], event.index, sent.text, frame.receives)
             names = (frame.receives[0][0] if frame.receives else "", gradient_name(self.seed, self._root, name))
             changes["sends"] = (*frame.sends, (name, sent.text))
-            changes["equations"] = (*frame.equations, *written)
-            steps = chain_steps(self.log.model, edge, event.node, names, self.came, sent, self.log.pool)
-            changes["chain"] = (*frame.chain, *steps)
+            model, written, steps = self.log.model, list(frame.equations), list(frame.chain)
+            node = model.by_id[edge.dst]
+            for formula in node.formulas:
+                if formula.slot == edge.slot:
+                    written.append(equation(formula, node.operands, sent.text, frame.receives))
+                    if self.came.gradients:
+                        about = event.node, formula, names, self.came, sent, self.log.pool
+                        steps.append(chain_step(model, edge, *about))
+            changes |= {"equations": tuple(written), "chain": tuple(steps)}
         return changes
 
     def _add_to_sum(self, event: protocol.EdgeSent, key: str, target: str, sent: Reading) -> dict[str, Any]:
@@ -334,7 +339,7 @@ class Recorder:
             )
 
     def _on_Accumulated(self, event: protocol.Accumulated) -> None:  # noqa: N802
-        key = self._key(event.node)
+        key = self._ids.get(event.node) or self._key(event.node)
         if key is None or key not in self.leaves:
             return
         self.log.settle()
@@ -417,7 +422,7 @@ class Recorder:
             return
         sends = ", ".join([f"{name} ← {one_line(value)}" for name, value in frame.sends]) or say("nothing")
         receives = ", ".join([f"{name} = {one_line(value)}" for name, value in frame.receives])
-        notes = "".join([say("note_in_caption", note=note) for note in frame.notes])
+        notes = "".join([say("note_in_caption", note=note) for note in frame.notes]) if frame.notes else ""
         told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
         quantity = f"{called(self.seed)}ᵀ{self._root}" if self.seed else self._root
         words = op_words(self.log.model.by_id[frame.node].symbol, quantity, frame.sends, frame.leaves, self.log.model)

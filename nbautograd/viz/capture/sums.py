@@ -204,7 +204,6 @@ class Joints:
             for node in model.nodes
             if node.kind in ("tensor", "output", "op") and (uses[node.id] > 1 or node.retains)
         }
-        self._kept = {key: joint for key, joint in self._joints.items() if joint.kept is not None}
 
     def states(self, drawn: Collection[str]) -> dict[str, LeafState]:
         """The states of all that are drawn."""
@@ -231,10 +230,12 @@ class Joints:
 
     def kept(self, node: str) -> dict[str, LeafState]:
         """The states of the results of an operation that keep their gradients, once it has run."""
-        if not self._kept:
+        if not self.model.handles.retained:
             return {}
         made = {edge.dst for edge in self.model.edges if edge.src == node}
-        return {key: joint.state() for key, joint in self._kept.items() if key in made}
+        return {
+            key: self._joints[key].state() for key in self._joints if key in made and self._joints[key].kept is not None
+        }
 
 
 def waiting(model: GraphModel, leaves: Mapping[str, LeafState]) -> dict[str, LeafState]:

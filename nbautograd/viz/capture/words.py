@@ -16,10 +16,10 @@ from nbautograd.viz.capture.timeline import Equation, LeafState
 from nbautograd.viz.language import say
 from nbautograd.viz.read import formulas, values
 from nbautograd.viz.read.formulas import Mark, bracketed
-from nbautograd.viz.read.model import Formula, GraphModel, Node
+from nbautograd.viz.read.model import Formula, GraphModel
 from nbautograd.viz.read.numbers import number_text
 
-__all__ = ["called", "equations", "gradient_name", "op_words", "sum_of", "with_seed"]
+__all__ = ["called", "equation", "gradient_name", "op_words", "sum_of", "with_seed"]
 
 MAX_INPUTS = 3  # that a printed operation names
 MAX_GRADIENT_CHARACTERS = 16  # of a printed one
@@ -60,34 +60,24 @@ def _sent_text(name: str, value: str, root: str, partly: bool) -> str:
     return say("sends_number", root=root, name=name, value=value.removesuffix("."))
 
 
-def equations(node: Node, slot: int, sent: str, receives: Sequence[tuple[str, str]]) -> list[Equation]:
-    """Return the equations by which an operation computed the gradients that it sent to one of its inputs.
+def equation(formula: Formula, operands: Sequence[tuple[str, str]], sent: str, receives: Sequence[Any]) -> Equation:
+    """Return the equation by which an operation computed a gradient that it sent, with its numbers if they give it.
 
+    :param operands: the values of the names in the formula, where they are single numbers.
     :param sent: the gradient that it sent, as text.
     :param receives: the gradients it had received, by name.
     """
-    number = _number(sent) if receives else None
-    texts = dict(node.operands)
+    numbers, number = "", _number(sent) if receives else None
     if number is not None:
-        texts["g"] = receives[0][1].rpartition("= ")[2].rpartition("→ ")[2]
-    lines = []
-    for formula in node.formulas:
-        if formula.slot == slot:
-            numbers = "" if number is None else _with_numbers(formula, texts, sent, number)
-            lines.append(Equation(formula.marks, formula.text, numbers))
-    return lines
-
-
-def _with_numbers(formula: Formula, texts: Mapping[str, str], sent: str, number: float) -> str:
-    """Return a formula with these numbers in it and the sent one; nothing if they do not give it."""
-    amounts = {name: amount for name, text in texts.items() if (amount := _number(text)) is not None}
-    if "g" not in amounts:
-        return ""
-    known = {name: [["n", f"({texts[name]})" if texts[name].startswith("-") else texts[name]]] for name in amounts}
-    put_in = formulas.marks(formula.source, known)
-    written = formulas.plain(put_in)
-    right = _agree(formulas.value(formula.source, amounts), number)
-    return f"{written} = {sent}" if right and not _names_left(put_in) and written != sent else ""
+        texts = {**dict(operands), "g": receives[0][1].rpartition("= ")[2].rpartition("→ ")[2]}
+        amounts = {name: amount for name, text in texts.items() if (amount := _number(text)) is not None}
+        known = {name: [["n", f"({texts[name]})" if texts[name].startswith("-") else texts[name]]] for name in amounts}
+        put_in = formulas.marks(formula.source, known)
+        written = formulas.plain(put_in)
+        right = "g" in amounts and _agree(formulas.value(formula.source, amounts), number)
+        if right and not _names_left(put_in) and written != sent:
+            numbers = f"{written} = {sent}"
+    return Equation(formula.marks, formula.text, numbers)
 
 
 def _agree(result: float | None, sent: float) -> bool:

@@ -202,7 +202,7 @@ class _Builder:
     def around(self, trace: Any) -> dict[str, Any]:
         """The blocks in which an operation ran, and the module that the innermost of them is."""
         blocks = () if trace is None else trace.scope
-        names = tuple([label_of(block) for block in blocks])
+        names = tuple(map(label_of, blocks))
         for block in reversed(blocks):
             module = introspect.module_of(block)
             if module is not None:

@@ -253,6 +253,7 @@ def operation_of(tree: ast.AST) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
+@lru_cache(1000)
 def same_operation(name: str, operation: str) -> bool:
     """Return whether a node's name is the operation's name in code."""
     own = formulas.base(name).lower()
