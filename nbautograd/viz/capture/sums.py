@@ -233,9 +233,7 @@ class Joints:
         if not self.model.handles.retained:
             return {}
         made = {edge.dst for edge in self.model.edges if edge.src == node}
-        return {
-            key: self._joints[key].state() for key in self._joints if key in made and self._joints[key].kept is not None
-        }
+        return {key: joint.state() for key, joint in self._joints.items() if key in made and joint.kept is not None}
 
 
 def waiting(model: GraphModel, leaves: Mapping[str, LeafState]) -> dict[str, LeafState]:

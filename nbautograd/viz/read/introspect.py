@@ -194,13 +194,8 @@ def saved_values(node: Any) -> dict[str, Any]:
 # -- names -----------------------------------------------------------------------
 
 
-def window_of(name: str, known: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
-    """For a convolution, return stride, padding, dilation and the number of groups; otherwise nothing.
-
-    :param known: its operands.
-    """
-    if name != "ConvolutionBackward0":
-        return ()
+def window_of(known: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
+    """Return stride, padding, dilation and the number of groups of a convolution with these operands, if known."""
     try:
         if known.get("transposed"):
             return ()

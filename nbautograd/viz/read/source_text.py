@@ -265,8 +265,10 @@ class SourceTexts:
                 others = 0  # of a module inside it
                 if trace.scope:
                     others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes)
-                used = {to for node in nodes for to, _ in walk.next[node]}
-                last = [node for node in nodes if node not in used]
+                last = nodes
+                if len(nodes) > 1:
+                    used = {to for node in nodes for to, _ in walk.next[node]}
+                    last = [node for node in nodes if node not in used]
                 if len(last) == 1 and others <= 0 and _gives_tensor(expression.tree):
                     self.made[last[0]] = expression
             elif _is_one_operation({walk.names[node] for node in nodes}, expression.tree):
