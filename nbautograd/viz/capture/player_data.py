@@ -63,13 +63,7 @@ def tile_json(tile: Tile) -> dict[str, Any]:
     """A tile as a dictionary, without what is as usual."""
     about: dict[str, Any] = {"shape": tile.shape, "columns": tile.columns, "cells": tile.cells}
     if tile.block != (1, 1):
-        about |= {
-            "block": tile.block,
-            "histogram": tile.histogram,
-            "low": tile.low,
-            "high": tile.high,
-            "norm": tile.norm,
-        }
+        about |= {name: getattr(tile, name) for name in ("block", "histogram", "low", "high", "norm")}
     for name in ("nan", "inf", "form"):
         if known := getattr(tile, name):
             about[name] = known
@@ -89,20 +83,9 @@ def shorten(frames: list[dict[str, Any]]) -> None:
 
 
 OPTIONAL = {
-    "tiles",
-    "left",
-    "summed",
-    "element",
-    "told",
-    "local",
-    "story",
-    "places",
-    "rows",
-    "more",
-    "got",
-    "kept",
-    "of",
-}  # parts of a frame that are omitted if empty
+    "tiles", "left", "summed", "element", "told", "local", "story", "places", "rows", "more", "got", "kept", "of"
+}  # fmt: skip
+"""Parts of a frame that are omitted if empty."""
 MAX_LISTED = 300  # group members, or leaves, listed one by one
 _TOLD = (
     "kind", "name", "names", "expression", "value", "shape", "dtype", "device", "version", "now", "grad", "where",

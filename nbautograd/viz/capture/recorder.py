@@ -102,6 +102,9 @@ class Recorder:
     _root: str
     """The name of the differentiated value: the root's name, or L for several roots."""
 
+    def _append(self, kind: str, title: str, **fields: Any) -> None:
+        self.log.append(Frame(kind, self.log.scene, self.passes, title, **fields))
+
     # -- events -------------------------------------------------------------------
 
     def _begin(self, event: protocol.PassStarted) -> None:
@@ -359,26 +362,22 @@ class Recorder:
         opened, self.open = self.open, None
         notes, hooks = (opened.notes, opened.hooks) if opened is not None and opened.node == key else ((), ())
         alarms = (say("bad_came_from", what=self.bad_from),) if self.bad_from and not came.is_finite else ()
-        self.log.append(
-            Frame(
-                "accumulate",
-                self.log.scene,
-                self.passes,
-                "AccumulateGrad",
-                subtitle=f"{name}.grad",
-                caption=say("was_added", name=name, before=before, incoming=incoming, after=after),
-                words=say("leaf_ends", name=name),
-                node=key,
-                active=(key,),
-                leaves={key: leaf.state()},
-                ledger={key: leaf.row()},
-                receives=((say("sum_for", name=name), leaf.summed()),),
-                equations=(Equation(marks, f"{name}.grad += {incoming}", numbers),),
-                sends=((f"{name}.grad", after),),
-                notes=(*notes, *alarms),
-                alarms=alarms,
-                hooks=hooks,
-            )
+        self._append(
+            "accumulate",
+            "AccumulateGrad",
+            subtitle=f"{name}.grad",
+            caption=say("was_added", name=name, before=before, incoming=incoming, after=after),
+            words=say("leaf_ends", name=name),
+            node=key,
+            active=(key,),
+            leaves={key: leaf.state()},
+            ledger={key: leaf.row()},
+            receives=((say("sum_for", name=name), leaf.summed()),),
+            equations=(Equation(marks, f"{name}.grad += {incoming}", numbers),),
+            sends=((f"{name}.grad", after),),
+            notes=(*notes, *alarms),
+            alarms=alarms,
+            hooks=hooks,
         )
 
     def _on_Captured(self, event: protocol.Captured) -> None:  # noqa: N802
@@ -394,20 +393,16 @@ class Recorder:
         self.log.settle()
         self.open = None
         leaf = self.leaves.get(key)
-        self.log.append(
-            Frame(
-                "capture",
-                self.log.scene,
-                self.passes,
-                "grad()",
-                subtitle=say("takes_for", name=name),
-                caption=say("takes_caption", value=shown, name=name),
-                node=key,
-                active=(key,),
-                leaves={key: leaf.state()} if leaf is not None else {},
-                receives=((say("sum_for", name=name), shown),),
-                notes=(say("nothing_added"),),
-            )
+        self._append(
+            "capture",
+            "grad()",
+            subtitle=say("takes_for", name=name),
+            caption=say("takes_caption", value=shown, name=name),
+            node=key,
+            active=(key,),
+            leaves={key: leaf.state()} if leaf is not None else {},
+            receives=((say("sum_for", name=name), shown),),
+            notes=(say("nothing_added"),),
         )
 
     def _on_NodeFinished(self, event: protocol.NodeFinished) -> None:  # noqa: N802
@@ -479,16 +474,12 @@ class Recorder:
         before, self.created = self.log.scene, {}
         self.log.add(self.log.build(list(recorded.values()), names))
         shown = ", ".join(recorded)
-        self.log.append(
-            Frame(
-                "created",
-                self.log.scene,
-                self.passes,
-                say("created"),
-                subtitle=shown,
-                caption=say("created_caption", names=shown),
-                active=tuple(self.log.model.roots),
-                notes=(say("records_itself"),),
-            )
+        self._append(
+            "created",
+            say("created"),
+            subtitle=shown,
+            caption=say("created_caption", names=shown),
+            active=tuple(self.log.model.roots),
+            notes=(say("records_itself"),),
         )
         self.log.run(min(before, len(self.log.scenes) - 1))

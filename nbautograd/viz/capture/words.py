@@ -47,9 +47,8 @@ def op_words(
 
 
 def _sent_text(name: str, value: str, root: str, partly: bool) -> str:
-    try:
-        number = float(value)
-    except ValueError:
+    number = _number(value)
+    if number is None:
         return say("moves_gradient", name=name)
     if partly:
         return say("sends_part", name=name, value=value.removesuffix("."))

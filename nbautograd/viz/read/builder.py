@@ -60,9 +60,10 @@ def build(
     chosen = folding.choose(tree, folding.allowed(ops, leaves, budget), opened, fold=fold)
     builder = _Builder(walk, SourceLines(resolve or SourceLocator.locate), namespace)
     if ops > described:
-        builder.leave_ops_bare(chosen)
+        builder.bare = {node for segment in chosen.folded() for node in walk.order[segment.start : segment.stop]}
     if leaves > max(budget, described):
-        builder.leave_leaves_bare()
+        drawn = {to for node in walk.ops if node not in builder.bare for to, _ in walk.next[node]}
+        builder.bare_leaves = {node for node in walk.next if node not in drawn} - set(walk.ops)
     return folding.collapse(builder.model(tree, turns), chosen, budget)
 
 
@@ -90,20 +91,11 @@ class _Builder:
         self.nodes: list[Node] = []  # their numbers are their ids, so that equal graphs have equal ones
         self.edges: list[Edge] = []
         self.ids: dict[tuple[Any, int], str] = {}  # (node, output) -> the box of the result
-        # In a large graph, only the drawn part is described: description takes the time.
+        # In a large graph, only the drawn part is described, since that takes the time: not operations inside closed
+        # groups, nor leaves that only these use.
         self.bare: set[Any] = set()
         self.bare_leaves: set[Any] = set()
         self.rest = ""  # the node for the unread part of the graph
-
-    def leave_ops_bare(self, tree: folding.Segment) -> None:
-        """Do not describe the operations inside closed groups."""
-        self.bare = {node for segment in tree.folded() for node in self.walk.order[segment.start : segment.stop]}
-
-    def leave_leaves_bare(self) -> None:
-        """Do not describe the leaves that only bare operations use."""
-        walk = self.walk
-        drawn = {to for node in walk.ops if node not in self.bare for to, _ in walk.next[node]}
-        self.bare_leaves = {node for node in walk.next if node not in drawn} - set(walk.ops)
 
     def model(self, tree: folding.Segment, turns: Turns) -> GraphModel:
         """The whole graph, nothing folded."""

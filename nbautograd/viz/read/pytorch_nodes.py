@@ -149,10 +149,6 @@ def _add_correction(operands: dict[str, Any], node: Any) -> None:
         operands["correction"] = 1
 
 
-def _add_direction(operands: dict[str, Any], node: Any) -> None:
-    operands["reverse"] = False
-
-
 def _add_key(operands: dict[str, Any], node: Any) -> None:
     if isinstance(operands.get("indices"), (tuple, list)):
         operands.pop("index")  # in formulas, the function of this name
@@ -305,10 +301,6 @@ def _add_shape(name: str, slot: int) -> Callable[[dict[str, Any], Any], None]:
     return add
 
 
-def _add_blocks(operands: dict[str, Any], node: Any) -> None:
-    operands["tensors"] = SimpleNamespace(shape=[introspect.result_shape(*edge) for edge in node.next_functions])
-
-
 def _add_results(*names: str) -> Callable[[dict[str, Any], Any], None]:
     """Add results by their numbers."""
 
@@ -396,7 +388,7 @@ _ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "AvgPool2D": _add_windows,
     "AvgPool3D": _add_windows,
     "Cat": _add_joined,
-    "Cumsum": _add_direction,
+    "Cumsum": lambda operands, node: operands.update(reverse=False),
     "Index": _add_key,
     "NativeBatchNorm": _add_running,
     "Std": _add_correction,
@@ -412,7 +404,9 @@ _ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "RreluWithNoise": _add_slopes,
     "AsStrided": _add_home,
     "IndexPut": _add_shape("values", 1),
-    "BlockDiag": _add_blocks,
+    "BlockDiag": lambda operands, node: operands.update(
+        tensors=SimpleNamespace(shape=[introspect.result_shape(*edge) for edge in node.next_functions])
+    ),
     "LinalgSvd": _add_results("U", "S", "Vh"),
     "LinalgEigh": _add_results("eigenvalues", "eigenvectors"),
     "LinalgQr": _add_results("Q", "R"),
