@@ -151,13 +151,6 @@ class FrameLog:
                 return
         self.add(new)
 
-    def redrawn(self, model: GraphModel | None) -> GraphModel:
-        """Replace the current graph by another one, if there is one."""
-        if model is not None:
-            self.scenes[self.scene] = model
-            self.run(self.scene)
-        return self.model
-
     def build(self, roots: list[Any], namespace: Mapping[str, Any] | None) -> GraphModel:
         """Return the graph of these roots, with descriptions of the nodes in the steps."""
         model = build(roots, namespace, resolve=self.resolve, described=MAX_STEPPED_OPS)

@@ -450,7 +450,10 @@ class Recorder:
 
         self.passes += 1
         failure = failures.refused(error, tensor, self.log.model, self.log.namespace or {}, self.log.resolve)
-        root = self.log.redrawn(failure.drawn).roots[0]
+        if failure.drawn is not None:
+            self.log.scenes[self.log.scene] = failure.drawn
+            self.log.run(self.log.scene)
+        root = self.log.model.roots[0]
         asked = f"{self.log.model.by_id[root].name}.backward()"
         base = Frame("error", self.log.scene, self.passes, "backward", asked, node=root, active=(root,))
         self._append_failure(base, failure)

@@ -37,7 +37,7 @@ Key = tuple[int, int]
 def divide(tree: Segment, turns: Turns, lines: Sequence[Any], scopes: Sequence[tuple[Any, ...]]) -> None:
     """Add the structure of the code to the tree: all turns of a loop as one segment, and the operations of one line.
 
-    :param turns: of each operation, in which turns of which loops it ran, see ``turns``.
+    :param turns: of each operation, in which turns of which loops it ran, see ``segments``.
     :param lines: for each operation its file and line; None if unknown.
     :param scopes: of each operation that uses a parameter the blocks in which it ran; of the others nothing.
     """
