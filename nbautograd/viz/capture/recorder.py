@@ -342,7 +342,7 @@ class Recorder:
             )
 
     def _on_Accumulated(self, event: protocol.Accumulated) -> None:  # noqa: N802
-        key = self._ids.get(event.node) or self._key(event.node)
+        key = self._key(event.node)
         if key is None or key not in self.leaves:
             return
         self.log.settle()

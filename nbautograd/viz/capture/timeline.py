@@ -149,8 +149,8 @@ def same_group(one: Frame, next_: Frame, model: GraphModel) -> bool:
     return alike and node is not None and node.kind == "group"
 
 
-def in_view(frame: Frame, model: GraphModel) -> Frame:
-    """The frame with the boxes that ``model`` draws in the place of the events inside its groups."""
+def _drawn(frame: Frame, model: GraphModel) -> dict[str, Any]:
+    """Return what a frame has of nodes and edges by the ids under which ``model`` draws them."""
     changes: dict[str, Any] = {}
     for name in ("active", "received", "bad", "freed"):
         drawn = [model.stands.get(key, key) for key in getattr(frame, name)]
@@ -160,6 +160,12 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
         changes[name] = {key: value for k, value in own if (key := model.stands.get(k, k))}
     for name in ("leaves", "ledger"):
         changes[name] = {key: value for key, value in getattr(frame, name).items() if key in model.by_id}
+    return changes
+
+
+def in_view(frame: Frame, model: GraphModel) -> Frame:
+    """The frame with the boxes that ``model`` draws in the place of the events inside its groups."""
+    changes = _drawn(frame, model)
     seen = frame.but(
         node=model.stands.get(frame.node, frame.node),
         chain=tuple(replace(step, edge=model.stands.get(step.edge, step.edge)) for step in frame.chain),

@@ -208,7 +208,7 @@ def _mode_class(torch: Any) -> type:
 
 
 def _several(given: Any) -> list[Any]:
-    return [given] if is_tensor(given) else list(given)
+    return [] if given is None else [given] if is_tensor(given) else list(given)
 
 
 def _observed(func: Any, given: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -221,7 +221,7 @@ def _observed(func: Any, given: str, args: tuple[Any, ...], kwargs: dict[str, An
         tensors = _several(next(iter(known.values())))
         gradients = [None] * len(tensors) if known.get(given) is None else _several(known[given])
         retain, create = known.get("retain_graph"), known.get("create_graph", False)
-        wanted = _several(known["inputs"]) if given == "grad_outputs" else ()
+        wanted = _several(known.get("inputs"))  # of backward, whose result is None, no matter
         roots = [(tensor.grad_fn, tensor.output_nr) for tensor in tensors]
         begins = all(node is not None for node, _ in roots)
         seeds = [

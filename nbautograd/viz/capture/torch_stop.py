@@ -53,8 +53,7 @@ def _raise_if_bad(
     if is_written([*args, *kwargs.values()], text):
         return
     outside = _first_with(tensors, wanted)
-    running = getattr(torch._C, "_current_autograd_node", None)
-    node = None if running is None else running()  # None in a forward pass
+    node = _running_node(torch)
     if outside and (wanted or not _is_watched(torch, node, tensors)):
         return
     shown = [(_named(name, value), values.host(value)) for name, value in tensors]
@@ -84,6 +83,12 @@ def _tensors_in(torch: Any, given: list[tuple[str, Any]]) -> list[tuple[str, Any
         if isinstance(value, (list, tuple)):
             found += [(f"{name}[{i}]", one) for i, one in enumerate(value) if isinstance(one, torch.Tensor)]
     return found
+
+
+def _running_node(torch: Any) -> Any:
+    """Return the node that is computing its formula; None in a forward pass."""
+    current = getattr(torch._C, "_current_autograd_node", None)
+    return None if current is None else current()
 
 
 def _named(name: str, value: Any) -> str:

@@ -62,8 +62,7 @@ def build(
     if ops > described:
         builder.bare = {node for segment in chosen.folded() for node in walk.order[segment.start : segment.stop]}
     if leaves > max(budget, described):
-        drawn = {to for node in walk.ops if node not in builder.bare for to, _ in walk.next[node]}
-        builder.bare_leaves = {node for node in walk.next if node not in drawn} - set(walk.ops)
+        builder.leave_leaves_bare()
     return folding.collapse(builder.model(tree, turns), chosen, budget)
 
 
@@ -91,11 +90,16 @@ class _Builder:
         self.nodes: list[Node] = []  # their numbers are their ids, so that equal graphs have equal ones
         self.edges: list[Edge] = []
         self.ids: dict[tuple[Any, int], str] = {}  # (node, output) -> the box of the result
-        # In a large graph, only the drawn part is described, since that takes the time: not operations inside closed
-        # groups, nor leaves that only these use.
+        # In a large graph, only the drawn part is described, not what is inside closed groups: that takes the time.
         self.bare: set[Any] = set()
         self.bare_leaves: set[Any] = set()
         self.rest = ""  # the node for the unread part of the graph
+
+    def leave_leaves_bare(self) -> None:
+        """Do not describe the leaves that only bare operations use."""
+        walk = self.walk
+        drawn = {to for node in walk.ops if node not in self.bare for to, _ in walk.next[node]}
+        self.bare_leaves = {node for node in walk.next if node not in drawn} - set(walk.ops)
 
     def model(self, tree: folding.Segment, turns: Turns) -> GraphModel:
         """The whole graph, nothing folded."""

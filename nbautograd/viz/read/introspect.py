@@ -331,7 +331,7 @@ def note(node: Any, trace: Any) -> None:
 
 def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
     """Return the remarks on PyTorch's operations: that not all were noted, or that their inside is hidden."""
-    theirs = {node: trace_of(node) for node in nodes if can_be_noted(node)}
+    theirs = {node: trace_of(node) for node in filter(can_be_noted, nodes)}
     if not theirs:
         return ()
     without = [node for node, trace in theirs.items() if trace is None]
@@ -341,10 +341,14 @@ def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
         said.append(say("torch_lines"))
     if 0 < len(without) == len(theirs):
         said.append(say("torch_unwatched"))
-    elif any(first <= node._sequence_nr() < last for node in without for first, last in passed_over):
+    elif any(map(_was_passed_over, without)):
         watched = len(theirs) - len(without)
         said.append(say("torch_partly", watched=watched, count=len(theirs), budget=MAX_NOTED_OPS))
     return tuple(said)
+
+
+def _was_passed_over(node: Any) -> bool:
+    return any(first <= node._sequence_nr() < last for first, last in passed_over)
 
 
 _OPAQUE = {"CompiledFunctionBackward": "torch_compiled", "CheckpointFunctionBackward": "torch_checkpoint"}

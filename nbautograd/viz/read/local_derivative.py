@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read import formulas, introspect, values
-from nbautograd.viz.read.formulas import MAX_CHARACTERS
+from nbautograd.viz.read.formulas import MAX_CHARACTERS, Mark
 from nbautograd.viz.read.introspect import attribute, node_name, trace_of
 from nbautograd.viz.read.jacobians import (
     DIAGONAL,
@@ -128,9 +129,13 @@ def local_derivative(
         with np.errstate(all="ignore"):
             return _numbers(nothing, formula, wanted, work) or replace(nothing, unknown="differs")
     except Exception:  # the formula refers to a missing value
-        lacks = {part.id for part in ast.walk(ast.parse(source)) if isinstance(part, ast.Name)}
-        is_large = any(isinstance(known.get(name), TooLarge) for name in lacks)
-        return replace(nothing, unknown="large" if is_large else "unsaved")
+        return replace(nothing, unknown=_lack(source, known))
+
+
+def _lack(source: str, known: Operands) -> str:
+    """Return why a formula cannot be computed."""
+    lacks = {part.id for part in ast.walk(ast.parse(source)) if isinstance(part, ast.Name)}
+    return "large" if any(isinstance(known.get(name), TooLarge) for name in lacks) else "unsaved"
 
 
 def _arrays(given: list[Any]) -> list[np.ndarray[Any, Any]]:
@@ -209,24 +214,19 @@ def _permutes(terms: Terms) -> bool:
     return terms.only < 0 and terms.ends == tuple(range(1, count + 1)) and len(set(terms.ups)) == count
 
 
-def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> int | None:
-    """``n`` in a formula, by which a mean divides; None without one, or if it is unknown.
+def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> Mark:
+    """``n`` in a formula, by which a mean divides: its number, or its letter if that is unknown.
 
     :param shape: of the input, if it is known from elsewhere.
     """
-    try:
-        evaluated = evaluation(node, parameter, source, shape)
-        if evaluated is None:
-            return None
-        value, names = evaluated
-        for part in ast.walk(ast.parse(source.strip(), mode="eval")):
+    with suppress(Exception):  # the picture is drawn even if a formula cannot be evaluated
+        value, names = evaluation(node, parameter, source, shape) or (None, {})
+        for part in ast.walk(ast.parse(source.strip(), mode="eval")) if value is not None else ():
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("count", "each"):
                 counted = part if part.func.id == "count" else part.args[1]
-                result = value(ast.unparse(counted), names)
-                return int(result) if part.func.id == "count" else math.prod(result)
-    except Exception:  # the picture is drawn even if a formula cannot be evaluated
-        return None
-    return None
+                result = value(ast.unparse(counted), names)  # type: ignore[misc]
+                return ["n", str(int(result) if part.func.id == "count" else math.prod(result))]
+    return ["i", "n"]
 
 
 def _single_number(

@@ -188,9 +188,8 @@ class ResultNames:
     """``results``: (node, output) -> its variable's name, that of the line's assignment, or the operation's.
 
     ``indices`` has for each node its used outputs, ``multiple`` the nodes with several outputs or another than the
-    first, ``leaves`` the names of leaves by id(): their variables', or leaf1, leaf2, …. A result without a variable is
-    named by the text of its expression, if that is unambiguous. Others are called tanh₁, tanh₂, … as they ran, kᵀ where
-    a matrix is transposed.
+    first, ``leaves`` the names of leaves by id(). A result without a variable is named by the text of its expression,
+    if that is unambiguous. Others are called tanh₁, tanh₂, … as they ran, kᵀ where a matrix is transposed.
 
     :param identifiers: whether all names are to be identifiers: results without a variable are called t1, t2, …
     """
@@ -210,8 +209,7 @@ class ResultNames:
         for node, index in sorted(walk.used.union(self.root_tensors), key=itemgetter(1)):
             self.indices.setdefault(node, []).append(index)
         self.multiple = {node for node, indices in self.indices.items() if indices != [0]}
-        distinct = {id(variable): variable for variable in walk.variables.values()}.values()
-        self.leaves = {id(leaf): self.variables.tensor(leaf) or f"leaf{i}" for i, leaf in enumerate(distinct, 1)}
+        self.leaves = self.name_leaves()
         outputs = [(node, i) for node in walk.order for i in (self.indices[node] if node in self.multiple else (0,))]
         named = self.variables
         self.own = {  # the names of the variables that hold results
@@ -231,6 +229,11 @@ class ResultNames:
         named.name_results()
         return named
 
+    def name_leaves(self) -> dict[int, str]:
+        """The names of leaves: their variables', or leaf1, leaf2, …."""
+        distinct = {id(variable): variable for variable in self.walk.variables.values()}.values()
+        return {id(leaf): self.variables.tensor(leaf) or f"leaf{i}" for i, leaf in enumerate(distinct, 1)}
+
     def name_results(self) -> None:
         """Give every result a name."""
         self.results: dict[tuple[Any, int], str] = {}
@@ -246,12 +249,14 @@ class ResultNames:
             self.results[node, index] = name
         unnamed = [output for output, name in self.results.items() if not name]
         taken.update(self.results.values())
-        if self.are_identifiers:
-            free = (name for i in count(1) if (name := f"t{i}") not in taken)
-            self.results.update(zip(unnamed, free, strict=False))
-        else:
-            self.name_by_operation(unnamed, taken)
+        name_unnamed = self.name_by_number if self.are_identifiers else self.name_by_operation
+        name_unnamed(unnamed, taken)
         self.taken = taken.union(self.results.values())
+
+    def name_by_number(self, unnamed: list[tuple[Any, int]], taken: set[str]) -> None:
+        """Call results t1, t2, …"""
+        free = (name for i in count(1) if (name := f"t{i}") not in taken)
+        self.results.update(zip(unnamed, free, strict=False))
 
     def name_by_operation(self, unnamed: list[tuple[Any, int]], taken: set[str]) -> None:
         """Call results by their operations, numbered where there are several of one."""

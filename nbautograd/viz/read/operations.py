@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from nbautograd.viz.read.walk import GraphWalk
 __all__ = ["OperationReader", "broadcast_dims"]
 
 INFIX = "+−×÷@"
+_COUNTED = re.compile(r"(count|each)\(")  # in a formula that divides by a number of elements
 NUMBERS = {"input", "other", "exponent", "base", "value", "min", "max", "tensor1", "tensor2", "weight", "end"}
 """Parameters whose number is drawn as a constant."""
 OPTIONS = {
@@ -53,6 +55,7 @@ class OperationReader:
     def described(self, known: Node, node: Any, cls: Any, boxed: bool) -> Node:
         """Return the pill of an operation with all its details; its value is in its box, if it has one."""
         value, shape, dtype, drawn = self.result(node, 0)
+        value, drawn = ("", None) if boxed else (value, drawn)
         first, more, _ = value.partition("\n")
         saved, freed, kept = self.walk.saved(node)
         slots = [self.names.slot_name(node, slot) for slot in range(len(self.walk.next[node]))]
@@ -66,8 +69,8 @@ class OperationReader:
                     numbers.append((one_line(name, 40), number))
         return replace(
             known,
-            value="" if boxed or not value else first + "…" * bool(more),
-            tile=None if boxed else drawn,
+            value=first + "…" * bool(more),
+            tile=drawn,
             shape=shape,
             dtype=dtype,
             named=(node, 0) in self.names.variables.by_output,
@@ -88,7 +91,8 @@ class OperationReader:
         """
         base = attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None
         device = one_line(str(attribute(tensor, "device", "") or ""), 20)
-        version, now = self.versions(tensor, node)
+        now = attribute(tensor, "_version", 0)
+        version, now = self.versions(tensor, node, now if isinstance(now, int) else 0)
         return {
             "nbytes": values.nbytes(tensor),
             "device": "" if device == "cpu" else device,
@@ -97,10 +101,9 @@ class OperationReader:
             "view_of": "" if base is None else self.names.base_name(base),
         }
 
-    def versions(self, tensor: Any, node: Any = None) -> tuple[int, int]:
-        """Return the version of a tensor with the shown value, and the current version if that is later."""
-        now, trace = attribute(tensor, "_version", 0), self.walk.traces.get(node)
-        now = now if isinstance(now, int) else 0
+    def versions(self, tensor: Any, node: Any, now: int) -> tuple[int, int]:
+        """Return the version of a tensor with the shown value, and the current version, ``now``, if that is later."""
+        trace = self.walk.traces.get(node)
         if node is not None and attribute(tensor, "grad_fn") is not node:  # now the history of another operation
             return (0, 0) if trace is None or trace.version is None else (trace.version, now)
         if not now or trace is None or self.value(node, 0) is not trace.value:
@@ -156,9 +159,9 @@ class OperationReader:
         trace = self.walk.traces[node]
         if trace is None or not trace.operands:
             return [(self.input_name(node, slot), name) for slot, name in enumerate(slots)]
-        pairs = []
+        pairs, by_slot = [], dict(enumerate(slots))
         for operand in trace.operands:
-            name = slots[operand.slot] if operand.slot is not None and operand.slot < len(slots) else ""
+            name = by_slot.get(operand.slot, "")
             if not name and operand.tensor is not None:
                 name = self.variable(node, operand) or self.names.operand_name(node, operand)
                 name = name or (operand.name if operand.shape else "")
@@ -195,22 +198,21 @@ class OperationReader:
         :param known: the marks for a formula's names.
         :param slots: the names of the inputs.
         """
-        texts, inputs = getattr(cls, "formulas", None), tuple(getattr(cls, "inputs", ()))
+        texts, inputs = getattr(cls, "formulas", None), dict(enumerate(getattr(cls, "inputs", ())))
         root, wide = self.differentiated, self.shape(node, 0)
         derivatives = []
         for slot, (to, index) in enumerate(self.walk.next[node]):
-            parameter = inputs[slot] if slot < len(inputs) else ""
+            parameter = inputs.get(slot, "")
             text = texts.get(parameter, "") if isinstance(texts, Mapping) else ""
             if to is None or not text:
                 continue
             narrow, name = self.shape(to, index), slots[slot]
-            if "count(" in text or "each(" in text:
-                n = local_derivative.count_of(node, parameter, text, narrow)
-                known[formulas.COUNT] = [["i", "n"] if n is None else ["n", str(n)]]
+            if _COUNTED.search(text):
+                known[formulas.COUNT] = [local_derivative.count_of(node, parameter, text, narrow)]
             if getattr(cls, "formula_value", None) is None or formulas.is_readable(text):
                 right, local = jacobians.marks_with_factor(text, known)
             else:
-                result = self.names.results.get((node, 0)) or "result"
+                result = self.names.results.get((node, 0), "result")
                 right, local = [*known["g"], ["o", "·"], ["d", result, name]], []
             differs = wide is None or wide != narrow
             if differs and jacobians.sums_over(text) and (over := _summed_over(node, slot, wide, narrow)):
