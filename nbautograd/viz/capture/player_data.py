@@ -43,7 +43,8 @@ def plain(value: Any) -> Any:
     made: dict[str, Any] = {}
     waiting = [(value, made)]
     for one, told in waiting:
-        for name, part in zip(_names(type(one)), _values(type(one))(one), strict=True):
+        kind: Any = type(one)
+        for name, part in zip(_names(kind), _values(kind)(one), strict=True):
             own = type(part)
             if own in ATOMS or not part:
                 told[name] = part
