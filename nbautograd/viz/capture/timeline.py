@@ -416,20 +416,16 @@ def _characters(line: str, start: int, stop: int | None) -> Columns | None:
 
 def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
     """The lines of a cell, or of a long file those near the lines that are used; without empty ones at the ends."""
-    lines = tuple(lines_of(filename))
-    if len(lines) <= MAX_WHOLE_LINES:
-        return _listed(lines, None)
+    lines = lines_of(filename)
     near = {n for line in used for n in range(line - NEAR_LINES, line + NEAR_LINES + 1)}
-    return _listed(lines, frozenset(near))
+    chosen = [(n, line) for n, line in enumerate(lines, 1) if len(lines) <= MAX_WHOLE_LINES or n in near]
+    return _as_listed(tuple(chosen))
 
 
 @lru_cache(100)
-def _listed(lines: tuple[str, ...], near: frozenset[int] | None) -> tuple[tuple[int, str], ...]:
-    chosen = [
-        (n, line.strip() and clean(line.rstrip(), MAX_LINE_CHARACTERS))
-        for n, line in enumerate(lines, 1)
-        if near is None or n in near
-    ]
+def _as_listed(lines: tuple[tuple[int, str], ...]) -> tuple[tuple[int, str], ...]:
+    """Return lines as they are shown."""
+    chosen = [(n, line.strip() and clean(line.rstrip(), MAX_LINE_CHARACTERS)) for n, line in lines]
     while chosen and not chosen[0][1]:
         del chosen[0]
     while chosen and not chosen[-1][1]:
