@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from nbautograd.viz.capture.player_data import Reading, Readings
-from nbautograd.viz.capture.sums import FoldedSum, LeafAccount, text_of, with_rows
-from nbautograd.viz.capture.timeline import Frame, Timeline, forward_pass, in_view, joined, same_group
+from nbautograd.viz.capture.sums import FoldedSum, LeafAccount, text_of
+from nbautograd.viz.capture.timeline import Frame, Timeline, forward_pass, in_view, joined, same_group, with_rows
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build
 from nbautograd.viz.read.model import GraphModel

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +23,7 @@ from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.read.numbers import SUMMARY
 from nbautograd.viz.read.tiles import MAX_EXACT_CELLS, Tile
 
-if TYPE_CHECKING:
-    from nbautograd.viz.capture.timeline import Frame
-
-__all__ = ["FoldedSum", "Joints", "LeafAccount", "added", "sums_in_view", "text_of", "waiting", "with_rows"]
+__all__ = ["FoldedSum", "Joints", "LeafAccount", "added", "sums_in_view", "text_of", "waiting"]
 
 MAX_ROW_TERMS = 3  # of a leaf
 MAX_SUM_CHARACTERS = 30  # written out in a box
@@ -157,14 +154,6 @@ class LeafAccount:
             self.before, tuple(self.terms), self.total, self.after, expected, self.reset, self.asked,
             tuple(self.tiles), self.before_tile, self.total_tile, self.after_tile,
         )  # fmt: skip
-
-
-def with_rows(frame: Frame, leaves: Mapping[str, LeafAccount]) -> dict[str, Any]:
-    """Return the changes of a frame for the rows of leaves, and for their lines of the ledger."""
-    states, rows = dict(frame.leaves), dict(frame.ledger)
-    for key, leaf in leaves.items():
-        states[key], rows[key] = leaf.state(), leaf.row()
-    return {"leaves": states, "ledger": rows}
 
 
 class _Joint:

@@ -19,7 +19,7 @@ from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.capture.player_data import OPTIONAL, plain, shorten, tile_json
-from nbautograd.viz.capture.sums import LeafState, LedgerRow, sums_in_view
+from nbautograd.viz.capture.sums import LeafAccount, LeafState, LedgerRow, sums_in_view
 from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
@@ -30,7 +30,7 @@ from nbautograd.viz.read.tiles import Tile
 
 __all__ = [
     "Columns", "Equation", "ForwardPass", "Frame", "FrameState", "LeafState", "LedgerRow", "Product", "Timeline",
-    "forward_pass", "in_view", "joined", "same_group",
+    "forward_pass", "in_view", "joined", "same_group", "with_rows",
 ]  # fmt: skip
 
 
@@ -140,6 +140,14 @@ class Frame:
         made = object.__new__(Frame)
         made.__dict__.update(self.__dict__, **changes)
         return made
+
+
+def with_rows(frame: Frame, leaves: Mapping[str, LeafAccount]) -> dict[str, Any]:
+    """Return the changes of a frame for the rows of leaves, and for their lines of the ledger."""
+    states, rows = dict(frame.leaves), dict(frame.ledger)
+    for key, leaf in leaves.items():
+        states[key], rows[key] = leaf.state(), leaf.row()
+    return {"leaves": states, "ledger": rows}
 
 
 def same_group(one: Frame, next_: Frame, model: GraphModel) -> bool:

@@ -71,9 +71,9 @@ def declared(node: Any) -> Any:
     cls = type(node)
     if hasattr(cls, "formulas"):
         return cls
-    from nbautograd.viz.read import pytorch_nodes  # which needs this module
+    from nbautograd.viz.read import pytorch_names  # loaded at the first node of PyTorch's, or of a user's
 
-    return pytorch_nodes.declaration(node, node_name(node)) or cls
+    return pytorch_names.declaration(node, node_name(node)) or cls
 
 
 # -- what tensors and nodes tell about themselves ----------------------------------------------------

@@ -358,9 +358,9 @@ def kept_operands(node: Any, declared: Any = None, trace: Any = None) -> dict[st
             value = _copied(attribute(node, attribute_name))
             operands[name] = _signed(value) if name.startswith("dim") or name == "ignore_index" else value
     if not hasattr(node, "formula_slots"):
-        from nbautograd.viz.read import pytorch_nodes
+        from nbautograd.viz.read import pytorch_operands
 
-        pytorch_nodes.add_to(operands, node, node_name(node))
+        pytorch_operands.add_to(operands, node, node_name(node))
     if operands.get("reduction") in REDUCTIONS:
         operands["reduction"] = REDUCTIONS[operands["reduction"]]
     declared = introspect.declared(node) if declared is None else declared
