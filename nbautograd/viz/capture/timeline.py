@@ -416,7 +416,7 @@ def columns(trace: Any) -> Columns | None:
 
 @lru_cache(2000)
 def _characters(line: str, start: int, stop: int | None) -> Columns | None:
-    """Return the characters of a line as it is shown between two of its bytes; None if there are none."""
+    """Return the characters of a line as it is shown between two of its bytes; None without any."""
     text = line.rstrip("\n").encode()
     first, end = [len(clean(text[:n].decode(errors="ignore"), MAX_LINE_CHARACTERS)) for n in (start, stop)]
     return (first, end) if first < end else None

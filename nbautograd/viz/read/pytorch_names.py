@@ -65,7 +65,7 @@ _DECLARED = {
 
 
 def declaration(node: Any, name: str) -> Any:
-    """Return the declaration of the operation of a node of this name; None if there is none."""
+    """Return the declaration of the operation of a node of this name; None without one."""
     option, forms = _FORMS.get(name, ("", {}))
     form = forms.get(getattr(node, f"_saved_{option}", None)) if option else None
     own = f"{name}.{form}" if form else _OTHER_NAMES.get(name, name)
