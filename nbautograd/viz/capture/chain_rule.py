@@ -11,25 +11,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.capture.readings import Reading, Readings
-from nbautograd.viz.read import jacobians, values
+from nbautograd.viz.capture.player_data import Reading, Readings
+from nbautograd.viz.read import formulas, jacobians, values
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, OUTER
+from nbautograd.viz.read.introspect import can_be_noted
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MAX_TERMS, MOVE, OUTER, Terms
 from nbautograd.viz.read.local_derivative import LocalDerivative, Operands, kept_operands, local_derivative
 from nbautograd.viz.read.model import Edge, Formula, GraphModel, Handles
-from nbautograd.viz.read.notes import can_be_noted
 from nbautograd.viz.read.numbers import printed
 from nbautograd.viz.read.operations import broadcast_dims
-from nbautograd.viz.read.terms import MAX_TERMS, Terms
 from nbautograd.viz.read.tiles import MAX_SIDE_CELLS
 
-__all__ = ["Arrival", "ChainStep", "Element", "chain_steps", "kept_before"]
+__all__ = ["STORIES", "Arrival", "ChainStep", "Element", "chain_step", "kept_before", "story_of"]
 
 MAX_COPIED_ELEMENTS = 4_000_000  # of saved tensors of PyTorch's nodes
+_TILE = attrgetter("tile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Arrival:
 
     gradients: Mapping[int, Reading] = field(default_factory=dict)
     """By the number of the result."""
+    values: Mapping[int, Any] = field(default_factory=dict)
     count: int = 1
     """The number of results of the node."""
     known: Operands | None = field(default_factory=dict)
@@ -94,11 +97,12 @@ class Arrival:
     @property
     def gradient(self) -> Any:
         """The only one that came; None where there are several."""
-        return next(iter(self.gradients.values())).value if len(self.gradients) == 1 else None
+        return next(iter(self.values.values())) if len(self.values) == 1 else None
 
     def changed(self, gradient: Reading) -> Arrival:
         """Return this arrival after a hook changed its only gradient."""
-        return replace(self, gradients=dict.fromkeys(self.gradients, gradient))
+        keys = self.gradients
+        return replace(self, gradients=dict.fromkeys(keys, gradient), values=dict.fromkeys(keys, gradient.value))
 
     @classmethod
     def at(
@@ -114,11 +118,14 @@ class Arrival:
         :param kept: what ``kept_before`` gave at the start of the pass.
         :param told: True if the node has formulas, which need its saved values.
         """
-        came = {i: gradient for i, gradient in enumerate(gradients) if gradient is not None}
+        came, numbers = {}, {}
+        for i, gradient in enumerate(gradients):
+            if gradient is not None:
+                came[i], numbers[i] = gradient, gradient.value
         known = kept.get(node)
         if known is None and told and not can_be_noted(node):
             known = _kept(node, handles)
-        return cls(came, len(gradients), known, handles.declared.get(node))
+        return cls(came, numbers, len(gradients), known, handles.declared.get(node))
 
 
 def kept_before(model: GraphModel) -> dict[Any, Operands]:
@@ -142,21 +149,7 @@ def _kept(node: Any, handles: Handles) -> Operands:
         return {}
 
 
-def chain_steps(
-    model: GraphModel, edge: Edge, live: Any, names: tuple[str, str], came: Arrival, sent: Reading, pool: Readings
-) -> list[ChainStep]:
-    """The steps along one edge: one for each formula of its input.
-
-    :param live: the node at which it ends.
-    :param names: of the gradient that came, and of the one that was sent.
-    """
-    every = model.by_id[edge.dst].formulas if came.gradients else ()
-    return [
-        _step(model, edge, live, formula, names, came, sent, pool) for formula in every if formula.slot == edge.slot
-    ]
-
-
-def _step(
+def chain_step(
     model: GraphModel,
     edge: Edge,
     live: Any,
@@ -166,22 +159,14 @@ def _step(
     sent: Reading,
     pool: Readings,
 ) -> ChainStep:
-    """The step along one edge by one formula."""
-    from nbautograd.viz.read import stories  # loaded with the first step
+    """Return the step along one edge, by one of the formulas of its input.
 
-    arrived = {index: gradient.value for index, gradient in came.gradients.items()}
-    gradients = list(arrived.values())
+    :param live: the node at which it ends.
+    :param names: of the gradient that came, and of the one that was sent.
+    """
+    gradients = list(came.values.values())
     derivative = local_derivative(
-        live,
-        formula.input,
-        formula.source,
-        arrived,
-        sent.value,
-        came.known,
-        came.count,
-        formula.slot,
-        pool.work,
-        came.declared,
+        live, formula, came.values, sent.value, came.known, came.count, pool.work, came.declared
     )
     shape, went = tuple(gradients[0].shape), tuple(sent.value.shape)
     summed: tuple[tuple[int, int], ...] = ()
@@ -191,9 +176,10 @@ def _step(
     element = _element(derivative, gradients, sent.value, summed)
     story = ""
     if derivative.unknown != "differs":  # else the sentence is about another computation
-        name, pair = model.by_id[edge.dst].name, stories.pair_of(model, edge.dst)
-        story = stories.story_of(name, formula.input, derivative.kind, derivative.permutes, pair, element is not None)
-    upstream, *more = [gradient.tile for gradient in came.gradients.values()]
+        name = model.by_id[edge.dst].name
+        pair = pair_of(model, edge.dst) if name.startswith("LogSoftmax") else ""
+        story = story_of(name, formula.input, derivative.kind, derivative.permutes, pair, element is not None)
+    upstream, *more = map(_TILE, came.gradients.values())
     return ChainStep(
         edge.id,
         derivative.kind,
@@ -208,7 +194,7 @@ def _step(
         element,
         "" if element is not None else _told(derivative, sent.value),
         story,
-        _places(derivative, shape),
+        () if derivative.places is None or derivative.places.shape == shape else _places(derivative.places),
         derivative.terms,
         tuple(more),
     )
@@ -227,12 +213,8 @@ def _told(derivative: LocalDerivative, sent: Any) -> str:
     return _UNKNOWN.get(derivative.unknown, "numbers_large")
 
 
-def _places(derivative: LocalDerivative, came: tuple[int, ...]) -> tuple[int, ...]:
-    places = derivative.places
-    most = MAX_SIDE_CELLS**2
-    if derivative.kind != DIAGONAL or places is None or places.shape == came or places.size > most:
-        return ()
-    return tuple(places.reshape(-1).tolist())
+def _places(places: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    return tuple(places.reshape(-1).tolist()) if places.size <= MAX_SIDE_CELLS**2 else ()
 
 
 def _element(
@@ -258,14 +240,17 @@ def _element(
     else:
         ups, factors = _terms_at(derivative, values.host(gradients[0]), place, summed)
         count = len(ups)
-    terms = tuple(zip(_written(ups[:MAX_TERMS]), _written(factors[:MAX_TERMS]), strict=True))
-    return Element(place, terms, count, *_written(wanted.reshape(-1)[largest : largest + 1]))
+    given, local, (element,) = _written(ups[:MAX_TERMS], factors[:MAX_TERMS], wanted[place].reshape(1))
+    return Element(place, tuple(zip(given, local, strict=True)), count, element)
 
 
-def _written(numbers: np.ndarray[Any, Any]) -> list[str]:
-    """Return each number as a text."""
-    is_plain = numbers.dtype.kind == "f"
-    return list(map(printed, numbers.tolist()) if is_plain else map(values.inline, numbers))
+def _written(*several: np.ndarray[Any, Any]) -> list[list[str]]:
+    """Return each number of some arrays as a text."""
+    texts = []
+    for numbers in several:
+        is_plain = numbers.dtype.kind == "f"
+        texts.append(list(map(printed, numbers.tolist()) if is_plain else map(values.inline, numbers)))
+    return texts
 
 
 def _terms_at(
@@ -283,7 +268,123 @@ def _terms_at(
         came, matrix = upstream[tuple(batch)], factor[tuple(batch)]
         return (came[:, column], matrix[row]) if derivative.left else (came[row], matrix[:, column])
     assert spread is not None
-    dims = {dim for dim, _ in summed}
-    extra = spread.ndim - len(place)
-    where = tuple([slice(None) if dim in dims else place[dim - extra] for dim in range(spread.ndim)])
+    where: tuple[Any, ...] = place
+    if summed or spread.ndim != len(place):
+        dims, extra = dict(summed), spread.ndim - len(place)
+        where = tuple([slice(None) if dim in dims else place[dim - extra] for dim in range(spread.ndim)])
     return np.asarray(spread[where]).reshape(-1), np.asarray(factor[where]).reshape(-1)
+
+
+# -- the sentence about an operation ---------------------------------------------------------------------
+
+_FAMILIES: dict[str, str] = {
+    "sum": "Sum Nansum",
+    "mean": "Mean",
+    "softmax": "Softmax",
+    "log_softmax": "LogSoftmax",
+    "nll": "NllLoss NllLoss2D",
+    "winner": "Max Min Amax Amin Aminmax Median Nanmedian Kthvalue Mode Maximum Minimum Fmax Fmin",
+    "winner_so_far": "Cummax Cummin",
+    "winner_of_window": "MaxPool2DWithIndices MaxPool3DWithIndices AdaptiveMaxPool2D AdaptiveMaxPool3D "
+    "FractionalMaxPool2D FractionalMaxPool3D",
+    "share_of_window": "AvgPool2D AvgPool3D AdaptiveAvgPool2D AdaptiveAvgPool3D",
+    "convolution": "Convolution Convolution.input",
+    "convolution_weight": "Convolution.weight",
+    "norm": "NativeBatchNorm NativeLayerNorm NativeGroupNorm",
+    "norm_weight": "NativeBatchNorm.weight NativeLayerNorm.weight NativeGroupNorm.weight",
+    "bias": "Convolution.bias NativeBatchNorm.bias NativeLayerNorm.bias NativeGroupNorm.bias",
+    "embedding": "Embedding EmbeddingBag",
+    "taken": "Index IndexSelect Gather Take MaskedSelect AsStrided Unfold Im2Col",
+    "part": "Select Slice Diagonal Split SplitWithSizes UnsafeSplit UnsafeSplitWithSizes Unbind Topk Tril Triu Trace "
+    "Narrow",
+    "sorted": "Sort Msort",
+    "masked": "MaskedFill MaskedScatter",
+    "positive": "Relu",
+    "above": "Threshold",
+    "dropped": "NativeDropout Dropout",
+    "masked_value": "MaskedFill.value Fill.value IndexFill.value",
+    "side": "Where",
+    "clamped": "Clamp ClampMin ClampMax Hardtanh Hardsigmoid",
+    "piece": "Cat Stack BlockDiag Hstack Vstack",
+    "overwritten": "Fill Zero Copy Put IndexPut IndexCopy IndexFill SelectScatter SliceScatter DiagonalScatter "
+    "AsStridedScatter Scatter",
+    "written": "Copy.src Put.source IndexPut.values IndexCopy.source SelectScatter.src SliceScatter.src "
+    "DiagonalScatter.src AsStridedScatter.src Scatter.src MaskedScatter.source",
+    "added_at": "IndexAdd.source ScatterAdd.src",
+    "repeated": "Expand Repeat SumToSize",
+    "padded": "ConstantPadNd",
+    "padded_copies": "ReflectionPad1D ReflectionPad2D ReflectionPad3D ReplicationPad1D ReplicationPad2D "
+    "ReplicationPad3D CircularPad1D CircularPad2D CircularPad3D",
+    "folded": "Col2Im",
+    "running_sum": "Cumsum",
+    "running_product": "Cumprod",
+    "running_share": "Logcumsumexp",
+    "product": "Prod",
+    "share": "Logsumexp",
+    "length": "LinalgVectorNorm Norm",
+    "spread": "Var Std VarMean StdMean",
+    "attention": "ScaledDotProductFlashAttentionForCpu",
+    "weights": "UpsampleBicubic2D UpsampleNearest1D UpsampleNearestExact1D UpsampleLinear1D UpsampleNearest2D "
+    "UpsampleNearestExact2D UpsampleBilinear2D UpsampleNearest3D UpsampleNearestExact3D UpsampleTrilinear3D "
+    "UpsampleBilinear2DAa UpsampleBicubic2DAa GridSampler2D GridSampler3D",
+    "grid": "GridSampler2D.grid GridSampler3D.grid AffineGridGenerator",
+    "distance": "EuclideanDist Cdist Pdist",
+    "gate": "Glu",
+    "fourier": "FftC2C FftR2C FftC2R",
+}
+_LARGE = {MATRIX: "matrix", DIAGONAL: "elementwise"}
+"""The sentences for kinds of which no element can be written out."""
+_BY_NAME = {name: story for story, names in _FAMILIES.items() for name in names.split()}
+_VECTOR = "matrix_vector"
+
+STORIES = tuple(
+    f"story_{key}"
+    for key in (*_FAMILIES, "cross_entropy", "outer", _VECTOR, "places", "places_some", "all", *_LARGE.values())
+)
+"""The keys of all sentences."""
+
+
+@lru_cache(2000)
+def story_of(name: str, parameter: str, kind: str, permutes: bool, pair: str, shown: bool = True) -> str:
+    """Return the key of the sentence about the gradient sent to an input, or nothing if its numbers explain it.
+
+    :param name: of the node.
+    :param kind: how the gradient enters its formula.
+    :param permutes: True if each sent element is an arrived one.
+    :param pair: the node that sent the gradient, if there is only one.
+    :param shown: whether an element is written out.
+
+    >>> story_of("SoftmaxBackward0", "input", "other", False, "")
+    'story_softmax'
+    >>> story_of("LogSoftmaxBackward0", "input", "other", False, "NllLossBackward0")
+    'story_cross_entropy'
+    >>> story_of("ReluBackward0", "self", "diagonal", False, "")
+    'story_positive'
+    """
+    own = formulas.base(name)
+    if own == "LogSoftmax" and formulas.base(pair) in ("NllLoss", "NllLoss2D"):
+        return "story_cross_entropy"
+    if own == "Mv" and kind == MATRIX:
+        return f"story_{_VECTOR}"
+    story = _BY_NAME.get(f"{own}.{parameter}") or _BY_NAME.get(own)
+    if story is None or (story == "norm" and kind == DIAGONAL):  # a norm with the numbers of another batch
+        story = _of_kind(kind, permutes, shown)
+    return story and f"story_{story}"
+
+
+def _of_kind(kind: str, permutes: bool, shown: bool) -> str:
+    """Return the story of an operation without one of its own."""
+    if kind in _LARGE:
+        return "" if shown else _LARGE[kind]
+    if kind == MOVE:
+        return "places" if permutes else "places_some"
+    return "outer" if kind == OUTER else "all"
+
+
+def pair_of(model: GraphModel, key: str) -> str:
+    """Return the name of the only operation that uses the result of a log-softmax: with a loss after it, the two are
+    one.
+    """
+    results = {key} | {edge.dst for (src, _), edge in model.results.items() if src == key}
+    users = {edge.dst for edge in model.flows.values() if edge.src in results}
+    return model.by_id[users.pop()].name if len(users) == 1 else ""

@@ -1,4 +1,4 @@
-"""Describe the cause of an error of a backward pass, and its cure, in words for a picture."""
+"""Describe what goes wrong in a backward pass: the cause of an error and its cure, the origin of a NaN."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from nbautograd._engine.base.missing_graph import Cause, cause_of
 from nbautograd._engine.base.users_code import SourceCall, running_call, user_frame
 from nbautograd.errors import GraphFreedError, InplaceError, NbautogradError, NoGraphError, NonScalarError
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz import language
-from nbautograd.viz.capture import diagnostics
 from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS
-from nbautograd.viz.capture.sums import LeafAccount, with_rows
-from nbautograd.viz.capture.timeline import Frame, Product
+from nbautograd.viz.capture.sums import LeafAccount
+from nbautograd.viz.capture.timeline import Frame, Product, with_rows
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.builder import build
-from nbautograd.viz.read.introspect import subscript
+from nbautograd.viz.read.introspect import subscript, trace_of
 from nbautograd.viz.read.model import Edge, GraphModel, Node
 from nbautograd.viz.read.naming import Resolve
-from nbautograd.viz.read.notes import trace_of
 from nbautograd.viz.read.values import is_tensor
 
-__all__ = ["Failure", "of_pass", "refused"]
+__all__ = ["Failure", "first_bad", "of_pass", "operand_names", "refused"]
 
 PYTORCHS: dict[str, type[BaseException]] = {
     "does not require grad": NoGraphError,
@@ -156,7 +156,7 @@ def _running(root: str) -> SourceCall:
 
 def _freed_graph(error: BaseException, node: Node | None, model: GraphModel, root: str) -> Failure:
     ops = model.handles.ops
-    freed = tuple(key for op, key in ops.items() if not hasattr(op, "variable") and diagnostics.is_freed(op))
+    freed = tuple(key for op, key in ops.items() if not hasattr(op, "variable") and introspect.saved_of(op)[1])
     alarms = (
         *([say("graph_is_freed", name=node.name, expression=node.expression)] if node is not None else []),
         say("freed_fix_retain", call=_running(root).with_argument("retain_graph")),
@@ -233,7 +233,7 @@ def _out_of_place(line: str, name: str) -> tuple[str, str, str]:
 def _symbolic(tensor: Any, root: str, model: GraphModel, count: int) -> tuple[Product, ...]:
     """vᵀJ without numbers, for the first leaf if it is small: which combination of the rows is meant?"""
     leaf = next(iter(model.leaves), None)
-    live = {model.handles.leaves[id(t)]: t for t in model.handles.kept if id(t) in model.handles.leaves}
+    live = model.handles.tensors()
     size = math.prod(values.shape(live[leaf.id])) if leaf is not None and leaf.id in live else 0
     if leaf is None or not size or size * count > MAX_SYMBOLS:
         return ()
@@ -248,3 +248,46 @@ def _symbolic(tensor: Any, root: str, model: GraphModel, count: int) -> tuple[Pr
     result = tuple("?" for _ in range(size))
     title = say("vjp_title", name=leaf.name, root=root)
     return (Product(title, v, rows, result, title),)
+
+
+# -- the origin of a NaN ---------------------------------------------------------------------
+
+
+def operand_names(model: GraphModel, key: str) -> dict[str, str]:
+    """Return the user's names of the first and the second operand of an operation, by their names in formulas."""
+    slots = {edge.slot: model.by_id[edge.src] for edge in model.edges if edge.dst == key}
+    asked = (("input", 0), ("self", 0), ("other", 1))
+    return {name: slots[slot].name for name, slot in asked if slot in slots and slots[slot].named}
+
+
+def first_bad(node: Any, incoming: Any, sent: Any, names: Mapping[str, str]) -> str:
+    """Find the first element that is not finite, and its inputs; return nothing if they are unknown.
+
+    :param names: the user's names of the operands.
+    """
+    try:
+        array = values.host(sent)
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        named = [] if incoming is None else [("g", incoming)]
+        trace = trace_of(node)
+        named += [(o.name, o.value) for o in (trace.operands if trace is not None else ()) if o.value is not None]
+        parts = []
+        for operand, value in named:
+            told, name = _told_at(value, index, array.shape), names.get(operand, operand)
+            if told:
+                parts.append(say("bad_gradient" if operand == "g" else "bad_operand", name=name, value=told))
+        if not parts:
+            return ""
+        about = {"numbers": say("bad_and").join(parts), "result": values.inline(array[index])}
+        key = "bad_because_at" if array.size > 1 else "bad_because"
+        return say(key, index=f"[{', '.join(map(str, index))}]", **about)
+    except Exception:
+        return ""
+
+
+def _told_at(value: Any, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    """Return a number, or the element of an array of this shape, as text; nothing for other arrays."""
+    own = tuple(getattr(value, "shape", ()))
+    if own == shape:
+        return values.inline(values.host(value)[index])
+    return "" if math.prod(own) > 1 else values.inline(value)

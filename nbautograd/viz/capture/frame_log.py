@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from nbautograd.viz.capture.folded_sums import FoldedSum, text_of
-from nbautograd.viz.capture.forward import forward_pass
-from nbautograd.viz.capture.readings import Reading, Readings
-from nbautograd.viz.capture.sums import LeafAccount, with_rows
-from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
+from nbautograd.viz.capture.player_data import Reading, Readings
+from nbautograd.viz.capture.sums import FoldedSum, LeafAccount, text_of
+from nbautograd.viz.capture.timeline import Frame, Timeline, forward_pass, in_view, joined, same_group, with_rows
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build
 from nbautograd.viz.read.model import GraphModel
@@ -92,7 +90,7 @@ class FrameLog:
             and here == (last.node, last.kind, last.scene, last.backward)
             and (self.is_large and scene.by_id[drawn].kind == "group")
         )
-        if not self.is_inner:
+        if not self.is_inner and self.owed:
             self.settle()
 
     def settle(self) -> None:
@@ -141,7 +139,8 @@ class FrameLog:
         """Make the graph of these roots the one that runs: a known one, one that was built again, or a new one."""
         for number, scene in enumerate(self.scenes):
             if all(scene.handles.of(node) is not None for node, _ in roots):
-                self.run(number)
+                if scene is not self.drawn:
+                    self.run(number)
                 return
         new = self.build(list(roots), self.namespace)
         for number, scene in enumerate(self.scenes):
@@ -151,13 +150,6 @@ class FrameLog:
                 self.run(number)
                 return
         self.add(new)
-
-    def redrawn(self, model: GraphModel | None) -> GraphModel:
-        """Replace the current graph by another one, if there is one."""
-        if model is not None:
-            self.scenes[self.scene] = model
-            self.run(self.scene)
-        return self.model
 
     def build(self, roots: list[Any], namespace: Mapping[str, Any] | None) -> GraphModel:
         """Return the graph of these roots, with descriptions of the nodes in the steps."""

@@ -12,14 +12,12 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbautograd import protocol
-from nbautograd.viz.capture import diagnostics
-from nbautograd.viz.capture.chain_rule import Arrival, chain_steps, kept_before
+from nbautograd.viz.capture.chain_rule import Arrival, chain_step, kept_before
 from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS, FrameLog
-from nbautograd.viz.capture.player_data import saved_text
-from nbautograd.viz.capture.readings import Reading
-from nbautograd.viz.capture.sums import Joints, LeafAccount, with_rows
-from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
-from nbautograd.viz.capture.words import called, equations, gradient_name, op_words, sum_of
+from nbautograd.viz.capture.player_data import Reading, saved_text
+from nbautograd.viz.capture.sums import Joints, LeafAccount
+from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline, with_rows
+from nbautograd.viz.capture.words import called, equation, gradient_name, op_words, sum_of
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -62,7 +60,6 @@ class Recorder:
         self.passes = 0
         self.open: Frame | None = None
         self.leaves: dict[str, LeafAccount] = {}
-        self.joints = Joints()
         self.arrived: dict[tuple[str, int], list[str]] = {}
         self.came = Arrival()  # at the running node, while it runs
         self.began: tuple[Reading | None, ...] = ()  # the inputs of that node
@@ -100,11 +97,13 @@ class Recorder:
     """The ids of the nodes of the running graph that the picture has read."""
     _key: Callable[[Any], str | None]
     """Returns the id of a node of the running graph."""
+    joints: Joints
+    """The sums of the running pass at computed values."""
     _root: str
     """The name of the differentiated value: the root's name, or L for several roots."""
 
-    def _frame(self, kind: str, title: str, **fields: Any) -> Frame:
-        return Frame(kind, self.log.scene, self.passes, title, **fields)
+    def _append(self, kind: str, title: str, **fields: Any) -> None:
+        self.log.append(Frame(kind, self.log.scene, self.passes, title, **fields))
 
     # -- events -------------------------------------------------------------------
 
@@ -128,7 +127,8 @@ class Recorder:
         several = say("several_roots", sum=sum_of(given)) if given[1:] else ""
         which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
         products, self.products = self.products, ()
-        frame = self._frame("start", say("pass", n=self.passes), caption=say("starts", which=which))
+        start = say("pass", n=self.passes)
+        frame = Frame("start", self.log.scene, self.passes, start, caption=say("starts", which=which))
         if seeds:
             roots, gradients = ", ".join([name for name, _ in given]), ", ".join([shown for _, shown in seeds])
             starts = say("starts_at", which=which, roots=roots, gradient=gradients)
@@ -190,16 +190,12 @@ class Recorder:
 
     def _meet_leaves(self) -> list[str]:
         """Start the rows of this pass's leaves, and describe the changes of their ``.grad`` since the last pass."""
-        handles, self.leaves, said = self.log.model.handles, {}, []
-        tensors = {handles.leaves[id(t)]: t for t in handles.kept if id(t) in handles.leaves}
+        self.leaves, said, tensors = {}, [], self.log.model.handles.tensors()
         for node in self.log.model.leaves:
             tensor = tensors.get(node.id)
-            grad = getattr(tensor, "grad", None)
             leaf = self.leaves[node.id] = LeafAccount(node, tensor, self.log.pool)
             leaf.asked = self.inputs is None or id(tensor) in self.inputs
-            if id(tensor) in self.last:
-                leaf.reset = diagnostics.reset(self.last[id(tensor)][1], grad)
-            if leaf.reset:
+            if id(tensor) in self.last and leaf.has_changed(self.last[id(tensor)][1]):
                 said.append(say(f"was_{leaf.reset}", name=node.name, n=self.passes - 1))
         return said
 
@@ -217,11 +213,11 @@ class Recorder:
             return
         node, model = self.log.model.by_id[key], self.log.model
         if node.kind == "leaf":
-            self.open = self._frame("accumulate", "AccumulateGrad", node=key, active=(key,))
+            self.open = Frame("accumulate", self.log.scene, self.passes, "AccumulateGrad", node=key, active=(key,))
             return
         self.log.begin(key, self.passes)
         received, active, read = [], [key], self.log.pool.read
-        frame = self._frame("op", node.name)
+        frame = Frame("op", self.log.scene, self.passes, node.name)
         self.began = tuple([None if gradient is None else read(gradient) for gradient in event.gradients])
         short: dict[str, LeafState] = {}
         for index, gradient in enumerate(self.began):
@@ -232,7 +228,7 @@ class Recorder:
                 received.append(result.id)
                 active.append(result.dst)
                 frame = frame.but(**self.log.with_gradient(frame, result.id, gradient))
-            short |= self.joints.complete(key, index)
+            short |= self.joints.complete(key if result is None else result.dst)
         self.came = Arrival.at(event.node, self.began, self.kept, model.handles, bool(node.formulas))
         self.open = frame.but(
             subtitle=node.expression,
@@ -278,12 +274,17 @@ class Recorder:
         changes["active"] = (*frame.active, edge.id)
         if not self.log.is_inner:
             name = self._result_name(target, event.to_index)
-            written = equations(self.log.model.by_id[frame.node], event.index, sent.text, frame.receives)
             names = (frame.receives[0][0] if frame.receives else "", gradient_name(self.seed, self._root, name))
             changes["sends"] = (*frame.sends, (name, sent.text))
-            changes["equations"] = (*frame.equations, *written)
-            steps = chain_steps(self.log.model, edge, event.node, names, self.came, sent, self.log.pool)
-            changes["chain"] = (*frame.chain, *steps)
+            model, written, steps = self.log.model, list(frame.equations), list(frame.chain)
+            node = model.by_id[edge.dst]
+            for formula in node.formulas:
+                if formula.slot == edge.slot:
+                    written.append(equation(formula, node.operands, sent.text, frame.receives))
+                    if self.came.gradients:
+                        about = event.node, formula, names, self.came, sent, self.log.pool
+                        steps.append(chain_step(model, edge, *about))
+            changes |= {"equations": tuple(written), "chain": tuple(steps)}
         return changes
 
     def _add_to_sum(self, event: protocol.EdgeSent, key: str, target: str, sent: Reading) -> dict[str, Any]:
@@ -307,9 +308,11 @@ class Recorder:
         self.seen_bad = True
         alarms: tuple[str, ...] = ()
         if first:
+            from nbautograd.viz.capture import failures
+
             alarms = (say("first_bad"),)
-            names = diagnostics.operand_names(self.log.model, key)
-            why = diagnostics.first_bad(node, self.came.gradient, gradient, names)
+            names = failures.operand_names(self.log.model, key)
+            why = failures.first_bad(node, self.came.gradient, gradient, names)
             notes = (why,) if why else ()
             self.bad_from = self.log.model.by_id[key].expression or self.log.model.by_id[key].name
             self.open = self.open.but(notes=(*self.open.notes, *alarms, *notes), alarms=(*alarms, *notes))
@@ -359,24 +362,22 @@ class Recorder:
         opened, self.open = self.open, None
         notes, hooks = (opened.notes, opened.hooks) if opened is not None and opened.node == key else ((), ())
         alarms = (say("bad_came_from", what=self.bad_from),) if self.bad_from and not came.is_finite else ()
-        self.log.append(
-            self._frame(
-                "accumulate",
-                "AccumulateGrad",
-                subtitle=f"{name}.grad",
-                caption=say("was_added", name=name, before=before, incoming=incoming, after=after),
-                words=say("leaf_ends", name=name),
-                node=key,
-                active=(key,),
-                leaves={key: leaf.state()},
-                ledger={key: leaf.row()},
-                receives=((say("sum_for", name=name), leaf.summed()),),
-                equations=(Equation(marks, f"{name}.grad += {incoming}", numbers),),
-                sends=((f"{name}.grad", after),),
-                notes=(*notes, *alarms),
-                alarms=alarms,
-                hooks=hooks,
-            )
+        self._append(
+            "accumulate",
+            "AccumulateGrad",
+            subtitle=f"{name}.grad",
+            caption=say("was_added", name=name, before=before, incoming=incoming, after=after),
+            words=say("leaf_ends", name=name),
+            node=key,
+            active=(key,),
+            leaves={key: leaf.state()},
+            ledger={key: leaf.row()},
+            receives=((say("sum_for", name=name), leaf.summed()),),
+            equations=(Equation(marks, f"{name}.grad += {incoming}", numbers),),
+            sends=((f"{name}.grad", after),),
+            notes=(*notes, *alarms),
+            alarms=alarms,
+            hooks=hooks,
         )
 
     def _on_Captured(self, event: protocol.Captured) -> None:  # noqa: N802
@@ -392,18 +393,16 @@ class Recorder:
         self.log.settle()
         self.open = None
         leaf = self.leaves.get(key)
-        self.log.append(
-            self._frame(
-                "capture",
-                "grad()",
-                subtitle=say("takes_for", name=name),
-                caption=say("takes_caption", value=shown, name=name),
-                node=key,
-                active=(key,),
-                leaves={key: leaf.state()} if leaf is not None else {},
-                receives=((say("sum_for", name=name), shown),),
-                notes=(say("nothing_added"),),
-            )
+        self._append(
+            "capture",
+            "grad()",
+            subtitle=say("takes_for", name=name),
+            caption=say("takes_caption", value=shown, name=name),
+            node=key,
+            active=(key,),
+            leaves={key: leaf.state()} if leaf is not None else {},
+            receives=((say("sum_for", name=name), shown),),
+            notes=(say("nothing_added"),),
         )
 
     def _on_NodeFinished(self, event: protocol.NodeFinished) -> None:  # noqa: N802
@@ -418,7 +417,7 @@ class Recorder:
             return
         sends = ", ".join([f"{name} ← {one_line(value)}" for name, value in frame.sends]) or say("nothing")
         receives = ", ".join([f"{name} = {one_line(value)}" for name, value in frame.receives])
-        notes = "".join([say("note_in_caption", note=note) for note in frame.notes])
+        notes = "".join([say("note_in_caption", note=note) for note in frame.notes]) if frame.notes else ""
         told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
         quantity = f"{called(self.seed)}ᵀ{self._root}" if self.seed else self._root
         words = op_words(self.log.model.by_id[frame.node].symbol, quantity, frame.sends, frame.leaves, self.log.model)
@@ -440,7 +439,7 @@ class Recorder:
         """The last frame of a pass that an error ended, with its cures."""
         from nbautograd.viz.capture import failures  # loaded when a pass fails
 
-        base = frame or self._frame("error", "backward")
+        base = frame or Frame("error", self.log.scene, self.passes, "backward")
         root = self._result_name(self.log.model.roots[0]) if self.log.model.roots else "…"
         failure = failures.of_pass(error, self.log.model.by_id.get(base.node), self.log.model, root, self.log.resolve)
         self._append_failure(base, failure)
@@ -451,9 +450,13 @@ class Recorder:
 
         self.passes += 1
         failure = failures.refused(error, tensor, self.log.model, self.log.namespace or {}, self.log.resolve)
-        root = self.log.redrawn(failure.drawn).roots[0]
+        if failure.drawn is not None:
+            self.log.scenes[self.log.scene] = failure.drawn
+            self.log.run(self.log.scene)
+        root = self.log.model.roots[0]
         asked = f"{self.log.model.by_id[root].name}.backward()"
-        self._append_failure(self._frame("error", "backward", subtitle=asked, node=root, active=(root,)), failure)
+        base = Frame("error", self.log.scene, self.passes, "backward", asked, node=root, active=(root,))
+        self._append_failure(base, failure)
 
     def _append_failure(self, base: Frame, failure: Failure) -> None:
         met = {key: leaf for key, leaf in self.leaves.items() if leaf.after}
@@ -474,14 +477,12 @@ class Recorder:
         before, self.created = self.log.scene, {}
         self.log.add(self.log.build(list(recorded.values()), names))
         shown = ", ".join(recorded)
-        self.log.append(
-            self._frame(
-                "created",
-                say("created"),
-                subtitle=shown,
-                caption=say("created_caption", names=shown),
-                active=tuple(self.log.model.roots),
-                notes=(say("records_itself"),),
-            )
+        self._append(
+            "created",
+            say("created"),
+            subtitle=shown,
+            caption=say("created_caption", names=shown),
+            active=tuple(self.log.model.roots),
+            notes=(say("records_itself"),),
         )
         self.log.run(min(before, len(self.log.scenes) - 1))

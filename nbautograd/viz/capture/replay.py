@@ -3,7 +3,8 @@
 What is computed are copies: the arrays that tracing noted go through the library's own operations, from new leaves to a
 new result, and a backward pass over that. The user's tensors, hooks and functions have no part in it. A graph can be
 computed again if it is traced and small, if all its operations are declared and draw no random numbers, and if the
-recorded values give the recorded result.
+recorded values give the recorded result. Of a smaller graph without hooks and functions of the user's, the Jacobian is
+computed by passes of its own.
 """
 
 from __future__ import annotations
@@ -13,19 +14,25 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
+from nbautograd.viz.capture.timeline import Product
+from nbautograd.viz.language import say
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["Replay", "answer", "replay_of"]
+__all__ = ["Replay", "answer", "products", "replay_of"]
 
 MAX_OPS = 300
+MAX_PRINTED_ELEMENTS = 16  # of a Jacobian
+MAX_JACOBIAN_OPS = 60  # of a graph whose Jacobian is computed
 MAX_ELEMENTS = 1024  # of a tensor
 RANDOM = "nbautograd._engine.ops.creation"  # the package of operations that create tensors, also from random numbers
 
@@ -48,48 +55,36 @@ class _ReplayedCall:
     """The recorded result."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """All values of a graph, and the gradients of its leaves, by the ids of boxes."""
-
-    values: dict[str, list[float]]
-    grads: dict[str, list[float]]
-
-
+@dataclass
 class Replay:
     """A graph that can be computed again."""
 
-    def __init__(
-        self,
-        calls: list[_ReplayedCall],
-        leaves: dict[str, np.ndarray[Any, Any]],
-        root: Place,
-        seed: np.ndarray[Any, Any] | None,
-        model: GraphModel,
-        new: Callable[[Any], Any],
-    ) -> None:
-        self.calls, self.leaves, self.root, self.seed, self.new = calls, leaves, root, seed, new
-        self.boxes = {place: edge.dst for place, edge in model.results.items()}
-        self._agrees: bool | None = None
+    calls: list[_ReplayedCall]
+    leaves: dict[str, np.ndarray[Any, Any]]
+    root: Place
+    seed: np.ndarray[Any, Any] | None
+    boxes: Mapping[Place, str]
+    new: Callable[[Any], Any]
 
-    @property
+    @cached_property
     def agrees(self) -> bool:
-        """Return whether the computed values agree with the recorded result."""
-        if self._agrees is None:
-            try:
-                results, _ = self._forward({})
-                single = [call for call in self.calls if (call.node, 1) not in results]
-                recorded = [(results[call.node, 0], call.result) for call in single if call.result is not None]
-                self._agrees = all(
-                    np.allclose(values.host(value), result, rtol=1e-4, atol=1e-6, equal_nan=True)
-                    for value, result in recorded
-                )
-            except Exception:  # a graph that cannot be computed again gets a prediction
-                self._agrees = False
-        return self._agrees
+        """True if the computed values agree with the recorded result."""
+        try:
+            results, _ = self._forward({})
+            single = [call for call in self.calls if (call.node, 1) not in results]
+            recorded = [(results[call.node, 0], call.result) for call in single if call.result is not None]
+            return all(
+                np.allclose(values.host(value), result, rtol=1e-4, atol=1e-6, equal_nan=True)
+                for value, result in recorded
+            )
+        except Exception:  # a graph that cannot be computed again gets a prediction
+            return False
 
-    def nudged(self, leaf: str, place: int, value: float) -> Outcome | None:
-        """All values and gradients with one element of a leaf changed; None where that cannot be computed."""
+    def nudged(self, leaf: str, place: int, value: float) -> dict[str, dict[str, list[float]]] | None:
+        """All values, and the gradients of the leaves, with one element of a leaf changed, by the ids of boxes.
+
+        None where that cannot be computed.
+        """
         if leaf not in self.leaves or not 0 <= place < self.leaves[leaf].size or not self.agrees:
             return None
         changed = self.leaves[leaf].copy(order="K")
@@ -103,7 +98,7 @@ class Replay:
         boxes = {self.boxes.get(at, at[0]): _numbers(result) for at, result in results.items() if at[0] not in leaves}
         boxes |= {key: _numbers(tensor) for key, tensor in leaves.items()}
         grads = {key: _numbers(tensor.grad) for key, tensor in leaves.items() if tensor.grad is not None}
-        return Outcome({key: cells for key, cells in boxes.items() if cells}, grads)
+        return {"values": {key: cells for key, cells in boxes.items() if cells}, "grads": grads}
 
     def _forward(self, changed: Mapping[str, np.ndarray[Any, Any]]) -> tuple[dict[Place, Any], dict[str, Any]]:
         leaves = {key: self.new(changed.get(key, array)).requires_grad_() for key, array in self.leaves.items()}
@@ -137,14 +132,15 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         return None
     try:
         live = {key: node for node, key in whole.handles.ops.items()}
-        tensors = {whole.handles.leaves[id(t)]: t for t in whole.handles.kept if id(t) in whole.handles.leaves}
+        tensors = whole.handles.tensors()
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
         walk = whole.handles.names.walk
         calls = [_replayed_call(key, whole, live[key], walk) for key in whole.order]
         one = next(iter(tensors.values()))  # PyTorch's graphs are computed again with our operations
         new = sys.modules["nbautograd"].tensor if is_pytorchs(one) else one.new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
-        return Replay(calls, leaves, start, None if seed is None else _copied(seed), whole, new)
+        boxes = {place: edge.dst for place, edge in whole.results.items()}
+        return Replay(calls, leaves, start, None if seed is None else _copied(seed), boxes, new)
     except Exception:  # a graph with unknown values
         return None
 
@@ -162,8 +158,7 @@ def answer(replay: Replay | None, asked: Any) -> dict[str, Any] | None:
     if not (isinstance(value, (int, float)) and math.isfinite(value)):
         return None
     outcome = replay.nudged(leaf, place, float(value)) if replay is not None else None
-    told = {} if outcome is None else {"values": outcome.values, "grads": outcome.grads}
-    return {"nudged": {"leaf": leaf, "place": place, "serial": serial, **told}}
+    return {"nudged": {"leaf": leaf, "place": place, "serial": serial, **(outcome or {})}}
 
 
 def _replayed_call(key: str, model: GraphModel, node: Any, walk: GraphWalk) -> _ReplayedCall:
@@ -202,3 +197,65 @@ def _numbers(tensor: Any) -> list[float]:
     if array.dtype.kind not in "biuf" or array.size > MAX_ELEMENTS or not np.isfinite(array).all():
         return []
     return array.reshape(-1).astype(np.float64).tolist()
+
+
+# -- vᵀJ with its numbers ---------------------------------------------------------------------
+
+
+def _is_quiet(model: GraphModel, leaves: list[Any]) -> bool:
+    """Return whether a graph is small, and runs no code of the user's backward."""
+    nodes = [node for node in model.handles.ops if not hasattr(node, "variable")]
+    declared = all(isinstance(getattr(type(n), "formulas", None), Mapping) and n.hooks is None for n in nodes)
+    hooked = any(getattr(leaf, "_hooks", None) is not None for leaf in leaves)
+    return 0 < len(nodes) <= MAX_JACOBIAN_OPS and 0 < len(leaves) <= 4 and declared and not hooked
+
+
+def _rows(tensor: Any, leaves: list[Any]) -> list[tuple[Any, ...]]:
+    """Compute the gradients of each element of a tensor, one pass for each."""
+    library = sys.modules[type(tensor).__module__.partition(".")[0]]
+    rows: list[tuple[Any, ...]] = []
+    for i in range(math.prod(tensor.shape)):
+        one = (tensor.detach() * 0).reshape(-1)
+        one[i] = 1
+        unit = one.reshape(tuple(tensor.shape))
+        rows.append(library.autograd.grad(tensor, leaves, unit, retain_graph=True, allow_unused=True))
+    return rows
+
+
+def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ...]:
+    """For each leaf of a small graph vᵀJ with its numbers; nothing where that is large or might have side effects.
+
+    The rows of J are separate passes, so they must not trigger users' code: hooks, custom functions.
+    """
+    model, count = model.entire, math.prod(tensor.shape)
+    leaves = [leaf for leaf in model.handles.kept if getattr(leaf, "requires_grad", False)]
+    largest = max([math.prod(leaf.shape) * count for leaf in leaves], default=0)
+    if count < 2 or largest > MAX_PRINTED_ELEMENTS or not _is_quiet(model, leaves):
+        return ()
+    token = protocol.observers.set(())
+    try:
+        rows = _rows(tensor, leaves)
+        weights = values.host(gradient).reshape(-1)
+        vjps = []
+        for k, leaf in enumerate(leaves):
+            if any(row[k] is None for row in rows):
+                continue
+            jacobian = np.stack([values.host(row[k]).reshape(-1) for row in rows])
+            name = model.by_id[model.handles.leaves[id(leaf)]].name
+            root = model.by_id[model.roots[0]].name
+            vjps.append(_product(say("vjp_title", name=name, root=root), weights, jacobian))
+        return tuple(vjps)
+    except Exception:  # leave the picture out; the pass itself raises the error
+        return ()
+    finally:
+        protocol.observers.reset(token)
+
+
+def _product(title: str, v: np.ndarray[Any, Any], jacobian: np.ndarray[Any, Any]) -> Product:
+    row, matrix, result = _texts(v), tuple(_texts(line) for line in jacobian), _texts(v @ jacobian)
+    lines = "; ".join(", ".join(line) for line in matrix)
+    return Product(title, row, matrix, result, f"{title}: [{', '.join(row)}] · [{lines}] = [{', '.join(result)}]")
+
+
+def _texts(numbers: np.ndarray[Any, Any]) -> tuple[str, ...]:
+    return tuple(values.inline(number) for number in numbers)

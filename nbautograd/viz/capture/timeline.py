@@ -2,63 +2,36 @@
 
 A :class:`Timeline` holds the graphs that ran (its *scenes*) and the steps in the engine's own order. It contains only
 text and numbers, so it is JSON, and the player needs no other data.
+
+The forward pass of a recorded graph has the operations in the order in which they ran, and the code beside them: the
+part of the cell or file near operations of the graph. For each operation, tracing notes only the calling code object
+and instruction; the part of the line is looked up here, for the shown operations only.
 """
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import groupby
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
-from nbautograd.viz.capture.folded_sums import sums_in_view
-from nbautograd.viz.capture.forward import ForwardPass
 from nbautograd.viz.capture.player_data import OPTIONAL, plain, shorten, tile_json
+from nbautograd.viz.capture.sums import LeafAccount, LeafState, LedgerRow, sums_in_view
+from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.naming import lines_of
+from nbautograd.viz.read.source_text import place_of
 from nbautograd.viz.read.tiles import Tile
 
 __all__ = [
-    "Equation",
-    "Frame",
-    "FrameState",
-    "LeafState",
-    "LedgerRow",
-    "Product",
-    "Timeline",
-    "in_view",
-    "joined",
-    "same_group",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class LeafState:
-    """The row of a leaf; for a computed value that several operations use, the row of its sum."""
-
-    arriving: str = "–"
-    count: str = ""
-    grad: str = "None"
-    arriving_tile: int = -1
-    """The number of the tile of the sum; -1 for no tile."""
-    grad_tile: int = -1
-    got: int = 0
-    of: int = 0
-    """For a sum over several paths, the number of arrived terms; 0 of 0 for a single path."""
-    kept: bool = False
-    """True if the sum has been added to ``.grad``."""
-
-    @property
-    def waits(self) -> bool:
-        """Return whether the row shows gradients that have arrived and are not in ``.grad`` yet."""
-        return self.arriving != "–" and not self.kept
-
-    @property
-    def held(self) -> str:
-        """The text of ``.grad``, with the terms of its sum where it is theirs alone."""
-        return self.arriving if self.kept and self.arriving.endswith(f" = {self.grad}") else self.grad
+    "Columns", "Equation", "ForwardPass", "Frame", "FrameState", "LeafState", "LedgerRow", "Product", "Timeline",
+    "forward_pass", "in_view", "joined", "same_group", "with_rows",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,27 +72,6 @@ class Equation:
     marks: list[Mark]
     text: str
     numbers: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerRow:
-    """The gradients of one leaf in one pass."""
-
-    before: str
-    terms: tuple[tuple[str, str], ...] = ()
-    """(gradient, by way of which result)"""
-    total: str = ""
-    after: str = ""
-    expected: int = 0
-    reset: str = ""
-    """The change of ``.grad`` between the last pass and this one: ``zeroed``, ``none``, ``changed`` or nothing."""
-    asked: bool = True
-    """False for a leaf that ``inputs=`` leaves out."""
-    tiles: tuple[int, ...] = ()
-    """Of the terms."""
-    before_tile: int = -1
-    total_tile: int = -1
-    after_tile: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +142,14 @@ class Frame:
         return made
 
 
+def with_rows(frame: Frame, leaves: Mapping[str, LeafAccount]) -> dict[str, Any]:
+    """Return the changes of a frame for the rows of leaves, and for their lines of the ledger."""
+    states, rows = dict(frame.leaves), dict(frame.ledger)
+    for key, leaf in leaves.items():
+        states[key], rows[key] = leaf.state(), leaf.row()
+    return {"leaves": states, "ledger": rows}
+
+
 def same_group(one: Frame, next_: Frame, model: GraphModel) -> bool:
     """Return whether two successive frames, as ``model`` shows them, are in one group of it."""
     node = model.by_id.get(one.node)
@@ -197,29 +157,28 @@ def same_group(one: Frame, next_: Frame, model: GraphModel) -> bool:
     return alike and node is not None and node.kind == "group"
 
 
+def _drawn(frame: Frame, model: GraphModel) -> dict[str, Any]:
+    """Return what a frame has of nodes and edges by the ids under which ``model`` draws them."""
+    changes: dict[str, Any] = {}
+    for name in ("active", "received", "bad", "freed"):
+        drawn = [model.stands.get(key, key) for key in getattr(frame, name)]
+        changes[name] = tuple(dict.fromkeys(filter(None, drawn)))
+    for name in ("labels", "sizes", "tiles"):
+        own = getattr(frame, name).items()
+        changes[name] = {key: value for k, value in own if (key := model.stands.get(k, k))}
+    for name in ("leaves", "ledger"):
+        changes[name] = {key: value for key, value in getattr(frame, name).items() if key in model.by_id}
+    return changes
+
+
 def in_view(frame: Frame, model: GraphModel) -> Frame:
     """The frame with the boxes that ``model`` draws in the place of the events inside its groups."""
-
-    def ids(keys: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(key for key in (model.stands.get(k, k) for k in keys) if key))
-
-    def keyed(values: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: value for k, value in values.items() if (key := model.stands.get(k, k))}
-
-    own = {key for key in (*frame.leaves, *frame.ledger) if key in model.by_id}
+    changes = _drawn(frame, model)
     seen = frame.but(
         node=model.stands.get(frame.node, frame.node),
-        active=ids(frame.active),
-        received=ids(frame.received),
-        labels=keyed(frame.labels),
-        sizes=keyed(frame.sizes),
-        tiles=keyed(frame.tiles),
         chain=tuple(replace(step, edge=model.stands.get(step.edge, step.edge)) for step in frame.chain),
-        leaves={key: state for key, state in frame.leaves.items() if key in own},
-        ledger={key: row for key, row in frame.ledger.items() if key in own},
-        bad=ids(frame.bad),
-        freed=ids(frame.freed),
         hooks=tuple((model.stands.get(key, key), text) for key, text in frame.hooks),
+        **changes,
     )
     node = model.by_id.get(seen.node)
     if node is None or node.kind != "group" or frame.kind not in ("op", "accumulate"):
@@ -241,21 +200,16 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
 def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
     """Two steps inside a group joined into one."""
     count, node = one.count + next_.count, model.by_id[one.node]
-    outer = set(one.active) | set(next_.active)
+    changes: dict[str, Any] = {}
+    for name in ("active", "received", "bad", "freed", "notes"):
+        changes[name] = tuple(dict.fromkeys((*getattr(one, name), *getattr(next_, name))))
+    for name in ("labels", "sizes", "sums", "tiles", "leaves", "ledger"):
+        changes[name] = {**getattr(one, name), **getattr(next_, name)}
+    changes["labels"] = {key: text for key, text in changes["labels"].items() if key in changes["active"]}
     return one.but(
+        **{**changes, "notes": changes["notes"][:20]},
         count=count,
         caption=say("group_step", name=node.symbol, what=node.name, n=count),
-        active=tuple(dict.fromkeys((*one.active, *next_.active))),
-        received=tuple(dict.fromkeys((*one.received, *next_.received))),
-        labels={key: text for key, text in {**one.labels, **next_.labels}.items() if key in outer},
-        sizes={**one.sizes, **next_.sizes},
-        sums={**one.sums, **next_.sums},
-        tiles={**one.tiles, **next_.tiles},
-        leaves={**one.leaves, **next_.leaves},
-        ledger={**one.ledger, **next_.ledger},
-        bad=tuple(dict.fromkeys((*one.bad, *next_.bad))),
-        freed=tuple(dict.fromkeys((*one.freed, *next_.freed))),
-        notes=tuple(dict.fromkeys((*one.notes, *next_.notes)))[:20],
         alarms=(*one.alarms, *next_.alarms)[:20],
         hooks=(*one.hooks, *next_.hooks)[:20],
     )
@@ -385,8 +339,11 @@ class Timeline:
 
     def frames_json(self) -> list[dict[str, Any]]:
         """The steps as dictionaries, lists, strings and numbers only, without what is empty."""
-        frames = [{k: v for k, v in plain(frame).items() if v not in ("", (), {})} for frame in self.frames]
+        frames = list(map(plain, self.frames))
         for frame in frames:
+            for key, value in list(frame.items()):
+                if value in ("", (), {}):
+                    del frame[key]
             for part in (*frame.get("leaves", {}).values(), *frame.get("ledger", {}).values(), *frame.get("chain", ())):
                 for key, value in list(part.items()):
                     if value == -1 or (key in OPTIONAL and not value):
@@ -399,3 +356,86 @@ class Timeline:
     def tiles_json(self) -> list[dict[str, Any]]:
         """The tiles, without what is as usual."""
         return [tile_json(tile) for tile in self.tiles]
+
+
+# -- the forward pass ---------------------------------------------------------------------
+
+
+Columns = tuple[int, int]
+"""The first character of a line that runs, and the one after the last."""
+NEAR_LINES = 12  # listed above and below an operation of a long file
+MAX_WHOLE_LINES = 60  # of a file that is listed whole
+MAX_LINE_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardPass:
+    """The operations of one graph, as they ran."""
+
+    steps: tuple[tuple[str, Columns | None], ...] = ()
+    """(the operation's id, which part of its line called it, where that is known)"""
+    cells: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    """By name of the cell or file: its lines with their numbers."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return lists and dictionaries."""
+        return {"steps": [[key, *(columns or ())] for key, columns in self.steps],
+                "cells": {name: [list(line) for line in lines] for name, lines in self.cells.items()}}  # fmt: skip
+
+
+def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
+    """The forward pass of a graph whose nodes are alive.
+
+    :param by_group: merge consecutive operations of a closed group into one step, for very large graphs.
+    """
+    whole = model.entire
+    if by_group:
+        drawn = filter(None, (model.stands.get(key, key) for key in whole.order))
+        return ForwardPass(tuple((key, None) for key, _ in groupby(drawn)))
+    read = {whole.handles.ops[node]: trace for node, trace in whole.handles.traces.items()}
+    traces = {key: read.get(key) for key in whole.order}
+    steps = tuple([(key, columns(traces[key])) for key in whole.order])
+    files: dict[str, tuple[str, set[int]]] = {}
+    for key, trace in traces.items():
+        node = whole.by_id[key]
+        if trace is not None and node.cell:
+            files.setdefault(node.cell, (trace.filename, set()))[1].add(node.line)
+    return ForwardPass(steps, {cell: lines for cell, about in files.items() if (lines := listing(*about))})
+
+
+def columns(trace: Any) -> Columns | None:
+    """Return the part of the line that called an operation, or None if unknown.
+
+    For an expression on several lines, return the part on its first line.
+    """
+    line, last, start, stop = place_of(trace) or (None, None, None, None)
+    if line is None or line != trace.lineno:
+        return None
+    return _characters(linecache.getline(trace.filename, line), start, stop if last == line else None)
+
+
+@lru_cache(2000)
+def _characters(line: str, start: int, stop: int | None) -> Columns | None:
+    """Return the characters of a line as it is shown between two of its bytes; None without any."""
+    text = line.rstrip("\n").encode()
+    first, end = [len(clean(text[:n].decode(errors="ignore"), MAX_LINE_CHARACTERS)) for n in (start, stop)]
+    return (first, end) if first < end else None
+
+
+def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
+    """The lines of a cell, or of a long file those near the lines that are used; without empty ones at the ends."""
+    lines = lines_of(filename)
+    near = {n for line in used for n in range(line - NEAR_LINES, line + NEAR_LINES + 1)}
+    chosen = [(n, line) for n, line in enumerate(lines, 1) if len(lines) <= MAX_WHOLE_LINES or n in near]
+    return _as_listed(tuple(chosen))
+
+
+@lru_cache(100)
+def _as_listed(lines: tuple[tuple[int, str], ...]) -> tuple[tuple[int, str], ...]:
+    """Return lines as they are shown."""
+    chosen = [(n, line.strip() and clean(line.rstrip(), MAX_LINE_CHARACTERS)) for n, line in lines]
+    while chosen and not chosen[0][1]:
+        del chosen[0]
+    while chosen and not chosen[-1][1]:
+        del chosen[-1]
+    return tuple(chosen)

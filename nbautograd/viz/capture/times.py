@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from nbautograd.viz.capture.torch_watch import TorchWatch, mode_of, pytorch, watching
-from nbautograd.viz.read.notes import can_be_noted
+from nbautograd.viz.read.introspect import can_be_noted
 from nbautograd.viz.read.walk import sequence
 
 __all__ = ["Times", "timed"]

@@ -6,6 +6,7 @@ block runs itself, a ``TorchFunctionMode`` that intercepts ``backward`` and ``gr
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,20 +14,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture.torch_watch import pytorch, settle, writes
 from nbautograd.viz.read import introspect
-from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.introspect import trace_of
 from nbautograd.viz.read.values import is_tensor
 
-__all__ = ["is_foreign", "passes_observed", "watch"]
+__all__ = ["passes_observed", "watch"]
 
 MAX_NODES = 20_000  # with hooks
-
-
-def is_foreign(tensor: Any) -> bool:
-    """Return whether the tensor is PyTorch's own, whose engine is watched through hooks."""
-    return is_pytorchs(tensor)
 
 
 @contextmanager
@@ -86,8 +81,8 @@ class _Watcher:
         leaf = hasattr(node, "variable")
         if not leaf and introspect.saved_of(node)[0]:
             self.saving.add(node)
-        started, finished = (self.leaf_started, self.leaf_finished) if leaf else (self.started, self.finished)
-        self.handles.append(node.register_prehook(lambda gradients: started(node, gradients)))
+        finished = self.leaf_finished if leaf else self.finished
+        self.handles.append(node.register_prehook(lambda gradients: self.started(node, gradients, leaf)))
         self.handles.append(node.register_hook(lambda inputs, outputs: finished(node, inputs, outputs)))
 
     def detach(self) -> None:
@@ -96,9 +91,13 @@ class _Watcher:
             handle.remove()
         self.handles.clear()
 
-    def started(self, node: Any, gradients: tuple[Any, ...]) -> None:
-        """A node is about to run, and hooks of its own have run."""
-        self.running = node
+    def started(self, node: Any, gradients: tuple[Any, ...], leaf: bool) -> None:
+        """A node is about to run, or a leaf's ``.grad`` to be added to, and hooks of its own have run."""
+        if leaf:
+            grad = node.variable.grad
+            self.before[node] = None if grad is None else grad.detach().clone()
+        else:
+            self.running = node
         came = [self.came(node, index, gradient) for index, gradient in enumerate(gradients)]
         self.callback(protocol.NodeStarted(node, tuple(came)))
         self.tell_hooks(node, came, gradients)
@@ -129,14 +128,6 @@ class _Watcher:
                 event = protocol.EdgeSent(node, index, to, to_index, sent, self.totals[to, to_index])
                 self.callback(event)
         self.callback(protocol.NodeFinished(node, node in self.saving and not self.retain))
-
-    def leaf_started(self, node: Any, gradients: tuple[Any, ...]) -> None:
-        """A leaf's ``.grad`` is about to be added to."""
-        grad = node.variable.grad
-        self.before[node] = None if grad is None else grad.detach().clone()
-        came = [self.came(node, index, gradient) for index, gradient in enumerate(gradients)]
-        self.callback(protocol.NodeStarted(node, tuple(came)))
-        self.tell_hooks(node, came, gradients)
 
     def leaf_finished(self, node: Any, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         """A leaf's ``.grad`` has been added to."""
@@ -200,54 +191,37 @@ def _mode_class(torch: Any) -> type:
     base = sys.modules["torch.overrides"].TorchFunctionMode
     if base not in _modes:
         started = {
-            torch.Tensor.backward: _of_method,
-            torch.autograd.backward: _of_backward,
-            torch.autograd.grad: _arguments_of_grad,
+            torch.Tensor.backward: "gradient",
+            torch.autograd.backward: "grad_tensors",
+            torch.autograd.grad: "grad_outputs",
         }
 
         class Listening(base):  # type: ignore[misc, valid-type]
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                about = started.get(func)
-                if about is None or not protocol.observers.get():
+                given = started.get(func)
+                if given is None or not protocol.observers.get():
                     return func(*args, **(kwargs or {}))
-                return _observed(func, about, args, kwargs or {})
+                return _observed(func, given, args, kwargs or {})
 
         _modes[base] = Listening
     return _modes[base]
 
 
-def _of_method(
-    tensor: Any, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None
-) -> tuple[Any, ...]:
-    return [tensor], [gradient], retain_graph, create_graph, None
+def _several(given: Any) -> list[Any]:
+    return [] if given is None else [given] if is_tensor(given) else list(given)
 
 
-def _of_backward(
-    tensors: Any, grad_tensors: Any = None, retain_graph: Any = None, create_graph: bool = False, *_: Any, **__: Any
-) -> tuple[Any, ...]:
-    several = [tensors] if is_tensor(tensors) else list(tensors)
-    return several, _as_many(grad_tensors, several), retain_graph, create_graph, None
+def _observed(func: Any, given: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a pass, and notify its observers.
 
-
-def _arguments_of_grad(
-    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: Any = None, create_graph: bool = False,
-    *_: Any, **__: Any,
-) -> tuple[Any, ...]:  # fmt: skip
-    several = [outputs] if is_tensor(outputs) else list(outputs)
-    wanted = [inputs] if is_tensor(inputs) else list(inputs)
-    return several, _as_many(grad_outputs, several), retain_graph, create_graph, wanted
-
-
-def _as_many(gradients: Any, tensors: list[Any]) -> list[Any]:
-    if gradients is None:
-        return [None] * len(tensors)
-    return [gradients] if is_tensor(gradients) else list(gradients)
-
-
-def _observed(func: Any, about: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a pass, and notify its observers."""
+    :param given: the name of the function's parameter for the gradients that the pass starts with.
+    """
     try:
-        tensors, gradients, retain, create, wanted = about(*args, **kwargs)
+        known = inspect.signature(func).bind(*args, **kwargs).arguments
+        tensors = _several(next(iter(known.values())))
+        gradients = [None] * len(tensors) if known.get(given) is None else _several(known[given])
+        retain, create = known.get("retain_graph"), known.get("create_graph", False)
+        wanted = _several(known.get("inputs"))  # of backward, whose result is None, no matter
         roots = [(tensor.grad_fn, tensor.output_nr) for tensor in tensors]
         begins = all(node is not None for node, _ in roots)
         seeds = [
@@ -266,7 +240,7 @@ def _observed(func: Any, about: Any, args: tuple[Any, ...], kwargs: dict[str, An
     keeps = bool(create if retain is None else retain)
     with watch(tuple(roots), tuple(seeds), tell, retain_graph=keeps, create_graph=bool(create)):
         result = func(*args, **kwargs)
-        for tensor, gradient in zip(wanted or (), result or (), strict=False):
+        for tensor, gradient in zip(wanted, result or (), strict=False):
             if gradient is not None:
                 edge = sys.modules["torch"].autograd.graph.get_gradient_edge(tensor)
                 tell(protocol.Captured(edge.node, edge.output_nr, gradient))

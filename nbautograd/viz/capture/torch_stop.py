@@ -7,8 +7,7 @@ from typing import Any
 from nbautograd._engine.base.bad_numbers import first_bad, is_written, name_of, number, of_gradient, of_result
 from nbautograd.errors import BadNumberError
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import node_name
-from nbautograd.viz.read.notes import line_of
+from nbautograd.viz.read.introspect import line_of, node_name
 from nbautograd.viz.settings import settings
 
 __all__ = ["before", "check"]

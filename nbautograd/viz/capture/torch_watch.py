@@ -25,7 +25,7 @@ import numpy as np
 from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture.torch_notes import NotedCall, Parameters, dtype_name, parameter, trace_of_call
-from nbautograd.viz.read import notes
+from nbautograd.viz.read import introspect, values
 from nbautograd.viz.settings import settings
 
 __all__ = ["TorchWatch", "mode_of", "pytorch", "settle", "watching", "writes"]
@@ -68,7 +68,7 @@ class TorchWatch:
     :param budget: the number of operations to note.
     """
 
-    def __init__(self, budget: int = notes.MAX_NOTED_OPS) -> None:
+    def __init__(self, budget: int = introspect.MAX_NOTED_OPS) -> None:
         self.budget, self.left = budget, budget
         self.waiting: dict[int, list[NotedCall]] = {}  # by sequence number of the node
         self.troubles = 0
@@ -128,7 +128,7 @@ class TorchWatch:
             protocol.scopes.set(scope)
         self._hooks, self._scopes = [], []
         if self.full is not None:
-            notes.passed_over.append((self.full, self.peek()))
+            introspect.passed_over.append((self.full, self.peek()))
         self.settle(namespace)
         self.waiting.clear()
         self._copies.clear()
@@ -137,7 +137,7 @@ class TorchWatch:
         """Note this many operations more."""
         self.left = max(self.left, budget)
         if self.full is not None:
-            notes.passed_over.append((self.full, self.peek()))
+            introspect.passed_over.append((self.full, self.peek()))
             self.full = None
         self._switch(True)
 
@@ -292,7 +292,7 @@ class TorchWatch:
                 del self.waiting[number]
                 if noted.parameters is None:
                     self._conclude(noted, [tensor])
-                node.metadata[notes.KEY] = partial(trace_of_call, noted)
+                node.metadata[introspect.KEY] = partial(trace_of_call, noted)
                 return
 
     def _about(self, value: Any) -> tuple[Any, ...]:
@@ -374,11 +374,11 @@ class TorchWatch:
             line = array.reshape(-1)
             with np.errstate(all="ignore"):
                 numbers = np.add.reduce(line) / line.size, np.sqrt(line.dot(line))
-            return notes.Digest(shape, name, array[::down, ::across].copy(), numbers)
+            return values.Digest(shape, name, array[::down, ::across].copy(), numbers)
         flat = tensor.detach().reshape(-1, shape[-1])
         sample = flat[::down, ::across].to(self._torch.float32, copy=True)
         numbers = flat.mean(), self._torch.linalg.vector_norm(flat)
-        return notes.Digest(shape, name, sample.numpy() if tensor.is_cpu else sample, numbers)
+        return values.Digest(shape, name, sample.numpy() if tensor.is_cpu else sample, numbers)
 
 
 _parameters: dict[int, Parameters] = {}

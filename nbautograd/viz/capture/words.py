@@ -16,10 +16,10 @@ from nbautograd.viz.capture.timeline import Equation, LeafState
 from nbautograd.viz.language import say
 from nbautograd.viz.read import formulas, values
 from nbautograd.viz.read.formulas import Mark, bracketed
-from nbautograd.viz.read.model import Formula, GraphModel, Node
+from nbautograd.viz.read.model import Formula, GraphModel
 from nbautograd.viz.read.numbers import number_text
 
-__all__ = ["called", "equations", "gradient_name", "op_words", "sum_of", "with_seed"]
+__all__ = ["called", "equation", "gradient_name", "op_words", "sum_of", "with_seed"]
 
 MAX_INPUTS = 3  # that a printed operation names
 MAX_GRADIENT_CHARACTERS = 16  # of a printed one
@@ -47,9 +47,8 @@ def op_words(
 
 
 def _sent_text(name: str, value: str, root: str, partly: bool) -> str:
-    try:
-        number = float(value)
-    except ValueError:
+    number = _number(value)
+    if number is None:
         return say("moves_gradient", name=name)
     if partly:
         return say("sends_part", name=name, value=value.removesuffix("."))
@@ -60,31 +59,24 @@ def _sent_text(name: str, value: str, root: str, partly: bool) -> str:
     return say("sends_number", root=root, name=name, value=value.removesuffix("."))
 
 
-def equations(node: Node, slot: int, sent: str, receives: Sequence[tuple[str, str]]) -> list[Equation]:
-    """Return the equations by which an operation computed the gradients that it sent to one of its inputs.
+def equation(formula: Formula, operands: Sequence[tuple[str, str]], sent: str, receives: Sequence[Any]) -> Equation:
+    """Return the equation by which an operation computed a gradient that it sent, with its numbers if they give it.
 
+    :param operands: the values of the names in the formula, where they are single numbers.
     :param sent: the gradient that it sent, as text.
     :param receives: the gradients it had received, by name.
     """
-    lines = []
-    for formula in node.formulas:
-        if formula.slot != slot:
-            continue
-        numbers = ""
-        texts = dict(node.operands)
-        if receives:
-            texts["g"] = receives[0][1].rpartition("= ")[2].rpartition("→ ")[2]
+    numbers, number = "", _number(sent) if receives else None
+    if number is not None:
+        texts = {**dict(operands), "g": receives[0][1].rpartition("= ")[2].rpartition("→ ")[2]}
         amounts = {name: amount for name, text in texts.items() if (amount := _number(text)) is not None}
-        number = _number(sent) if "g" in amounts else None
-        if number is not None:
-            known = {name: [["n", _signed(texts[name])]] for name in amounts}
-            put_in = formulas.marks(formula.source, known)
-            written = formulas.plain(put_in)
-            right = _agree(formulas.value(formula.source, amounts), number)
-            if right and not _names_left(put_in) and written != sent:
-                numbers = f"{written} = {sent}"
-        lines.append(Equation(formula.marks, formula.text, numbers))
-    return lines
+        known = {name: [["n", f"({texts[name]})" if texts[name].startswith("-") else texts[name]]] for name in amounts}
+        put_in = formulas.marks(formula.source, known)
+        written = formulas.plain(put_in)
+        right = "g" in amounts and _agree(formulas.value(formula.source, amounts), number)
+        if right and not _names_left(put_in) and written != sent:
+            numbers = f"{written} = {sent}"
+    return Equation(formula.marks, formula.text, numbers)
 
 
 def _agree(result: float | None, sent: float) -> bool:
@@ -99,10 +91,6 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def _signed(text: str) -> str:
-    return f"({text})" if text.startswith("-") else text
 
 
 def _names_left(written: list[Mark]) -> bool:

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from nbautograd.viz.draw.labels import Box, Point, Size
 from nbautograd.viz.draw.layout import MARGIN_PX, Arranged, Layout, outline_of
-from nbautograd.viz.read.loops import Loop, inside
+from nbautograd.viz.read.levels import Loop, inside
 from nbautograd.viz.read.model import Edge, GraphModel
 
 __all__ = ["grid"]

@@ -8,7 +8,8 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.viz.capture import diagnostics, torch_events, words
+from nbautograd.errors import is_pytorchs
+from nbautograd.viz.capture import torch_events, words
 from nbautograd.viz.capture.recorder import MAX_STEPPED_OPS, Recorder
 from nbautograd.viz.capture.torch_watch import TorchWatch, settle
 from nbautograd.viz.escape import one_line
@@ -128,17 +129,17 @@ def animate(
     settle(namespace)
     model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=MAX_STEPPED_OPS)
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
-    products = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
-    from nbautograd.viz.capture.replay import replay_of  # loaded when a pass is played
+    from nbautograd.viz.capture.replay import products, replay_of  # loaded when a pass is played
     from nbautograd.viz.notebook.program_lines import player_lines
 
+    vjps = products(tensor, gradient, model) if gradient is not None else ()
     replay = replay_of(model, tensor, gradient)
     lines = player_lines(tensor, gradient, model, namespace)
     model.entire.handles.names = None
     seed = _called(gradient, namespace)
     if seed:
         model = words.with_seed(model, seed)
-    recorder = Recorder(model, namespace=namespace, resolve=resolve, inputs=chosen, seed=seed, products=products)
+    recorder = Recorder(model, namespace=namespace, resolve=resolve, inputs=chosen, seed=seed, products=vjps)
 
     def run() -> None:
         tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
@@ -173,7 +174,7 @@ def _run_observed(
     create: bool,
 ) -> None:
     refused = gradient is None and math.prod(tensor.shape) != 1  # no pass begins
-    if not torch_events.is_foreign(tensor) or tensor.grad_fn is None or refused:
+    if not is_pytorchs(tensor) or tensor.grad_fn is None or refused:
         with protocol.observe(recorder):
             run()
         return

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from nbautograd.viz.draw.labels import MAX_OVERLAP_PX, Size, deepest
 from nbautograd.viz.draw.layout import Arranged, Layout, Outline, labelled, outline_of
-from nbautograd.viz.read.loops import Loop, loop_of
+from nbautograd.viz.read.levels import Loop, loop_of
 from nbautograd.viz.read.model import Edge, GraphModel, Node
 from nbautograd.viz.settings import settings
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbautograd.viz.capture import torch_events
+from nbautograd.errors import is_pytorchs
 from nbautograd.viz.draw import theme
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
@@ -97,7 +97,7 @@ def code(
     """
     if library not in LIBRARIES:
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
-    if torch_events.is_foreign(tensor):
+    if is_pytorchs(tensor):
         raise TypeError("code() writes programs of nbautograd's tensors, and this is one of PyTorch's")
     from nbautograd.viz.notebook.program_lines import program_of  # loaded when a program is written
 

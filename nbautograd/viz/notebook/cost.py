@@ -17,10 +17,8 @@ from nbautograd.viz.notebook.answers import Answer, marked, name_in, place_text
 from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.tables import Table
-from nbautograd.viz.read.costs import flops, parameters
-from nbautograd.viz.read.introspect import attribute, hooks_of, node_name, saved_of
-from nbautograd.viz.read.kept import modules_of, read_kept
-from nbautograd.viz.read.notes import line_of, remarks, trace_of
+from nbautograd.viz.read.costs import flops, modules_of, parameters, read_kept
+from nbautograd.viz.read.introspect import attribute, hooks_of, line_of, node_name, remarks, saved_of, trace_of
 from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 

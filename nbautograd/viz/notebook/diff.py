@@ -17,10 +17,9 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook.answers import Answer, name_in, picture_of
 from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute, node_name, result_shape
+from nbautograd.viz.read.introspect import attribute, node_name, result_shape, trace_of
 from nbautograd.viz.read.naming import SourceLines
-from nbautograd.viz.read.notes import Digest, trace_of
-from nbautograd.viz.read.values import is_tensor
+from nbautograd.viz.read.values import Digest, is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Difference", "diff"]

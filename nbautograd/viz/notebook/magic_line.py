@@ -17,8 +17,7 @@ from IPython.core.error import UsageError
 from IPython.utils.process import arg_split  # type: ignore[attr-defined, unused-ignore]
 
 from nbautograd.viz.notebook.in_place import without_semicolon
-from nbautograd.viz.read.contents import is_module
-from nbautograd.viz.read.introspect import parameters_of
+from nbautograd.viz.read.contents import is_module, parameters_of
 from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["one_tensor", "parsed", "tensor_names", "tensors"]

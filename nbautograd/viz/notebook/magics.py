@@ -19,9 +19,8 @@ from IPython.utils.strdispatch import StrDispatch
 from nbautograd import protocol
 from nbautograd._engine.core import grad_mode, tracing
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd.errors import kind_of
+from nbautograd.errors import is_pytorchs, kind_of
 from nbautograd.protocol import SourceLocator
-from nbautograd.viz.capture import torch_events
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, tables, torch_name
 from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
@@ -138,7 +137,7 @@ class AutogradMagics(Magics):
         if options.flat and options.fold:
             raise UsageError("%code --flat and --fold exclude each other; give one of them")
         tensor = one_tensor(self.shell, "code", options.expression, not options.gradient)
-        if torch_events.is_foreign(tensor):
+        if is_pytorchs(tensor):
             raise UsageError(f"%code writes programs of nbautograd's tensors, but got {kind_of(tensor)}")
         from nbautograd.viz.notebook.code import code
 

@@ -19,9 +19,8 @@ from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.still import WIDTH_PX, card
 from nbautograd.viz.notebook.tables import Table
-from nbautograd.viz.read.introspect import node_name
-from nbautograd.viz.read.kept import GraphMemory, Runs, read_kept
-from nbautograd.viz.read.notes import remarks
+from nbautograd.viz.read.costs import GraphMemory, Runs, read_kept
+from nbautograd.viz.read.introspect import node_name, remarks
 from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 

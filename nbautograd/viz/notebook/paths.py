@@ -13,7 +13,7 @@ from nbautograd._engine.base.missing_graph import cause_of
 from nbautograd._engine.base.users_code import last_assignment, user_frame
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz import language
-from nbautograd.viz.capture.flow import Flow, Parts, flow_of
+from nbautograd.viz.capture.flow import MAX_PATHS, Flow, Parts, Route, Routes, flow_of
 from nbautograd.viz.capture.timeline import FrameState
 from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.draw.boxes import label_size, measure
@@ -32,11 +32,9 @@ from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.read import values
 from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.contents import of_variables
-from nbautograd.viz.read.introspect import node_name
+from nbautograd.viz.read.introspect import line_of, node_name, remarks
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.notes import line_of, remarks
 from nbautograd.viz.read.numbers import SUMMARY, number_text
-from nbautograd.viz.read.routes import MAX_PATHS, Route, Routes
 from nbautograd.viz.read.unreached import stops
 from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk

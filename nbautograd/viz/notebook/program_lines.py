@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from nbautograd.errors import is_pytorchs
 from nbautograd.protocol import SourceLocator
-from nbautograd.viz.capture import torch_events
+from nbautograd.viz.read.contents import scopes_of
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.module_scopes import scopes_of
 from nbautograd.viz.read.naming import ResultNames, SourceLines
 from nbautograd.viz.read.segments import plan
 from nbautograd.viz.read.walk import GraphWalk
@@ -86,7 +86,7 @@ def player_lines(
     What the pass frees and what a user may change is copied now: the program is the same whenever it is written.
     """
     whole = model.entire
-    if not 0 < len(whole.order) <= MAX_PLAYED_OPS or torch_events.is_foreign(tensor):
+    if not 0 < len(whole.order) <= MAX_PLAYED_OPS or is_pytorchs(tensor):
         return None
     if any(getattr(leaf, "numel", int)() > MAX_PLAYED_ELEMENTS for leaf in whole.handles.kept):
         return None

@@ -13,15 +13,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nbautograd import protocol
-from nbautograd.viz.capture import torch_events
+from nbautograd.errors import is_pytorchs
 from nbautograd.viz.draw.graph_text import table
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.read import values
-from nbautograd.viz.read.contents import of_variables
-from nbautograd.viz.read.introspect import parameters_of
+from nbautograd.viz.read.contents import of_variables, parameters_of
 from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.read.values import is_tensor
@@ -149,7 +148,7 @@ class Watch:
         else:
             added = "…"
         about = f"{values.dtype_text(getattr(leaf, 'dtype', ''))} {values.shape_text(leaf)}".strip()
-        counted = self.counts and not torch_events.is_foreign(leaf)  # PyTorch's own passes cannot be observed
+        counted = self.counts and not is_pytorchs(leaf)  # PyTorch's own passes cannot be observed
         passes = str(seen.passes) if seen.passes or counted or grad is None else "–"
         norm = "–" if grad is None else norm_text(grad)
         told = say("added_all") if grad is not None and not was else added

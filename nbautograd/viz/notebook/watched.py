@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read.contents import is_module
-from nbautograd.viz.read.introspect import parameters_of
+from nbautograd.viz.read.contents import is_module, parameters_of
 from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["watched"]

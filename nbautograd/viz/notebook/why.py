@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from nbautograd._engine.base.bad_numbers import plain
-from nbautograd.viz.capture.flow import Flow, flow_of, size_of
+from nbautograd.viz.capture.flow import Flow, Route, Routes, flow_of, size_of
 from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.language import headings, say
 from nbautograd.viz.notebook.answers import Answer, name_in, picture_of, place_text
@@ -17,10 +17,8 @@ from nbautograd.viz.notebook.paths import described, name_of, no_path, stopped, 
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read import values
 from nbautograd.viz.read.contents import is_module
-from nbautograd.viz.read.introspect import attribute, node_name, operands_of, saved_of
-from nbautograd.viz.read.notes import line_of, remarks, trace_of
+from nbautograd.viz.read.introspect import attribute, line_of, node_name, operands_of, remarks, saved_of, trace_of
 from nbautograd.viz.read.numbers import SUMMARY, number_text
-from nbautograd.viz.read.routes import Route, Routes
 from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 

@@ -16,15 +16,13 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, levels, values
-from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.contents import module_paths, scopes_of
+from nbautograd.viz.read.introspect import attribute, remarks
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
-from nbautograd.viz.read.module_scopes import module_paths, scopes_of
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
-from nbautograd.viz.read.notes import remarks
 from nbautograd.viz.read.operations import OperationReader
-from nbautograd.viz.read.segments import label_of
+from nbautograd.viz.read.segments import Turns, label_of, name_of
 from nbautograd.viz.read.tiles import repeated_number, tile
-from nbautograd.viz.read.turns import Turns, name_of
 from nbautograd.viz.read.walk import MAX_READ_NODES, GraphWalk
 
 __all__ = ["Resolve", "build"]
@@ -62,7 +60,7 @@ def build(
     chosen = folding.choose(tree, folding.allowed(ops, leaves, budget), opened, fold=fold)
     builder = _Builder(walk, SourceLines(resolve or SourceLocator.locate), namespace)
     if ops > described:
-        builder.leave_ops_bare(chosen)
+        builder.bare = {node for segment in chosen.folded() for node in walk.order[segment.start : segment.stop]}
     if leaves > max(budget, described):
         builder.leave_leaves_bare()
     return folding.collapse(builder.model(tree, turns), chosen, budget)
@@ -89,17 +87,13 @@ class _Builder:
         self.names = ResultNames(walk, namespace, lines)
         self.reader = OperationReader(walk, self.names)
         self.handles = Handles(names=self.names, traces=walk.traces, declared=walk.declared)
-        self.nodes: list[Node] = []
+        self.nodes: list[Node] = []  # their numbers are their ids, so that equal graphs have equal ones
         self.edges: list[Edge] = []
         self.ids: dict[tuple[Any, int], str] = {}  # (node, output) -> the box of the result
-        # In a large graph, only the drawn part is described: description takes the time.
+        # In a large graph, only the drawn part is described, not what is inside closed groups: that takes the time.
         self.bare: set[Any] = set()
         self.bare_leaves: set[Any] = set()
         self.rest = ""  # the node for the unread part of the graph
-
-    def leave_ops_bare(self, tree: folding.Segment) -> None:
-        """Do not describe the operations inside closed groups."""
-        self.bare = {node for segment in tree.folded() for node in self.walk.order[segment.start : segment.stop]}
 
     def leave_leaves_bare(self) -> None:
         """Do not describe the leaves that only bare operations use."""
@@ -143,10 +137,6 @@ class _Builder:
         self.nodes.append(node)
         return node.id
 
-    def new_id(self) -> str:
-        """A new id, deterministic for equal graphs."""
-        return f"n{len(self.nodes)}"
-
     def leaf(self, node: Any, tensor: Any) -> str:
         """Return the box of a leaf, or of a root without a graph."""
         known = self.handles.leaves.get(id(tensor))
@@ -154,13 +144,14 @@ class _Builder:
             if node is not None:
                 self.handles.ops[node] = known
             return known
-        key = self.new_id()
+        key = f"n{len(self.nodes)}"
         self.handles.leaves[id(tensor)] = key
         self.handles.kept.append(tensor)
         if node is not None:
             self.handles.ops[node] = key
         tracked = bool(attribute(tensor, "requires_grad", False))
-        grad = attribute(tensor, "grad") if tracked else None
+        grad = values.memory(attribute(tensor, "grad") if tracked else None)
+        array = values.memory(tensor)
         name = self.names.leaves.get(id(tensor)) or self.names.variables.tensor(tensor) or "leaf"
         own = int(type(tensor).__name__ == "Parameter")
         if node in self.bare_leaves:
@@ -174,11 +165,11 @@ class _Builder:
                 names=self.names.variables.all_of(tensor),
                 parameters=own,
                 grad=values.inline(grad) if tracked else "",
-                named=bool(self.names.variables.tensor(tensor)),
+                named=id(tensor) in self.names.variables.by_tensor,
                 notes=() if tracked else (say("no_graph"),),
                 hooks=introspect.hooks_of(node, tensor),
-                value=values.text(tensor),
-                tile=tile(tensor),
+                value=values.text(array),
+                tile=tile(array),
                 grad_tile=tile(grad),
                 shape=values.shape_text(tensor),
                 dtype=values.dtype_text(attribute(tensor, "dtype", "")),
@@ -189,7 +180,7 @@ class _Builder:
     def operation(self, node: Any) -> None:
         """The pill of an operation, and the boxes of its results."""
         name, trace = self.walk.names[node], self.walk.traces[node]
-        key = self.new_id()
+        key = f"n{len(self.nodes)}"
         self.handles.ops[node] = key
         cls = self.walk.declared[node]
         symbol = line_of(getattr(cls, "symbol", None) or formulas.symbol_of(name), 20)
@@ -207,9 +198,9 @@ class _Builder:
     def around(self, trace: Any) -> dict[str, Any]:
         """The blocks in which an operation ran, and the module that the innermost of them is."""
         blocks = () if trace is None else trace.scope
-        names = tuple([label_of(block) for block in blocks])
+        names = tuple(map(label_of, blocks))
         for block in reversed(blocks):
-            module = block.module() if getattr(block, "module", None) is not None else None
+            module = introspect.module_of(block)
             if module is not None:
                 if self.paths is None:
                     self.paths = module_paths(self.namespace)
@@ -235,24 +226,25 @@ class _Builder:
 
     def box(self, node: Any, index: int, op: str) -> str:
         """The box of a result."""
-        value, shape, dtype = self.reader.result(node, index)
+        value, shape, dtype, drawn = self.reader.result(node, index)
         output = (node, index)
         tensor = self.names.output_tensor(node, index)
-        retains = introspect.retains(tensor)
+        retains = attribute(tensor, "retains_grad", False) is True
+        held = self.names.own[output] or output in self.names.root_tensors  # else whether it still lives is chance
         key = self.add(
             Node(
-                self.new_id(),
+                f"n{len(self.nodes)}",
                 "output" if output in self.names.root_tensors else "tensor",
                 self.names.results[output],
                 names=self.names.variables.all_of(tensor, *output) or self.names.spelled_out(*output),
                 value=value,
-                tile=self.reader.tile(node, index),
+                tile=drawn,
                 shape=shape,
                 dtype=dtype,
-                named=bool(self.names.variables.output(node, index)) or output in self.names.root_tensors,
+                named=output in self.names.variables.by_output or output in self.names.root_tensors,
                 retains=retains,
                 grad=values.inline(attribute(tensor, "grad")) if retains else "",
-                **self.about_result(node, index, tensor),
+                **(self.reader.about(tensor, node) if tensor is not None and held else {}),
             )
         )
         if retains:
@@ -260,22 +252,17 @@ class _Builder:
         self.link(op, key, index, "result")
         return key
 
-    def about_result(self, node: Any, index: int, tensor: Any) -> dict[str, Any]:
-        """Return the facts about a result besides its value; without a variable, whether it still lives is chance."""
-        named = self.names.own[node, index] or (node, index) in self.names.root_tensors
-        return self.reader.about(tensor, node) if tensor is not None and named else {}
-
     def constant(self, operand: Any, name: str, user: Any) -> str:
         """Return the box of a constant argument of ``user``, or its number; ``name``: of its variable."""
         tensor = operand.tensor() if operand.tensor is not None else None
         known = operand.value if operand.value is not None else tensor
         origin = self.origin(tensor, name or self.names.texts.code(user, operand), user)
         if operand.shape is None or not (name or origin["cut"] or operand.shape):
-            return self.add(Node(self.new_id(), "constant", values.inline(operand.value), **origin))
+            return self.add(Node(f"n{len(self.nodes)}", "constant", values.inline(operand.value), **origin))
         drawn = tile(known)
         return self.add(
             Node(
-                self.new_id(),
+                f"n{len(self.nodes)}",
                 "constant",
                 name or self.names.operand_name(user, operand) or repeated_number(drawn) or operand.name,
                 names=self.names.variables.all_of(tensor),
@@ -320,7 +307,7 @@ class _Builder:
         """The node that stands for the part of the graph that was not read."""
         if self.rest and node in self.bare:
             return self.rest
-        key = self.add(Node(self.new_id(), "constant", say("more"), symbol="⋯"))
+        key = self.add(Node(f"n{len(self.nodes)}", "constant", say("more"), symbol="⋯"))
         if node in self.bare:
             self.rest = key
         return key

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
+from traceback import walk_tb
 from typing import Any
 
 from nbautograd._engine.base.users_code import place_of
@@ -57,20 +58,23 @@ def failed_call(error: BaseException) -> FailedCall | None:
     """The call that raised an error, if an operation on tensors did."""
     if hasattr(error, "bad"):
         return _of_bad_number(error)
-    frames = list(_frames(error.__traceback__))
-    users = [i for i, (_, filename, _) in enumerate(frames) if not filename.startswith((_LIBRARY, "<nbautograd"))]
-    below = frames[users[-1] + 1 :] if users else []
-    if any(filename.startswith(_NOT_CALLS) for _, filename, _ in below):
+    frames = list(walk_tb(error.__traceback__))
+    files = [frame.f_code.co_filename for frame, _ in frames]
+    users = [i for i, filename in enumerate(files) if not filename.startswith((_LIBRARY, "<nbautograd"))]
+    below = users[-1] + 1 if users else len(frames)
+    if any(filename.startswith(_NOT_CALLS) for filename in files[below:]):
         return None
-    given = [(frame, tensors) for frame, _, _ in below if (tensors := _tensors(frame))]
+    given = [(frame, tensors) for frame, _ in frames[below:] if (tensors := _tensors(frame))]
     if not given:
         return None
     frame, operands = next((one for one in reversed(given) if _is_operation(one[0].f_code)), given[-1])
     message = line_of(error, 500)
     named = _NAMED.match(message)
-    user, filename, line = frames[users[-1]]
+    user, line = frames[users[-1]]
     name = named[1] if named else frame.f_code.co_name.lstrip("_")
-    return FailedCall(name, operands[:MAX_OPERANDS], message, filename, line, _part(error.__traceback__, user, line))
+    return FailedCall(
+        name, operands[:MAX_OPERANDS], message, files[users[-1]], line, _part(error.__traceback__, user, line)
+    )
 
 
 def _of_bad_number(error: Any) -> FailedCall:
@@ -89,12 +93,6 @@ def _is_operation(code: types.CodeType) -> bool:
     path = Path(code.co_filename)
     own = "ops" in path.parts or path.parts[-3:-1] == ("nn", "functional")
     return own and not code.co_name.startswith(("_", "check")) and not path.name.startswith("_")
-
-
-def _frames(traceback: types.TracebackType | None) -> Iterator[tuple[types.FrameType, str, int]]:
-    while traceback is not None:
-        yield traceback.tb_frame, traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
-        traceback = traceback.tb_next
 
 
 def _tensors(frame: types.FrameType) -> tuple[Any, ...]:

@@ -244,7 +244,7 @@ def collapse(model: GraphModel, tree: Segment, budget: int = MAX_DRAWN_NODES) ->
     closed = tree.folded()
     groups = groups_of(tree, model.order)
     if not closed:
-        return replace(model, groups=groups, handles=model.handles)
+        return model if groups == model.groups else replace(model, groups=groups, handles=model.handles)
     stands: dict[str, str] = {}
     inner: dict[str, str] = {}
     for segment in closed:

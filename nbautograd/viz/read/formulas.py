@@ -330,7 +330,7 @@ def _marks(tree: ast.expr, names: Names, outer: int) -> list[Mark]:
 def _binary(tree: ast.BinOp, names: Names, outer: int) -> list[Mark]:
     sign, level = _BINARY.get(type(tree.op), ("?", 1))
     if isinstance(tree.op, ast.Div):
-        return _fraction(_marks(tree.left, names, 0), _marks(tree.right, names, 0))
+        return [["f", _marks(tree.left, names, 0), _marks(tree.right, names, 0)]]
     if isinstance(tree.op, ast.Pow):
         return _power(_marks(tree.left, names, level), _marks(tree.right, names, 0))
     left, right = _marks(tree.left, names, level), _marks(tree.right, names, level + (sign == "−"))
@@ -352,10 +352,6 @@ def _product(left: list[Mark], right: list[Mark], outer: int) -> list[Mark]:
         return factors[0]
     written = [*left, ["o", "·"], *right]
     return _bracketed(written) if outer > 2 else written
-
-
-def _fraction(above: list[Mark], below: list[Mark]) -> list[Mark]:
-    return [["f", above, below]]
 
 
 def _power(base: list[Mark], exponent: list[Mark]) -> list[Mark]:
@@ -424,23 +420,20 @@ def _listed(operands: list[ast.expr], names: Names) -> list[Mark]:
 def _of_mean(operands: list[ast.expr], names: Names, outer: int) -> list[Mark]:
     """The gradient of each element of a loss: the mean divides by the number of elements."""
     upstream, reduction = _marks(operands[0], names, 0), plain(_marks(operands[2], names, 0)).strip("'")
-    return _fraction(upstream, names.get(COUNT, [["i", "n"]])) if reduction in ("mean", "1") else upstream
+    return [["f", upstream, names.get(COUNT, [["i", "n"]])]] if reduction in ("mean", "1") else upstream
 
 
 def _bracket_of_iverson(operands: list[ast.expr], names: Names, outer: int) -> list[Mark]:
     """``where(condition, value, 0)``: a factor that is 1 if the condition is true, else 0; any other as a call."""
-    condition, chosen, other = _zero_last(operands)
+    condition, chosen, other = operands
+    if _is_zero(chosen) and (opposite := _opposite(condition)) is not None:
+        condition, chosen, other = opposite, other, chosen
     if not _is_zero(other):
         return [["i", "where"], *_bracketed(_listed(operands, names))]
     held = [["o", "["], *_marks(condition, names, 0), ["o", "]"]]
     value = _marks(chosen, names, 2)
     written = held if value == [["n", "1"]] else [*value, ["o", "·"], *held]
     return _bracketed(written) if outer > 2 else written
-
-
-def _zero_last(operands: list[ast.expr]) -> list[ast.expr]:
-    opposite = _opposite(operands[0]) if _is_zero(operands[1]) else None
-    return operands if opposite is None else [opposite, operands[2], operands[1]]
 
 
 def _infix(sign: str, left: int, right: int, weak: bool = False) -> Write:
@@ -455,7 +448,7 @@ _WRITE: dict[tuple[str, int], Write] = {
     ("each", 3): _of_mean,
     ("where", 3): _bracket_of_iverson,
     ("times", 2): lambda a, names, outer: _product(_marks(a[0], names, 2), _marks(a[1], names, 2), outer),
-    ("ratio", 2): lambda a, names, outer: _fraction(_marks(a[0], names, 0), _marks(a[1], names, 0)),
+    ("ratio", 2): lambda a, names, outer: [["f", _marks(a[0], names, 0), _marks(a[1], names, 0)]],
     **{key: _infix("@", 2, 3, weak=True) for key in (("mm", 2), ("mm_like", 3), ("mv", 2), ("bmm", 2), ("matmul", 2))},
     ("outer_product", 2): _infix("⊗", 3, 3),
     ("logical_and", 2): _infix("and", 0, 0),

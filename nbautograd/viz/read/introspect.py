@@ -1,49 +1,36 @@
-"""Read the objects of any autograd library by their attributes, and the names of their variables."""
+"""Read the objects of any autograd library by their attributes, and the notes on an operation besides its node.
+
+The notes are its place, its arguments and its result (see ``protocol.Trace``). nbautograd's nodes carry them
+themselves, from tracing. For PyTorch's nodes, the watcher (``capture/torch_watch.py``) puts them into
+``node.metadata``, a dictionary that PyTorch keeps as long as the node lives. Without it, PyTorch itself may have kept
+the lines of the call, if ``set_detect_anomaly(True)`` was on.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import cached_property, lru_cache
+import re
+import sys
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import PurePath
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from nbautograd import protocol
-from nbautograd.viz.escape import line_of, one_line
+from nbautograd.protocol import Trace
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.language import say
 from nbautograd.viz.read import formulas, values
-from nbautograd.viz.read.contents import inside, is_module
 from nbautograd.viz.read.model import Saved
-from nbautograd.viz.read.notes import Digest, trace_of
-from nbautograd.viz.read.values import is_tensor
+from nbautograd.viz.read.values import Digest, is_tensor
 
 __all__ = [
-    "Names",
-    "assigned",
-    "attribute",
-    "changed_saved",
-    "declared",
-    "hooks_of",
-    "node_name",
-    "operation_of",
-    "transposes",
-    "view_base",
-    "window_of",
-]
+    "KEY", "MAX_NOTED_OPS", "assigned", "attribute", "can_be_noted", "changed_saved", "declared", "hooks_of",
+    "line_of", "node_name", "note", "operation_of", "passed_over", "remarks", "trace_of", "transposes", "window_of",
+]  # fmt: skip
 
 _HOOKS = {kind: kind for kind in ("tensor", "pre", "post", "accumulated")}
-
-
-def parameters_of(value: Any) -> Iterable[Any] | None:
-    """Return the parameters of a module or an optimizer, or the leaves in an object; None if it has none."""
-    if is_module(value):
-        return value.parameters()  # type: ignore[no-any-return]
-    groups = attribute(value, "param_groups")
-    if isinstance(groups, list):
-        return [leaf for group in groups for leaf in group["params"]]
-    return [
-        part for _, part in inside("", value) if attribute(part, "requires_grad") and attribute(part, "is_leaf")
-    ] or None
 
 
 def attribute(thing: Any, name: str, default: Any = None) -> Any:
@@ -84,11 +71,9 @@ def declared(node: Any) -> Any:
     cls = type(node)
     if hasattr(cls, "formulas"):
         return cls
-    from nbautograd.viz.read import pytorch_names
+    from nbautograd.viz.read import pytorch_names  # loaded at the first node of PyTorch's, or of a user's
 
-    own = pytorch_names.declared_as(node, node_name(node))
-    declaration = protocol.declaration(own) or pytorch_names.declaration(own)
-    return cls if declaration is None else declaration()
+    return pytorch_names.declaration(node, node_name(node)) or cls
 
 
 # -- what tensors and nodes tell about themselves ----------------------------------------------------
@@ -117,34 +102,9 @@ def result_shape(node: Any, index: int) -> tuple[int, ...] | None:
         return None
 
 
-def is_brought_back(node: Any, slot: int) -> bool:
-    """Return whether one of the library's own nodes sums the gradient of an input over dimensions that were
-    broadcast.
-    """
-    specs = attribute(node, "input_meta") or ()
-    return slot < len(specs) and specs[slot] is not None
-
-
-def device_of(tensor: Any) -> str:
-    """The device, unless it is the CPU."""
-    device = line_of(attribute(tensor, "device", "") or "", 20)
-    return "" if device == "cpu" else device
-
-
-def view_base(tensor: Any) -> Any:
-    """Return the tensor whose memory a view shares; None for other tensors."""
-    return attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None
-
-
-def retains(tensor: Any) -> bool:
-    """Return whether a computed tensor retains its gradient."""
-    return attribute(tensor, "retains_grad", False) is True
-
-
-def version_of(tensor: Any) -> int:
-    """The version counter of a tensor."""
-    version = attribute(tensor, "_version", 0)
-    return version if isinstance(version, int) else 0
+def module_of(block: Any) -> Any:
+    """Return the module whose call a named block is, while it lives; None for other blocks."""
+    return block.module() if getattr(block, "module", None) is not None else None
 
 
 def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
@@ -234,13 +194,8 @@ def saved_values(node: Any) -> dict[str, Any]:
 # -- names -----------------------------------------------------------------------
 
 
-def window_of(name: str, known: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
-    """For a convolution, return stride, padding, dilation and the number of groups; otherwise nothing.
-
-    :param known: its operands.
-    """
-    if name != "ConvolutionBackward0":
-        return ()
+def window_of(known: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
+    """Return stride, padding, dilation and the number of groups of a convolution with these operands, if known."""
     try:
         if known.get("transposed"):
             return ()
@@ -248,126 +203,6 @@ def window_of(name: str, known: Mapping[str, Any]) -> tuple[tuple[int, ...], ...
         return (*sides, (int(known["groups"]),))
     except (KeyError, TypeError, ValueError):
         return ()
-
-
-class Names:
-    """Which variable names a tensor has: leaves by identity, results also by the node and output that made them."""
-
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
-        self.by_tensor: dict[int, list[str]] = {}
-        self.by_name: dict[str, Any] = {}
-        self.by_output: dict[tuple[Any, int], list[str]] = {}
-        self.tensors: dict[tuple[Any, int], Any] = {}
-        self.sequences: list[tuple[str, Any]] = []  # variables without a gradient, such as a loop's inputs
-        for name, value in self._pairs(namespace):
-            self.by_tensor.setdefault(id(value), []).append(name)
-            self.by_name[name] = value
-            node = attribute(value, "grad_fn")
-            if node is not None:
-                output = (node, attribute(value, "output_nr", 0) or 0)
-                self.by_output.setdefault(output, []).append(name)
-                self.tensors.setdefault(output, value)
-            elif not attribute(value, "requires_grad", False) and not name.startswith("_"):
-                self.sequences.append((name, value))
-
-    @staticmethod
-    def _pairs(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Yield tensors by name: those of variables first, then what is inside of other variables."""
-        others: list[tuple[str, Any]] = []
-        for name, value in list(namespace.items()):
-            if not isinstance(name, str):
-                continue
-            if hasattr(type(value), "grad_fn") and is_tensor(value):
-                yield name, value
-            elif not name.startswith("_"):
-                others.append((name, value))
-        for name, value in others:
-            yield from inside(name, value)
-
-    def detached_from(self, tensor: Any) -> str:
-        """The name of the leaf or result from which a constant was detached, so that they share memory; or nothing."""
-        place = attribute(tensor, "data_ptr")
-        if not callable(place) or attribute(tensor, "requires_grad", False):
-            return ""
-        try:
-            start = place()
-            known = self._at.get(start, ()) if start else ()
-            return next((name for other, name in known if other is not tensor), "")
-        except Exception:
-            return ""
-
-    @cached_property
-    def _at(self) -> dict[int, list[tuple[Any, str]]]:
-        """By its place in memory: each result and leaf that is known by a name, with that name; results first."""
-        named = [(tensor, self.output(*output)) for output, tensor in self.tensors.items()]
-        named += [(tensor, one_line(name, 40)) for name, tensor in self.by_name.items()
-                  if attribute(tensor, "requires_grad", False) and is_tensor(tensor)]  # fmt: skip
-        places: dict[int, list[tuple[Any, str]]] = {}
-        for tensor, name in named:
-            with suppress(Exception):  # what has no memory of its own
-                places.setdefault(tensor.data_ptr(), []).append((tensor, name))
-        return places
-
-    @staticmethod
-    @lru_cache(2000)
-    def _public(names: tuple[str, ...]) -> list[str]:
-        public = [name for name in names if not name.startswith("_")] or names[:1]
-        shown = [name for name in public if name.isidentifier()]
-        # A tensor without a variable of its own has all names that one module or object gives it.
-        shown = shown or [name for name in public if name.partition(".")[0] == public[0].partition(".")[0]]
-        return [one_line(name, 80 if "." in name else 40) for name in shown]
-
-    def all_of(self, tensor: Any, node: Any = None, index: int = 0) -> str:
-        """The names of a tensor, or of a result, that has several: ``y = h``; nothing for one.
-
-        Return names without their module's name, which is the same: ``emb.weight = out.weight``.
-        """
-        names = self._public(tuple(self.by_output.get((node, index)) or self.by_tensor.get(id(tensor), [])))[:3]
-        return " = ".join(name.partition(".")[2] or name for name in names) if len(names) > 1 else ""
-
-    def whole(self, tensor: Any) -> str:
-        """One name of a tensor; that of an element of a sequence for such, or nothing."""
-        return self.tensor(tensor) or self.element(tensor)
-
-    def tensor(self, tensor: Any) -> str:
-        """Return the name of a tensor, or nothing."""
-        names = self.by_tensor.get(id(tensor)) if tensor is not None else None
-        return self._public(tuple(names))[0] if names else ""
-
-    def element(self, array: Any) -> str:
-        """Return ``xs[3]`` for an array that is one element of a variable's tensor along its first dimension, or
-        nothing.
-        """
-        try:
-            place, shape = array.__array_interface__["data"][0], tuple(array.shape)
-        except Exception:
-            return ""
-        for name, tensor in self.sequences:
-            try:
-                step = tensor.stride()[0] * tensor.element_size()
-                index, rest = divmod(place - tensor.data_ptr(), step)
-                inner = tuple(stride * tensor.element_size() for stride in tensor.stride()[1:])
-                if (shape, array.strides) == (tuple(tensor.shape[1:]), inner) and not rest and 0 <= index < len(tensor):
-                    return f"{one_line(name, 36)}[{index}]"
-            except Exception:
-                continue
-        return ""
-
-    def reshaped(self, array: Any) -> str:
-        """Return the variable without a gradient that has the elements of an array, in their order; or nothing."""
-        try:
-            place, size = array.__array_interface__["data"][0], array.size if array.flags.c_contiguous else 0
-            for name, tensor in self.sequences:
-                if size and tensor.data_ptr() == place and tensor.numel() == size and tensor.is_contiguous():
-                    return one_line(name, 40)
-        except Exception:
-            pass
-        return ""
-
-    def output(self, node: Any, index: int) -> str:
-        """Return the name of a result of a node, or nothing."""
-        names = self.by_output.get((node, index))
-        return self._public(tuple(names))[0] if names else ""
 
 
 _OPERATORS = {
@@ -413,6 +248,7 @@ def operation_of(tree: ast.AST) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
+@lru_cache(1000)
 def same_operation(name: str, operation: str) -> bool:
     """Return whether a node's name is the operation's name in code."""
     own = formulas.base(name).lower()
@@ -425,3 +261,94 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 def subscript(number: int) -> str:
     """A number in subscript digits."""
     return str(number).translate(_SUBSCRIPTS)
+
+
+# -- notes on an operation ---------------------------------------------------------------------
+
+
+KEY, LINES = "nbautograd", "traceback_"
+"""The notes of ``node.metadata``: ours, and the lines that PyTorch keeps with anomaly detection."""
+MAX_NOTED_OPS = 2000
+"""Operations of PyTorch's that are noted in a cell, or in a block."""
+OTHERS = ("torch", "nbautograd")
+"""Packages whose lines are skipped."""
+passed_over: deque[tuple[int, int]] = deque(maxlen=100)
+"""The sequence numbers, from and to, of operations that were too many in their cell."""
+
+
+def trace_of(node: Any) -> Any:
+    """The ``protocol.Trace`` of an operation; None if none was noted."""
+    try:
+        kind = type(node)
+        if hasattr(kind, "trace") or not hasattr(kind, "metadata"):  # not of PyTorch's
+            return getattr(node, "trace", None)
+        known = node.metadata
+        trace = known.get(KEY)
+        if trace is None and LINES in known:
+            trace = known[KEY] = _with_line(node, known[LINES])
+        elif callable(trace):  # noted without formatting
+            trace = known[KEY] = trace(node)
+        return trace
+    except Exception:  # any object gets a picture
+        return None
+
+
+def _with_line(node: Any, lines: Iterable[str]) -> Trace | None:
+    """The innermost line outside of PyTorch, as a trace without values.
+
+    :param lines: of a traceback, as ``traceback.format_stack`` gives them.
+    """
+    packages = tuple(str(PurePath(sys.modules[name].__file__ or "?").parent) for name in OTHERS if name in sys.modules)
+    for text in reversed(list(lines)):
+        found = re.match(r'\s*File "(.+)", line (\d+)', text)
+        if found and not found[1].startswith(packages) and not found[1].endswith("contextlib.py"):
+            about = next(iter(getattr(node, "_input_metadata", None) or ()), None)
+            shape = tuple(about.shape) if about is not None else ()
+            dtype = str(about.dtype).rpartition(".")[2] if about is not None else ""
+            return Trace(found[1], int(found[2]), _nothing, None, shape, dtype, ())
+    return None
+
+
+def _nothing() -> None:
+    """The result of an operation that was not watched: it is not known."""
+
+
+def line_of(node: Any) -> tuple[str, int] | None:
+    """Return the file and the line of code of an operation; None if unknown."""
+    trace = trace_of(node)
+    return None if trace is None or not trace.lineno else (trace.filename, trace.lineno)
+
+
+def can_be_noted(node: Any) -> bool:
+    """Return whether it is a node of PyTorch's, with a place for notes."""
+    return hasattr(type(node), "metadata") and not hasattr(type(node), "trace")
+
+
+def note(node: Any, trace: Any) -> None:
+    """Note a trace with a node of PyTorch's, or a function of the node that formats one when it is first read."""
+    node.metadata[KEY] = trace
+
+
+def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
+    """Return the remarks on PyTorch's operations: that not all were noted, or that their inside is hidden."""
+    theirs = {node: trace_of(node) for node in filter(can_be_noted, nodes)}
+    if not theirs:
+        return ()
+    without = [node for node, trace in theirs.items() if trace is None]
+    kinds = {type(node).__name__ for node in theirs}
+    said = [say(text) for kind, text in _OPAQUE.items() if kind in kinds]
+    if any(getattr(trace, "output", None) is _nothing for trace in theirs.values()):
+        said.append(say("torch_lines"))
+    if 0 < len(without) == len(theirs):
+        said.append(say("torch_unwatched"))
+    elif any(map(_was_passed_over, without)):
+        watched = len(theirs) - len(without)
+        said.append(say("torch_partly", watched=watched, count=len(theirs), budget=MAX_NOTED_OPS))
+    return tuple(said)
+
+
+def _was_passed_over(node: Any) -> bool:
+    return any(first <= node._sequence_nr() < last for first, last in passed_over)
+
+
+_OPAQUE = {"CompiledFunctionBackward": "torch_compiled", "CheckpointFunctionBackward": "torch_checkpoint"}

@@ -9,30 +9,29 @@ A formula is a vector-Jacobian product as a Python expression of ``g``, the grad
 - *move*: elements only went to places of the result (``g.reshape(input.shape)``, ``select_back(g, ...)``), so each
   derivative is 1 where one went and 0 elsewhere;
 - *other*: each element sent depends on several (softmax, convolution).
+
+A sent element is a sum of arriving elements times factors, its *terms*. A formula is linear in ``g``, so it can be
+probed: with 1 for one element of ``g`` and 0 for all others, it returns a row of the Jacobian. If elements only move,
+several are probed at once, each by a power of two. For a large formula only one element is probed, by halves of ``g``.
+A count of the work limits all of it.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
 
 from nbautograd.viz.read import formulas
 
 __all__ = [
-    "DIAGONAL",
-    "MATRIX",
-    "MOVE",
-    "OTHER",
-    "OUTER",
-    "diagonal_parts",
-    "entry_of",
-    "factor_marks",
-    "matrix_parts",
-    "only_permutes",
-    "sums_over",
-]
+    "DIAGONAL", "MATRIX", "MAX_TERMS", "MOVE", "OTHER", "OUTER", "Terms", "Work", "diagonal_parts", "entry_of",
+    "factor_marks", "matrix_parts", "only_permutes", "sums_over", "terms_of",
+]  # fmt: skip
 
 DIAGONAL, MATRIX, OUTER, MOVE, OTHER = "diagonal", "matrix", "outer", "move", "other"
 
@@ -70,7 +69,7 @@ def entry_of(source: str) -> str:
     if _is_diagonal(tree):
         return DIAGONAL
     if any(_factors(branch) for _, branch in _branches(tree)):
-        return OUTER if _is_outer(tree) else MATRIX
+        return OUTER if any(isinstance(part, ast.Name) and part.id == _OUTER for part in ast.walk(tree)) else MATRIX
     return MOVE if _is_move(tree) else OTHER
 
 
@@ -100,6 +99,21 @@ def factor_marks(source: str, names: Mapping[str, list[formulas.Mark]]) -> list[
     return formulas.marks(ast.unparse(_factor(_read(source))), names)
 
 
+_known: dict[tuple[str, str], tuple[list[formulas.Mark], list[formulas.Mark]]] = {}  # each graph has equal operations
+
+
+def marks_with_factor(
+    source: str, names: Mapping[str, list[formulas.Mark]]
+) -> tuple[list[formulas.Mark], list[formulas.Mark]]:
+    """Return a formula as marks, and its local derivative as marks."""
+    key = source, repr(names)
+    if key not in _known:
+        if len(_known) > 2000:
+            _known.clear()
+        _known[key] = formulas.marks(source, names), factor_marks(source, names)
+    return _known[key]
+
+
 def _factor(tree: ast.expr) -> ast.expr:
     """A product with ``g`` without ``g``, and a choice between several such."""
     if isinstance(tree, ast.IfExp):
@@ -122,16 +136,6 @@ def only_permutes(source: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class DiagonalParts:
-    """The parts of a formula with a diagonal Jacobian, as expressions."""
-
-    product: str
-    """Without the sums that undo broadcasting."""
-    upstream: str
-    """``g`` alone, spread over the input's shape where the formula does that."""
-
-
-@dataclass(frozen=True, slots=True)
 class MatrixParts:
     """The parts of a product of ``g`` with a matrix, as expressions."""
 
@@ -145,10 +149,14 @@ class MatrixParts:
 
 
 @lru_cache(2000)
-def diagonal_parts(source: str) -> DiagonalParts:
-    """The parts of a formula whose Jacobian is diagonal."""
+def diagonal_parts(source: str) -> tuple[str, str]:
+    """The parts of a formula whose Jacobian is diagonal, as expressions.
+
+    The product without the sums that undo broadcasting, and ``g`` alone, spread over the input's shape where the
+    formula does that.
+    """
     tree = _WithoutSums().visit(_read(source))
-    return DiagonalParts(ast.unparse(tree), ast.unparse(_g_alone(tree)))
+    return ast.unparse(tree), ast.unparse(_g_alone(tree))
 
 
 @lru_cache(2000)
@@ -226,10 +234,6 @@ def _factors(tree: ast.expr) -> tuple[ast.expr, bool, ast.expr | None] | None:
     return None
 
 
-def _is_outer(tree: ast.expr) -> bool:
-    return any(isinstance(part, ast.Name) and part.id == _OUTER for part in ast.walk(tree))
-
-
 class _WithoutSums(ast.NodeTransformer):
     """Leaves out the sums over broadcast dimensions, and the rounding to the input's dtype."""
 
@@ -247,3 +251,173 @@ def _g_alone(tree: ast.expr) -> ast.expr:
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "spread" and _has_g(part):
             return ast.Call(part.func, [g, *part.args[1:]], part.keywords)
     return g
+
+
+# -- the terms of a sent element ---------------------------------------------------------------------
+
+
+MAX_TRACED_ELEMENTS = 256  # of g, one by one
+MAX_JACOBIAN_ELEMENTS = 1 << 18  # that are computed whole
+MAX_STEP_TERMS = 4096  # kept of all elements of a step
+MAX_TERMS = 9  # of one element, if those of all are too many
+MAX_MARKED_TERMS = 256  # and how many of them are kept if a picture can mark them
+SIGNIFICANT_DIGITS = 6  # of the kept elements of a local derivative
+MAX_MOVED_ELEMENTS = 22  # traced at once: the bits of an integer that a float32 holds exactly
+CALL_COST = 600  # elements: of a call in addition to its own
+
+Array = np.ndarray[Any, np.dtype[np.float64]]  # as numpy.typing has it, a module less to import
+Places = np.ndarray[Any, np.dtype[np.intp]]
+Linear = Callable[[Array], Array]
+"""From all elements of ``g`` in a row to all sent ones."""
+
+
+class Work:
+    """The budget of computing and keeping for a recording, so that a long one stays quick."""
+
+    def __init__(self, elements: int = 8_000_000, terms: int = 24_000) -> None:
+        self.elements, self.terms = elements, terms
+
+    def may_call(self, times: int, size: int) -> bool:
+        """Return whether this number of evaluations is allowed, and count it."""
+        cost = times * (CALL_COST + size)
+        if cost > self.elements:
+            return False
+        self.elements -= cost
+        return True
+
+    def may_keep(self, terms: int) -> bool:
+        """Return whether this number of terms is allowed, and count it."""
+        if terms > min(MAX_STEP_TERMS, self.terms):
+            return False
+        self.terms -= terms
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms ``upstream · local`` of elements that were sent, without those whose local derivative is 0."""
+
+    ends: tuple[int, ...]
+    """For each element, the end of its terms."""
+    ups: tuple[int, ...]
+    """For each term the arriving element, by its index among all."""
+    factors: tuple[float | str, ...] = ()
+    """And its local derivative; nothing where each is 1. What is not finite is a text."""
+    only: int = -1
+    """The one element whose terms are known; -1: they are those of all."""
+    count: int = -1
+    """For a single element, the number of its terms, of which the first are stored; -1: unknown."""
+
+    def of(self, place: int) -> tuple[list[int], list[float]] | None:
+        """The terms of one element; None where they are not known."""
+        if self.only >= 0:
+            start, end = (0, self.ends[0]) if place == self.only else (-1, -1)
+        else:
+            start, end = self.ends[place - 1] if place else 0, self.ends[place]
+        if start < 0:
+            return None
+        factors = self.factors[start:end] if self.factors else (1.0,) * (end - start)
+        return list(self.ups[start:end]), [float(factor) for factor in factors]
+
+
+def terms_of(call: Linear, came: Array, sent: Array, moves: bool, work: Work) -> Terms | None:
+    """The terms of the elements that were sent, of the largest one where those of all are too many.
+
+    :param call: the formula.
+    :param moves: whether each local derivative is 1 or 0.
+    """
+    size = came.size + sent.size
+    if not sent.size:
+        return None
+    if not came.size:
+        return Terms((0,) * sent.size, ())
+    if moves and size <= 4 * MAX_TRACED_ELEMENTS and work.may_call(-(-came.size // MAX_MOVED_ELEMENTS), size):
+        whole = _moved(call, came, sent)
+        if whole is not None:
+            return _kept(*whole, came, sent, work, True)
+    is_small = came.size <= MAX_TRACED_ELEMENTS and size * came.size <= MAX_JACOBIAN_ELEMENTS
+    if is_small and work.may_call(came.size, size):
+        rows = np.stack([call(unit) for unit in np.eye(came.size)])
+        places, ups = np.nonzero(rows.T)
+        return _kept(places, ups, rows.T[places, ups], came, sent, work, bool((rows[rows != 0] == 1).all()))
+    return _largest(call, came, sent, work)
+
+
+def _largest_place(sent: Array) -> int:
+    return int(np.argmax(np.where(np.isnan(sent), np.inf, np.abs(sent))))
+
+
+def _moved(call: Linear, came: Array, sent: Array) -> tuple[Places, Places, Array] | None:
+    """(element sent, element that came, 1) of each term; None where a local derivative is neither 0 nor 1."""
+    pairs = []
+    for first in range(0, came.size, MAX_MOVED_ELEMENTS):
+        given = np.zeros(came.size)
+        part = given[first : first + MAX_MOVED_ELEMENTS]
+        part[:] = 2.0 ** np.arange(part.size)
+        sums = call(given)
+        whole = sums.astype(np.int64)
+        if (whole != sums).any() or (whole < 0).any() or (whole >= 1 << part.size).any():
+            return None
+        places, bits = np.nonzero(whole[:, None] >> np.arange(part.size) & 1)
+        pairs.append((places, bits + first))
+    places, ups = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    order = np.lexsort((ups, places))
+    places, ups = places[order], ups[order]
+    other = np.cos(np.arange(came.size) + 1.0)  # a repeated number would be ambiguous
+    expected = np.bincount(places, other[ups], sent.size)
+    return (places, ups, np.ones(ups.size)) if np.allclose(call(other), expected, 1e-3, 1e-4) else None
+
+
+def _kept(
+    places: Places, ups: Places, factors: Array, came: Array, sent: Array, work: Work, ones: bool
+) -> Terms | None:
+    """Terms as they are kept, if they give the sent gradient."""
+    products = came[ups] * factors
+    sums = np.bincount(places, products, sent.size).astype(np.float64)
+    if not is_rounded(sums, sent, products):
+        return None
+    written = () if ones else tuple(map(_number, factors.tolist()))
+    if work.may_keep(len(ups)):
+        counts = np.bincount(places, minlength=sent.size)
+        return Terms(tuple(np.cumsum(counts).tolist()), tuple(ups.tolist()), written)
+    place = _largest_place(sent)
+    held = np.nonzero(places == place)[0]
+    own = held[: MAX_MARKED_TERMS if work.may_keep(min(len(held), MAX_MARKED_TERMS)) else MAX_TERMS]
+    return Terms(
+        (len(own),), tuple(ups[own].tolist()), tuple(written[i] for i in own) if written else (), place, len(held)
+    )
+
+
+def _largest(call: Linear, came: Array, sent: Array, work: Work) -> Terms | None:
+    """The first terms of the largest element, found by halves of ``g`` that contribute to it."""
+    place = _largest_place(sent)
+    found: list[tuple[int, float]] = []
+    other = 1.5 + np.cos(np.arange(came.size) + 1.0) / 2
+    halves = [(0, came.size)]
+    while halves and len(found) <= MAX_TERMS:
+        if not work.may_call(1, came.size + sent.size):
+            return None
+        start, end = halves.pop()
+        given = np.zeros(came.size)
+        given[start:end] = other[start:end] if end - start > 1 else 1.0
+        value = float(call(given)[place])
+        if value == 0:
+            continue
+        if end - start == 1:
+            found.append((start, value))
+        else:
+            middle = (start + end) // 2
+            halves += [(middle, end), (start, middle)]
+    shown, count = found[:MAX_TERMS], len(found) if len(found) <= MAX_TERMS else -1
+    factors = () if all(value == 1 for _, value in shown) else tuple(_number(value) for _, value in shown)
+    return Terms((len(shown),), tuple(up for up, _ in shown), factors, place, count)
+
+
+def _number(value: float) -> float | str:
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if np.isfinite(value) else str(value)
+
+
+def is_rounded(result: Array, sent: Array, terms: Array) -> bool:
+    """Return whether two gradients differ by rounding only; the larger the summed ``terms``, the larger the bound."""
+    scale = float(np.abs(terms[np.isfinite(terms)]).max(initial=0.0))
+    return bool(np.allclose(result, sent, rtol=2e-3, atol=1e-4 * scale + 1e-30, equal_nan=True))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,28 +20,32 @@ import numpy as np
 
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read import formulas, introspect, values
-from nbautograd.viz.read.formulas import MAX_CHARACTERS
-from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.formulas import MAX_CHARACTERS, Mark
+from nbautograd.viz.read.introspect import attribute, node_name, trace_of
 from nbautograd.viz.read.jacobians import (
     DIAGONAL,
     MATRIX,
     MOVE,
     OTHER,
     OUTER,
+    Terms,
+    Work,
     diagonal_parts,
     entry_of,
+    is_rounded,
     matrix_parts,
     only_permutes,
+    terms_of,
 )
-from nbautograd.viz.read.notes import Digest, trace_of
-from nbautograd.viz.read.terms import Terms, Work, terms_of
+from nbautograd.viz.read.model import Formula
+from nbautograd.viz.read.values import Digest
 
 __all__ = [
     "MAX_ELEMENTS",
     "LocalDerivative",
     "Operands",
     "count_of",
-    "evaluator",
+    "evaluation",
     "kept_operands",
     "local_derivative",
 ]
@@ -52,7 +57,7 @@ REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
 Operands = Mapping[str, Any]
 """Arrays, numbers and options by the names that formulas have for them."""
 Evaluate = Callable[..., Any]
-"""Return the value of a part of a formula, with further names."""
+"""Return the value of a part of a formula, with the values of its names."""
 Came = Mapping[int, Any]
 """The gradients that a node received, by the number of their result."""
 
@@ -82,27 +87,24 @@ class LocalDerivative:
 
 def local_derivative(
     node: Any,
-    parameter: str,
-    source: str,
+    written: Formula,
     came: Came,
     sent: Any,
     known: Operands | None,
     count: int = 1,
-    slot: int = 0,
     work: Work | None = None,
     declared: Any = None,
 ) -> LocalDerivative:
-    """Return the factor by which ``node`` turned the gradients that ``came`` into ``sent``, the gradient of
-    ``parameter``.
+    """Return the factor by which ``node`` turned the gradients that ``came`` into ``sent``, by a formula of its input.
 
     The numbers are left out if they are unknown, or if they differ from the sent gradient.
 
     :param known: the values in the formula, copied before the node ran; None: they were too large.
     :param count: the number of results of the node.
-    :param slot: along which edge it was sent, for a formula of all tensors of a list.
     :param work: the remaining work allowed.
     :param declared: the node's declaration, if it has been found.
     """
+    source = written.source
     kind = entry_of(source) if len(came) == 1 else OTHER
     nothing = LocalDerivative(kind, permutes=kind == MOVE and only_permutes(source))
     try:
@@ -113,28 +115,21 @@ def local_derivative(
         if any(map(np.iscomplexobj, read)):
             return replace(nothing, unknown="complex")
         declared = introspect.declared(node) if declared is None else declared
-        evaluate = evaluator(node, parameter, source, wanted.shape, known, declared)
+        evaluated = evaluation(node, written.input, source, wanted.shape, known, declared)
     except Exception:  # objects that cannot be read still get a picture
         return replace(nothing, unknown="unsaved")
-    if evaluate is None:
+    if evaluated is None:
         only = next(iter(arrays.values()))
         numbers = _single_number(node, source, only, wanted) if kind == DIAGONAL else None
         return numbers or replace(nothing, unknown="foreign")
     if type(node).__name__.startswith("Native"):
         count = max(count, 3)  # PyTorch keeps only the first of a norm's three results
-    formula = _Formula(source, evaluate, arrays, hasattr(declared, "count"), count, slot)
+    formula = _Formula(source, *evaluated, arrays, hasattr(declared, "count"), count, written.slot)
     try:
         with np.errstate(all="ignore"):
             return _numbers(nothing, formula, wanted, work) or replace(nothing, unknown="differs")
     except Exception:  # the formula refers to a missing value
         return replace(nothing, unknown=_lack(source, known))
-
-
-def _arrays(given: list[Any]) -> list[np.ndarray[Any, Any]]:
-    """Return those values as arrays that are not too large."""
-    if False not in [type(value) is np.ndarray and value.size <= MAX_ELEMENTS for value in given]:
-        return given
-    return [array for value in given if (array := values.near(value, MAX_ELEMENTS)) is not None]
 
 
 def _lack(source: str, known: Operands) -> str:
@@ -143,23 +138,29 @@ def _lack(source: str, known: Operands) -> str:
     return "large" if any(isinstance(known.get(name), TooLarge) for name in lacks) else "unsaved"
 
 
+def _arrays(given: list[Any]) -> list[np.ndarray[Any, Any]]:
+    """Return those values as arrays that are not too large."""
+    read = []
+    for value in given:
+        if type(value) is not np.ndarray or value.size > MAX_ELEMENTS:
+            value = values.near(value, MAX_ELEMENTS)
+        if value is not None:
+            read.append(value)
+    return read
+
+
 @dataclass(frozen=True, slots=True)
 class _Formula:
     """A formula of a node, with the gradients that came."""
 
     source: str
-    evaluator: Evaluate
+    value: Evaluate
+    names: Operands
     came: Mapping[int, np.ndarray[Any, Any]]
     several: bool
     """True if it takes the gradients of several results."""
     count: int
     slot: int
-
-    @property
-    def g(self) -> np.ndarray[Any, Any]:
-        """Return the only gradient."""
-        (only,) = self.came.values()
-        return only
 
     def evaluate(self, part: str, g: Any = None) -> Any:
         """A part of the formula with another ``g``, for each of the gradients that came where it is a mapping."""
@@ -167,7 +168,7 @@ class _Formula:
             return g
         given = g if isinstance(g, Mapping) else dict.fromkeys(self.came, g)
         parts = [given.get(i) for i in range(self.count)] if self.several else next(iter(given.values()))
-        result = self.evaluator(part, g=parts)
+        result = self.value(part, {**self.names, "g": parts})
         return result[self.slot] if isinstance(result, (list, tuple)) else result
 
     def elements(self, shape: tuple[int, ...], given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -190,7 +191,7 @@ def _numbers(
         numbers = _diagonal_derivative(formula)
     elif nothing.kind in (MATRIX, OUTER):
         numbers = _matrix_derivative(nothing.kind, formula)
-    if numbers is not None and _comes_to(numbers, sent):
+    if numbers is not None and _agree(numbers.product, sent, numbers.product):
         return numbers
     came = np.concatenate([array.reshape(-1) for array in formula.came.values()]).astype(np.float64)
 
@@ -199,7 +200,7 @@ def _numbers(
 
     wanted = sent.reshape(-1).astype(np.float64)
     product = np.asarray(formula.evaluate(formula.source, formula.came))
-    if not _agree(_undone(product, sent.shape), sent, np.concatenate([product.reshape(-1), came])):
+    if not _agree(product, sent, np.concatenate([product.reshape(-1), came])):
         return None
     terms = terms_of(call, came, wanted, nothing.kind == MOVE, work or Work())
     permutes = nothing.permutes or (terms is not None and _permutes(terms))
@@ -213,23 +214,19 @@ def _permutes(terms: Terms) -> bool:
     return terms.only < 0 and terms.ends == tuple(range(1, count + 1)) and len(set(terms.ups)) == count
 
 
-def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> int | None:
-    """``n`` in a formula, by which a mean divides; None without one, or if it is unknown.
+def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> Mark:
+    """``n`` in a formula, by which a mean divides: its number, or its letter if that is unknown.
 
     :param shape: of the input, if it is known from elsewhere.
     """
-    if "count(" not in source and "each(" not in source:
-        return None
-    try:
-        evaluate = evaluator(node, parameter, source, shape)
-        for part in ast.walk(ast.parse(source.strip(), mode="eval")) if evaluate is not None else ():
+    with suppress(Exception):  # the picture is drawn even if a formula cannot be evaluated
+        value, names = evaluation(node, parameter, source, shape) or (None, {})
+        for part in ast.walk(ast.parse(source.strip(), mode="eval")) if value is not None else ():
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("count", "each"):
                 counted = part if part.func.id == "count" else part.args[1]
-                result = evaluate(ast.unparse(counted))  # type: ignore[misc]
-                return int(result) if part.func.id == "count" else math.prod(result)
-    except Exception:  # the picture is drawn even if a formula cannot be evaluated
-        return None
-    return None
+                result = value(ast.unparse(counted), names)  # type: ignore[misc]
+                return ["n", str(int(result) if part.func.id == "count" else math.prod(result))]
+    return ["i", "n"]
 
 
 def _single_number(
@@ -244,21 +241,23 @@ def _single_number(
     if factor is None:
         return None
     numbers = LocalDerivative(DIAGONAL, np.full(g.shape, factor), product=g * factor, upstream=g)
-    return numbers if _comes_to(numbers, sent) else None
+    return numbers if _agree(numbers.product, sent, numbers.product) else None
 
 
 def _diagonal_derivative(formula: _Formula) -> LocalDerivative:
-    parts, g = diagonal_parts(formula.source), formula.g
-    product = np.asarray(formula.evaluate(parts.product, g)).real
-    factor = np.asarray(formula.evaluate(parts.product, np.ones_like(g))).real
-    numbered = np.arange(g.size).reshape(g.shape)
-    places = np.broadcast_to(np.asarray(formula.evaluate(parts.upstream, numbered)), product.shape)
+    (written, upstream), (g,) = diagonal_parts(formula.source), formula.came.values()
+    product = np.asarray(formula.evaluate(written, g)).real
+    factor = np.asarray(formula.evaluate(written, np.ones_like(g))).real
+    places = np.arange(g.size).reshape(g.shape)
+    if upstream != "g" or formula.several:
+        places = np.asarray(formula.evaluate(upstream, places))
+    places = np.broadcast_to(places, product.shape)
     factor = np.broadcast_to(factor, product.shape)
     return LocalDerivative(DIAGONAL, factor, False, product, g.reshape(-1)[places], places)
 
 
 def _matrix_derivative(kind: str, formula: _Formula) -> LocalDerivative | None:
-    g = formula.g
+    (g,) = formula.came.values()
     for parts in matrix_parts(formula.source):
         if parts.test is None or formula.evaluate(parts.test):
             factor = np.asarray(formula.evaluate(parts.matrix)).real
@@ -268,12 +267,6 @@ def _matrix_derivative(kind: str, formula: _Formula) -> LocalDerivative | None:
                 return LocalDerivative(OUTER, factor, False, np.multiply.outer(g, factor))
             return LocalDerivative(MATRIX, factor, parts.left, factor @ g if parts.left else g @ factor)
     return None
-
-
-def _comes_to(numbers: LocalDerivative, sent: np.ndarray[Any, Any]) -> bool:
-    """Return whether a product equals the sent gradient, after the sums that undo broadcasting."""
-    product = numbers.product
-    return product is not None and _agree(_undone(product, sent.shape), sent, product)
 
 
 def _undone(product: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -286,14 +279,11 @@ def _undone(product: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray
     return np.asarray(summed.sum(axis=ones, keepdims=True))
 
 
-def _agree(result: np.ndarray[Any, Any], sent: np.ndarray[Any, Any], terms: np.ndarray[Any, Any]) -> bool:
-    """Return whether two gradients differ by rounding only; the larger the summed ``terms``, the larger the bound."""
+def _agree(result: Any, sent: np.ndarray[Any, Any], terms: Any) -> bool:
+    """Return whether a gradient, after the sums that undo broadcasting, differs from the sent one by rounding only."""
     if result.shape != sent.shape:
-        return False
-    if np.array_equal(result, sent):
-        return True
-    scale = float(np.abs(terms[np.isfinite(terms)]).max(initial=0.0))
-    return bool(np.allclose(result, sent, rtol=2e-3, atol=1e-4 * scale + 1e-30, equal_nan=True))
+        result = _undone(result, sent.shape)
+    return result.shape == sent.shape and (np.array_equal(result, sent) or is_rounded(result, sent, terms))
 
 
 # -- the values in a formula ------------------------------------------------------------------------------
@@ -311,15 +301,15 @@ class TooLarge(_ShapeOnly):
     """A value that exists, but has too many elements."""
 
 
-def evaluator(
+def evaluation(
     node: Any,
     parameter: str,
     source: str,
     shape: tuple[int, ...] | None,
     known: Operands | None = None,
     declared: Any = None,
-) -> Evaluate | None:
-    """Evaluates parts of a node's formula with its values; None where the formula is not the library's own.
+) -> tuple[Evaluate, dict[str, Any]] | None:
+    """Return what evaluates parts of a node's formula, and its values; None if the formula is not the library's own.
 
     :param shape: of the parameter, if it is known.
     :param known: the result of ``kept_operands`` before the node ran; without it, the current values of the node.
@@ -327,22 +317,21 @@ def evaluator(
     """
     declared = introspect.declared(node) if declared is None else declared
     value = getattr(declared, "formula_value", None)
-    if value is None or source != _written(declared, parameter):
+    written = (getattr(declared, "formulas", None) or {}).get(parameter, "")
+    if value is None or source != one_line(written, MAX_CHARACTERS):
         return None
     names = dict(kept_operands(node) if known is None else known)
     if shape is not None and parameter not in names:
         names[parameter] = _ShapeOnly(shape)
-    return lambda part, **more: value(part, names | more)
-
-
-def _written(declared: Any, parameter: str) -> str:
-    return one_line((getattr(declared, "formulas", None) or {}).get(parameter, ""), MAX_CHARACTERS)
+    return value, names
 
 
 def _noted(trace: Any, saved: Mapping[str, Any]) -> dict[str, Any]:
     """Return the operands and the result that a trace has noted, but for those that are saved."""
     operands: dict[str, Any] = {}
-    for operand in [one for one in trace.operands if one.name not in saved]:
+    for operand in trace.operands:
+        if operand.name in saved:
+            continue
         if operand.value is None and operand.shape is not None:
             operands[operand.name] = TooLarge(tuple(operand.shape), operand.dtype or "float32")
         elif operand.slot is not None and isinstance(operand.value, (int, float)):

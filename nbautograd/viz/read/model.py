@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.language import once, say
 from nbautograd.viz.read.formulas import Mark
+from nbautograd.viz.read.segments import Turns
 from nbautograd.viz.read.tiles import Tile
-from nbautograd.viz.read.turns import Turns
 
 __all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Saved"]
 
@@ -170,6 +171,10 @@ class Handles:
     names: Any = None
     """The ``ResultNames`` of the graph, with its walk over the tape, for others that read it."""
 
+    def tensors(self) -> dict[str, Any]:
+        """Return the tensors of the leaves by their ids."""
+        return {self.leaves[id(tensor)]: tensor for tensor in self.kept if id(tensor) in self.leaves}
+
     def of(self, node: Any) -> str | None:
         """The id of a node of the graph, which for an AccumulateGrad is its leaf's."""
         known = self.ops.get(node)
@@ -273,7 +278,10 @@ class GraphModel:
 
     def plain(self) -> GraphModel:
         """Return the model without live objects."""
-        return replace(self, handles=Handles(), whole=self.whole.plain() if self.whole is not None else None)
+        made = copy(self)  # with all that is known of its nodes and edges
+        object.__setattr__(made, "handles", Handles())
+        object.__setattr__(made, "whole", self.whole.plain() if self.whole is not None else None)
+        return made
 
     def without_values(self) -> GraphModel:
         """Return the model with shapes and names only."""

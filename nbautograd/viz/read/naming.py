@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import linecache
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from copy import copy
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import count
 from operator import itemgetter
 from typing import Any
@@ -15,11 +16,13 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import formulas, introspect
-from nbautograd.viz.read.introspect import Names, attribute
+from nbautograd.viz.read.contents import inside
+from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.source_text import SourceTexts
+from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["Resolve", "ResultNames", "SourceLines", "lines_of"]
+__all__ = ["Names", "Resolve", "ResultNames", "SourceLines", "lines_of"]
 
 MAX_TRANSPOSED_CHARACTERS = 40  # of a name that gets a sign for transposition
 
@@ -61,6 +64,126 @@ class SourceLines:
         return self._fields[place]
 
 
+class Names:
+    """Which variable names a tensor has: leaves by identity, results also by the node and output that made them."""
+
+    def __init__(self, namespace: Mapping[str, Any]) -> None:
+        self.by_tensor: dict[int, list[str]] = {}
+        self.by_name: dict[str, Any] = {}
+        self.by_output: dict[tuple[Any, int], list[str]] = {}
+        self.tensors: dict[tuple[Any, int], Any] = {}
+        self.sequences: list[tuple[str, Any]] = []  # variables without a gradient, such as a loop's inputs
+        for name, value in self._pairs(namespace):
+            self.by_tensor.setdefault(id(value), []).append(name)
+            self.by_name[name] = value
+            node = attribute(value, "grad_fn")
+            if node is not None:
+                output = (node, attribute(value, "output_nr", 0) or 0)
+                self.by_output.setdefault(output, []).append(name)
+                self.tensors.setdefault(output, value)
+            elif not attribute(value, "requires_grad", False) and not name.startswith("_"):
+                self.sequences.append((name, value))
+
+    @staticmethod
+    def _pairs(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield tensors by name: those of variables first, then what is inside of other variables."""
+        others: list[tuple[str, Any]] = []
+        for name, value in list(namespace.items()):
+            if not isinstance(name, str):
+                continue
+            if hasattr(type(value), "grad_fn") and is_tensor(value):
+                yield name, value
+            elif not name.startswith("_"):
+                others.append((name, value))
+        for name, value in others:
+            yield from inside(name, value)
+
+    def detached_from(self, tensor: Any) -> str:
+        """The name of the leaf or result from which a constant was detached, so that they share memory; or nothing."""
+        place = attribute(tensor, "data_ptr")
+        if not callable(place) or attribute(tensor, "requires_grad", False):
+            return ""
+        try:
+            start = place()
+            known = self._at.get(start, ()) if start else ()
+            return next((name for other, name in known if other is not tensor), "")
+        except Exception:
+            return ""
+
+    @cached_property
+    def _at(self) -> dict[int, list[tuple[Any, str]]]:
+        """By its place in memory: each result and leaf that is known by a name, with that name; results first."""
+        named = [(tensor, self.output(*output)) for output, tensor in self.tensors.items()]
+        named += [(tensor, one_line(name, 40)) for name, tensor in self.by_name.items()
+                  if attribute(tensor, "requires_grad", False) and is_tensor(tensor)]  # fmt: skip
+        places: dict[int, list[tuple[Any, str]]] = {}
+        for tensor, name in named:
+            with suppress(Exception):  # what has no memory of its own
+                places.setdefault(tensor.data_ptr(), []).append((tensor, name))
+        return places
+
+    @staticmethod
+    @lru_cache(2000)
+    def _public(names: tuple[str, ...]) -> list[str]:
+        public = [name for name in names if not name.startswith("_")] or names[:1]
+        shown = [name for name in public if name.isidentifier()]
+        # A tensor without a variable of its own has all names that one module or object gives it.
+        shown = shown or [name for name in public if name.partition(".")[0] == public[0].partition(".")[0]]
+        return [one_line(name, 80 if "." in name else 40) for name in shown]
+
+    def all_of(self, tensor: Any, node: Any = None, index: int = 0) -> str:
+        """The names of a tensor, or of a result, that has several: ``y = h``; nothing for one.
+
+        Return names without their module's name, which is the same: ``emb.weight = out.weight``.
+        """
+        names = self._public(tuple(self.by_output.get((node, index)) or self.by_tensor.get(id(tensor), [])))[:3]
+        return " = ".join(name.partition(".")[2] or name for name in names) if len(names) > 1 else ""
+
+    def whole(self, tensor: Any) -> str:
+        """One name of a tensor; that of an element of a sequence for such, or nothing."""
+        return self.tensor(tensor) or self.element(tensor)
+
+    def tensor(self, tensor: Any) -> str:
+        """Return the name of a tensor, or nothing."""
+        names = self.by_tensor.get(id(tensor)) if tensor is not None else None
+        return self._public(tuple(names))[0] if names else ""
+
+    def element(self, array: Any) -> str:
+        """Return ``xs[3]`` for an array that is one element of a variable's tensor along its first dimension, or
+        nothing.
+        """
+        try:
+            place, shape = array.__array_interface__["data"][0], tuple(array.shape)
+        except Exception:
+            return ""
+        for name, tensor in self.sequences:
+            try:
+                step = tensor.stride()[0] * tensor.element_size()
+                index, rest = divmod(place - tensor.data_ptr(), step)
+                inner = tuple(stride * tensor.element_size() for stride in tensor.stride()[1:])
+                if (shape, array.strides) == (tuple(tensor.shape[1:]), inner) and not rest and 0 <= index < len(tensor):
+                    return f"{one_line(name, 36)}[{index}]"
+            except Exception:
+                continue
+        return ""
+
+    def reshaped(self, array: Any) -> str:
+        """Return the variable without a gradient that has the elements of an array, in their order; or nothing."""
+        try:
+            place, size = array.__array_interface__["data"][0], array.size if array.flags.c_contiguous else 0
+            for name, tensor in self.sequences:
+                if size and tensor.data_ptr() == place and tensor.numel() == size and tensor.is_contiguous():
+                    return one_line(name, 40)
+        except Exception:
+            pass
+        return ""
+
+    def output(self, node: Any, index: int) -> str:
+        """Return the name of a result of a node, or nothing."""
+        names = self.by_output.get((node, index))
+        return self._public(tuple(names))[0] if names else ""
+
+
 class ResultNames:
     """``results``: (node, output) -> its variable's name, that of the line's assignment, or the operation's.
 
@@ -88,7 +211,10 @@ class ResultNames:
         self.multiple = {node for node, indices in self.indices.items() if indices != [0]}
         self.leaves = self.name_leaves()
         outputs = [(node, i) for node in walk.order for i in (self.indices[node] if node in self.multiple else (0,))]
-        self.own = {output: self.own_name(*output) for output in outputs}  # the names of the variables of results
+        named = self.variables
+        self.own = {  # the names of the variables that hold results
+            output: named.output(*output) or named.tensor(self.output_tensor(*output)) for output in outputs
+        }
         self.name_results()
 
     @cached_property
@@ -122,8 +248,9 @@ class ResultNames:
                 name = lines.get(node) or self.by_text.get(node, "")
             self.results[node, index] = name
         unnamed = [output for output, name in self.results.items() if not name]
+        taken.update(self.results.values())
         name_unnamed = self.name_by_number if self.are_identifiers else self.name_by_operation
-        name_unnamed(unnamed, taken.union(self.results.values()))
+        name_unnamed(unnamed, taken)
         self.taken = taken.union(self.results.values())
 
     def name_by_number(self, unnamed: list[tuple[Any, int]], taken: set[str]) -> None:
@@ -147,10 +274,6 @@ class ResultNames:
                 numbers[made] += 1
                 name = made + introspect.subscript(numbers[made])
             self.results[node, index] = made if several[made] == 1 and made not in taken else name
-
-    def own_name(self, node: Any, index: int) -> str:
-        """The name of the variable that holds a result."""
-        return self.variables.output(node, index) or self.variables.tensor(self.output_tensor(node, index))
 
     def names_of_lines(self, taken: set[str]) -> dict[Any, str]:
         """Names of results by the lines that assigned them; results of one name, as in a loop, are numbered."""
@@ -183,7 +306,8 @@ class ResultNames:
     def spelled_out(self, node: Any, index: int) -> str:
         """Return ``out = a + 2*b`` for a root without a variable; nothing for others, or if the code is ambiguous."""
         name = self.results[node, index]
-        text = "" if self.own[node, index] else self.texts.text(node)
+        made = None if self.own[node, index] else self.texts.made.get(node)
+        text = "" if made is None else made.text()
         return f"{name} = {text}" if text and name.startswith("out") else ""
 
     def written_out(self, node: Any) -> str:

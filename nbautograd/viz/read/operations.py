@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -16,13 +17,14 @@ from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import Formula, Node
 from nbautograd.viz.read.naming import ResultNames
-from nbautograd.viz.read.notes import Digest
 from nbautograd.viz.read.tiles import Tile, tile
+from nbautograd.viz.read.values import Digest
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["OperationReader", "broadcast_dims"]
 
 INFIX = "+−×÷@"
+_COUNTED = re.compile(r"(count|each)\(")  # in a formula that divides by a number of elements
 NUMBERS = {"input", "other", "exponent", "base", "value", "min", "max", "tensor1", "tensor2", "weight", "end"}
 """Parameters whose number is drawn as a constant."""
 OPTIONS = {
@@ -48,27 +50,35 @@ class OperationReader:
 
     def __init__(self, walk: GraphWalk, names: ResultNames) -> None:
         self.walk, self.names = walk, names
-        self._results: dict[tuple[Any, int], tuple[str, str, str]] = {}
+        self._results: dict[tuple[Any, int], tuple[str, str, str, Tile | None]] = {}
 
     def described(self, known: Node, node: Any, cls: Any, boxed: bool) -> Node:
         """Return the pill of an operation with all its details; its value is in its box, if it has one."""
-        value, shape, dtype = self.result(node, 0)
+        value, shape, dtype, drawn = self.result(node, 0)
+        value, drawn = ("", None) if boxed else (value, drawn)
         first, more, _ = value.partition("\n")
         saved, freed, kept = self.walk.saved(node)
-        arguments = self.arguments(node)
+        slots = [self.names.slot_name(node, slot) for slot in range(len(self.walk.next[node]))]
+        arguments = self.arguments(node, slots)
         operands = introspect.operands_of(node, kept, self.walk.traces[node])
+        numbers = []  # the values that formulas name, where they are single numbers
+        for name, operand in operands.items():
+            if operand is not None and "_sym_" not in name:
+                number = values.alone(operand)
+                if 0 < len(number) <= 12 and " " not in number:
+                    numbers.append((one_line(name, 40), number))
         return replace(
             known,
-            value="" if boxed or not value else first + "…" * bool(more),
-            tile=None if boxed else self.tile(node, 0),
+            value=first + "…" * bool(more),
+            tile=drawn,
             shape=shape,
             dtype=dtype,
-            named=bool(self.names.variables.output(node, 0)),
+            named=(node, 0) in self.names.variables.by_output,
             expression=self.expression(node, known.symbol, arguments),
-            formulas=self.formulas(node, cls, self.known_marks(node, arguments, operands)),
+            formulas=self.formulas(node, cls, self.known_marks(node, arguments, operands), slots),
             saved=saved,
-            window=introspect.window_of(known.name, operands),
-            operands=_single_numbers(operands),
+            window=introspect.window_of(operands) if known.name == "ConvolutionBackward0" else (),
+            operands=tuple(sorted(numbers)),
             arguments=tuple([(name, one_line(shown, 40)) for name, shown in arguments if shown]),
             freed=freed,
             hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
@@ -79,19 +89,21 @@ class OperationReader:
 
         :param node: the operation that created it; for a tensor written to since, the value is the former one.
         """
-        base = introspect.view_base(tensor)
-        version, now = self.versions(tensor, node)
+        base = attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None
+        device = one_line(str(attribute(tensor, "device", "") or ""), 20)
+        now = attribute(tensor, "_version", 0)
+        version, now = self.versions(tensor, node, now if isinstance(now, int) else 0)
         return {
             "nbytes": values.nbytes(tensor),
-            "device": introspect.device_of(tensor),
+            "device": "" if device == "cpu" else device,
             "version": version,
             "now": now,
             "view_of": "" if base is None else self.names.base_name(base),
         }
 
-    def versions(self, tensor: Any, node: Any = None) -> tuple[int, int]:
-        """Return the version of a tensor with the shown value, and the current version if that is later."""
-        now, trace = introspect.version_of(tensor), self.walk.traces.get(node)
+    def versions(self, tensor: Any, node: Any, now: int) -> tuple[int, int]:
+        """Return the version of a tensor with the shown value, and the current version, ``now``, if that is later."""
+        trace = self.walk.traces.get(node)
         if node is not None and attribute(tensor, "grad_fn") is not node:  # now the history of another operation
             return (0, 0) if trace is None or trace.version is None else (trace.version, now)
         if not now or trace is None or self.value(node, 0) is not trace.value:
@@ -100,27 +112,20 @@ class OperationReader:
             return (now, 0) if np.array_equal(values.host(tensor), trace.value, equal_nan=True) else (0, 0)
         return trace.version, now if now != trace.version else 0
 
-    def result(self, node: Any, index: int) -> tuple[str, str, str]:
-        """Value, shape and dtype of a result, if they are known; read once for its operation and its box."""
-        known = self._results.get((node, index))
-        if known is None:
-            known = self._results[node, index] = self._result(node, index)
-        return known
-
-    def _result(self, node: Any, index: int) -> tuple[str, str, str]:
-        trace = self.walk.traces[node] if index == 0 else None
-        if trace is not None:
-            known = self.value(node, 0)
+    def result(self, node: Any, index: int) -> tuple[str, str, str, Tile | None]:
+        """Value, shape, dtype and tile of a result, if they are known; read once for its operation and its box."""
+        if (node, index) not in self._results:
+            known = self.value(node, index)
             value = values.text(known) if known is not None else ""
-            return value, str(tuple(trace.shape)), values.dtype_text(trace.dtype)
-        tensor = self.names.output_tensor(node, index)
-        if tensor is None:
-            return ("", *introspect.metadata(node, index))
-        return values.text(tensor), values.shape_text(tensor), values.dtype_text(attribute(tensor, "dtype", ""))
-
-    def tile(self, node: Any, index: int) -> Tile | None:
-        """A result as a tile, if its value is known."""
-        return tile(self.value(node, index))
+            trace = self.walk.traces[node] if index == 0 else None
+            if trace is not None:
+                about = str(tuple(trace.shape)), values.dtype_text(trace.dtype)
+            elif known is None:
+                about = introspect.metadata(node, index)
+            else:
+                about = values.shape_text(known), values.dtype_text(attribute(known, "dtype", ""))
+            self._results[node, index] = value, *about, tile(known)
+        return self._results[node, index]
 
     def value(self, node: Any, index: int) -> Any:
         """Return a result: the noted one, or the tensor itself while it lives; None if neither exists."""
@@ -146,15 +151,17 @@ class OperationReader:
                 operands.append(operand)
         return operands
 
-    def arguments(self, node: Any) -> list[tuple[str, str]]:
-        """(the parameter's name, its name in the picture), for the known arguments of an operation."""
+    def arguments(self, node: Any, slots: Sequence[str]) -> list[tuple[str, str]]:
+        """(the parameter's name, its name in the picture), for the known arguments of an operation.
+
+        :param slots: the names of its edges' tensors.
+        """
         trace = self.walk.traces[node]
         if trace is None or not trace.operands:
-            slots = range(len(self.walk.next[node]))
-            return [(self.input_name(node, slot), self.names.slot_name(node, slot)) for slot in slots]
-        pairs = []
+            return [(self.input_name(node, slot), name) for slot, name in enumerate(slots)]
+        pairs, by_slot = [], dict(enumerate(slots))
         for operand in trace.operands:
-            name = self.names.slot_name(node, operand.slot) if operand.slot is not None else ""
+            name = by_slot.get(operand.slot, "")
             if not name and operand.tensor is not None:
                 name = self.variable(node, operand) or self.names.operand_name(node, operand)
                 name = name or (operand.name if operand.shape else "")
@@ -185,29 +192,30 @@ class OperationReader:
         is_named = label not in ("", written, written.partition("(")[0])
         return self.names.written_out(node) or (f"{label} = {written}" if is_named else written)
 
-    def formulas(self, node: Any, cls: Any, known: dict[str, list[Mark]]) -> tuple[Formula, ...]:
+    def formulas(self, node: Any, cls: Any, known: dict[str, list[Mark]], slots: Sequence[str]) -> tuple[Formula, ...]:
         """Return the formula of the gradient of each input.
 
         :param known: the marks for a formula's names.
+        :param slots: the names of the inputs.
         """
-        texts, inputs = getattr(cls, "formulas", None), tuple(getattr(cls, "inputs", ()))
+        texts, inputs = getattr(cls, "formulas", None), dict(enumerate(getattr(cls, "inputs", ())))
         root, wide = self.differentiated, self.shape(node, 0)
         derivatives = []
         for slot, (to, index) in enumerate(self.walk.next[node]):
-            parameter = inputs[slot] if slot < len(inputs) else ""
+            parameter = inputs.get(slot, "")
             text = texts.get(parameter, "") if isinstance(texts, Mapping) else ""
             if to is None or not text:
                 continue
-            narrow = self.shape(to, index)
-            n = local_derivative.count_of(node, parameter, text, narrow)
-            known[formulas.COUNT] = [["i", "n"] if n is None else ["n", str(n)]]
-            name = self.names.slot_name(node, slot)
+            narrow, name = self.shape(to, index), slots[slot]
+            if _COUNTED.search(text):
+                known[formulas.COUNT] = [local_derivative.count_of(node, parameter, text, narrow)]
             if getattr(cls, "formula_value", None) is None or formulas.is_readable(text):
-                right, local = formulas.marks(text, known), jacobians.factor_marks(text, known)
+                right, local = jacobians.marks_with_factor(text, known)
             else:
-                result = self.names.results.get((node, 0)) or "result"
+                result = self.names.results.get((node, 0), "result")
                 right, local = [*known["g"], ["o", "·"], ["d", result, name]], []
-            if jacobians.sums_over(text) and (over := _summed_over(node, slot, wide, narrow)):
+            differs = wide is None or wide != narrow
+            if differs and jacobians.sums_over(text) and (over := _summed_over(node, slot, wide, narrow)):
                 right = formulas.summed(right, over)
             written = [["d", root, name], ["o", "+="], *right]
             source = one_line(text, formulas.MAX_CHARACTERS)
@@ -256,15 +264,10 @@ def _notation(symbol: str, called: str, arguments: Sequence[str]) -> str:
     return f"{called}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
 
 
-def _single_numbers(operands: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the values that formulas name, where they are single numbers."""
-    known = [(n, values.alone(v)) for n, v in operands.items() if v is not None and "_sym_" not in n]
-    return tuple(sorted([(one_line(n, 40), v) for n, v in known if 0 < len(v) <= 12 and " " not in v]))
-
-
 def _summed_over(node: Any, slot: int, wide: tuple[int, ...] | None, narrow: tuple[int, ...] | None) -> str:
     """Return the dimensions of the result along which an input was broadcast: its gradient is a sum over them."""
-    if wide is None or narrow is None:
-        return say("broadcast_dims") if introspect.is_brought_back(node, slot) else ""
-    dims = broadcast_dims(wide, narrow) if wide != narrow else ()
+    if wide is None or narrow is None:  # one of the library's own nodes knows what it sums
+        specs = attribute(node, "input_meta") or ()
+        return say("broadcast_dims") if slot < len(specs) and specs[slot] is not None else ""
+    dims = broadcast_dims(wide, narrow)
     return f"dim {', '.join(map(str, dims))}" if dims else ""

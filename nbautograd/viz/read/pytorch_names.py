@@ -1,11 +1,15 @@
-"""Find the declaration of an operation for a node of PyTorch's that has another name, or stands for several."""
+"""Find the declaration of an operation for a node of PyTorch's that has another name, or stands for several.
+
+Nodes whose operations consist of several ones here are declared here: their symbols and formulas.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-__all__ = ["declaration", "declared_as"]
+from nbautograd import protocol
+
+__all__ = ["declaration"]
 
 _OTHER_NAMES = {
     "MulBackward1": "MulBackward0", "DivBackward1": "DivBackward0", "AddBackward1": "AddBackward0",
@@ -29,21 +33,41 @@ _FORMS: dict[str, tuple[str, dict[Any, str]]] = {
 """Nodes of PyTorch's that stand for several operations: by which option, and the operation's name."""
 
 
-def declared_as(node: Any, name: str) -> str:
-    """Return the name under which the operation of a node is declared, or nothing."""
+def _value(part: str, names: dict[str, Any]) -> Any:
+    """Return the value of a part of a formula, in the words of our formulas of distances."""
+    declared: Any = protocol.declaration("EuclideanDistBackward0")
+    return declared().formula_value(part, names)
+
+
+def _declaration(symbol: str, **formulas: str) -> type:
+    members = {"symbol": symbol, "inputs": tuple(formulas), "formulas": formulas, "formula_value": staticmethod(_value)}
+    return type("Declared", (), members)
+
+
+_DECLARED = {
+    "CdistBackward0": _declaration(
+        "‖x−y‖", x1="sum_over(unsqueeze(g, -1) * direction, -2)", x2="-sum_over(unsqueeze(g, -1) * direction, -3)"
+    ),
+    "PdistBackward0": _declaration("‖x−y‖", input="sum_over(unsqueeze(pairs * g, -1) * direction, -2)"),
+    "TrilinearBackward0": _declaration(
+        "Σ x w y",
+        i1="sum_over(spread(g, wide, sumdim, False) * i2 * i3, expand1)",
+        i2="sum_over(spread(g, wide, sumdim, False) * i1 * i3, expand2)",
+        i3="sum_over(spread(g, wide, sumdim, False) * i1 * i2, expand3)",
+    ),
+    "WeightNormInterfaceBackward0": _declaration(
+        "v / ‖v‖",
+        v="length / norm * (g - v * sum_over(g * v, dims, True) / norm**2)",
+        length="sum_over(g * v, dims, True) / norm",
+    ),
+}
+"""The declaration of each."""
+
+
+def declaration(node: Any, name: str) -> Any:
+    """Return the declaration of the operation of a node of this name; None without one."""
     option, forms = _FORMS.get(name, ("", {}))
     form = forms.get(getattr(node, f"_saved_{option}", None)) if option else None
-    return f"{name}.{form}" if form else _OTHER_NAMES.get(name, name)
-
-
-_SEVERAL = ("CdistBackward0", "PdistBackward0", "TrilinearBackward0", "WeightNormInterfaceBackward0")
-"""Nodes of PyTorch's whose operations consist of several ones here."""
-
-
-def declaration(name: str) -> Callable[[], type] | None:
-    """Return the declaration of a node of which no operation here has the name; None for others."""
-    if name not in _SEVERAL:
-        return None
-    from nbautograd.viz.read import pytorch_operations
-
-    return pytorch_operations.DECLARED[name]
+    own = f"{name}.{form}" if form else _OTHER_NAMES.get(name, name)
+    known = protocol.declaration(own)
+    return _DECLARED.get(own) if known is None else known()

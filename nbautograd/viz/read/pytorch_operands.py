@@ -1,4 +1,7 @@
-"""Find the operands of a formula in a PyTorch node that keeps them under another name or in another shape."""
+"""Find the operands of a formula in a PyTorch node that keeps them under another name or in another shape.
+
+Or does not keep them, because its operation consists of several ones here (see ``pytorch_names``).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.read import introspect, pytorch_operations, values
+from nbautograd.viz.read import introspect, values
 
 __all__ = ["add_to"]
 
@@ -18,8 +21,6 @@ _NAMES = {
     "index": "indices", "kernel": "kernel_size", "mask": "attn_mask", "low": "min", "high": "max",
     "result": "inverse", "factor": "upscale_factor", "limit": "threshold",
 }  # fmt: skip
-
-
 _NUMBERS = ("other", "weight", "base")  # operands that may be Python numbers instead of tensors
 _UNBOUNDED = {"low": -math.inf, "high": math.inf}
 _RENAMED = {"low": "min_val", "high": "max_val", "factor": "downscale_factor"}
@@ -36,7 +37,6 @@ def add_to(operands: dict[str, Any], node: Any, name: str) -> None:
     for start, add in _ADDERS.items():
         if name.startswith(start):
             add(operands, node)
-    pytorch_operations.add_to(operands, name)
     _add_sections(operands)
     norm = next((norm for start, norm in _NORMS.items() if name.startswith(start)), None)
     if norm is not None and getattr(operands.get("input"), "shape", None) is not None:
@@ -112,10 +112,6 @@ def _add_windows(operands: dict[str, Any], node: Any) -> None:
 def _add_correction(operands: dict[str, Any], node: Any) -> None:
     if operands.get("correction") is None:
         operands["correction"] = 1
-
-
-def _add_direction(operands: dict[str, Any], node: Any) -> None:
-    operands["reverse"] = False
 
 
 def _add_key(operands: dict[str, Any], node: Any) -> None:
@@ -270,10 +266,6 @@ def _add_shape(name: str, slot: int) -> Callable[[dict[str, Any], Any], None]:
     return add
 
 
-def _add_blocks(operands: dict[str, Any], node: Any) -> None:
-    operands["tensors"] = SimpleNamespace(shape=[introspect.result_shape(*edge) for edge in node.next_functions])
-
-
 def _add_results(*names: str) -> Callable[[dict[str, Any], Any], None]:
     """Add results by their numbers."""
 
@@ -284,11 +276,53 @@ def _add_results(*names: str) -> Callable[[dict[str, Any], Any], None]:
     return add
 
 
+# -- operations that consist of several ones here ---------------------------------------------------
+
+
+def _slopes(difference: Any, distance: Any, p: float) -> Any:
+    """Return the derivatives of p-norms of differences, over the last dimension."""
+    size, distance = np.abs(difference), distance[..., None]
+    if np.isinf(p):
+        return np.sign(difference) * (size == distance)
+    with np.errstate(all="ignore"):
+        slopes = np.sign(difference) * (size / distance) ** (p - 1)
+    return np.where((distance == 0) | (difference == 0), 0, slopes)
+
+
+def _add_directions(operands: dict[str, Any], node: Any) -> None:
+    """Add how each distance grows with the coordinates of the first point."""
+    difference = operands["x1"][..., :, None, :] - operands["x2"][..., None, :, :]
+    operands["direction"] = _slopes(difference, operands["result"], operands.get("p", 2.0))
+
+
+def _add_pairs(operands: dict[str, Any], node: Any) -> None:
+    """Add the points of each distance: 1 for the first one, -1 for the second one."""
+    points = operands["input"]
+    first, second = np.triu_indices(len(points), 1)
+    one = np.eye(len(points), dtype=points.dtype)
+    operands["pairs"] = (one[first] - one[second]).T
+    operands["direction"] = _slopes(points[first] - points[second], operands["result"], operands["p"])
+
+
+def _add_factors(operands: dict[str, Any], node: Any) -> None:
+    """Add the three factors with all dimensions, some of size 1."""
+    for i in (1, 2, 3):
+        operands[f"i{i}"] = np.expand_dims(operands[f"i{i}"], tuple(operands[f"expand{i}"]))
+    operands["wide"] = np.broadcast_shapes(*(operands[f"i{i}"].shape for i in (1, 2, 3)))
+
+
+def _add_norm(operands: dict[str, Any], node: Any) -> None:
+    """Add the norm, and the dimensions over which it is taken."""
+    kept, ndim = operands["dim"], operands["v"].ndim
+    operands["length"], operands["norm"] = operands.pop("g"), operands["result1"]
+    operands["dims"] = tuple(dim for dim in range(ndim) if dim != kept % ndim)
+
+
 _ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "AvgPool2D": _add_windows,
     "AvgPool3D": _add_windows,
     "Cat": _add_joined,
-    "Cumsum": _add_direction,
+    "Cumsum": lambda operands, node: operands.update(reverse=False),
     "Index": _add_key,
     "NativeBatchNorm": _add_running,
     "Std": _add_correction,
@@ -304,12 +338,19 @@ _ADDERS: dict[str, Callable[[dict[str, Any], Any], None]] = {
     "RreluWithNoise": _add_slopes,
     "AsStrided": _add_home,
     "IndexPut": _add_shape("values", 1),
-    "BlockDiag": _add_blocks,
+    "BlockDiag": lambda operands, node: operands.update(
+        tensors=SimpleNamespace(shape=[introspect.result_shape(*edge) for edge in node.next_functions])
+    ),
     "LinalgSvd": _add_results("U", "S", "Vh"),
     "LinalgEigh": _add_results("eigenvalues", "eigenvectors"),
     "LinalgQr": _add_results("Q", "R"),
     "LinalgCholeskyEx": _add_results("L"),
     "LinalgMatrixExp": _add_results(),
+    "Cdist": _add_directions,
+    "EuclideanDist": _add_directions,
+    "Pdist": _add_pairs,
+    "Trilinear": _add_factors,
+    "WeightNorm": _add_norm,
 }
 _NORMS: dict[str, Callable[[dict[str, Any], _Shape], _Norm]] = {
     "NativeBatchNorm": _batch, "NativeLayerNorm": _layer, "NativeGroupNorm": _group,

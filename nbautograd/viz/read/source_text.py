@@ -14,15 +14,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from itertools import combinations, takewhile
+from itertools import combinations
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 from nbautograd._engine.base import users_code
 from nbautograd._engine.base.users_code import Place, called
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read.introspect import attribute, operation_of, same_operation, subscript
-from nbautograd.viz.read.turns import SCOPES, Turn, number_of
+from nbautograd.viz.read.introspect import attribute, module_of, operation_of, same_operation, subscript
+from nbautograd.viz.read.segments import SCOPES, Turn, number_of
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Place", "SourceTexts", "place_of", "short"]
@@ -213,13 +213,12 @@ def _argument_at(call: ast.Call, place: int) -> ast.expr | None:
 
 def _called_module(scope: Sequence[Any]) -> Any:
     """Return the entry into a library module that the user's code has called; None without one."""
-    own = [*takewhile(_is_librarys, reversed(scope))]
-    return own[-1] if own else None
-
-
-def _is_librarys(entry: Any) -> bool:
-    module = entry.module() if attribute(entry, "module") is not None else None
-    return type(module).__module__.partition(".")[0] in _LIBRARIES
+    own = None
+    for entry in reversed(scope):
+        if type(module_of(entry)).__module__.partition(".")[0] not in _LIBRARIES:
+            break
+        own = entry
+    return own
 
 
 def _named(owner: str, name: str) -> Any:
@@ -261,13 +260,15 @@ class SourceTexts:
             expression = self.expression(trace)
             if expression is None:
                 continue
-            if self.ran_once(nodes, expression):
+            if len(nodes) == 1 or self.ran_once(nodes, expression):
                 self.calls |= dict.fromkeys(nodes, expression)
                 others = 0  # of a module inside it
                 if trace.scope:
                     others = inside[attribute(_called_module(trace.scope), "number")] - len(nodes)
-                used = {to for node in nodes for to, _ in walk.next[node]}
-                last = [node for node in nodes if node not in used]
+                last = nodes
+                if len(nodes) > 1:
+                    used = {to for node in nodes for to, _ in walk.next[node]}
+                    last = [node for node in nodes if node not in used]
                 if len(last) == 1 and others <= 0 and _gives_tensor(expression.tree):
                     self.made[last[0]] = expression
             elif _is_one_operation({walk.names[node] for node in nodes}, expression.tree):
@@ -288,8 +289,6 @@ class SourceTexts:
 
     def ran_once(self, nodes: Sequence[Any], expression: _Expression) -> bool:
         """Return whether all operations belong to one call: a function or a loop body may run several times."""
-        if len(nodes) == 1:
-            return True
         if expression.repeats:
             return False
         if len({self.walk.names[node] for node in nodes}) == len(nodes):
@@ -309,10 +308,6 @@ class SourceTexts:
             before = {*told.values()}
             told |= {node: text for node, text in texts.items() if alike[text] == 1 and text not in before}
         return told
-
-    def text(self, node: Any) -> str:
-        """Return the text of the expression that made a result; empty if it is unknown."""
-        return self.made[node].text() if node in self.made else ""
 
     def variable(self, node: Any) -> str:
         """Return the variable to which the code assigned exactly this result."""
@@ -339,7 +334,7 @@ class SourceTexts:
     def function(self, node: Any) -> str:
         """Return the name of the class of the module, or else of the function, that ran an operation; or nothing."""
         trace = self.walk.traces[node]
-        module = trace.scope[-1].module() if trace.scope and trace.scope[-1].module is not None else None
+        module = module_of(trace.scope[-1]) if trace.scope else None
         tree = self.calls[node].tree if node in self.calls else None
         return type(module).__name__ if module is not None else called(tree) if isinstance(tree, ast.Call) else ""
 

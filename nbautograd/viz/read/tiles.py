@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.read import values
-from nbautograd.viz.read.notes import Digest
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS, SUMMARY, number_text, printed
+from nbautograd.viz.read.values import Digest
 
 __all__ = ["MAX_SIDE_CELLS", "Tile", "coarser", "is_tiled", "repeated_number", "tile", "tile_of"]
 
@@ -99,7 +99,8 @@ def tile(value: Any) -> Tile | None:
     if isinstance(value, Digest):
         return _of_sample(value)
     try:
-        array = values.near(value, MAX_READ_ELEMENTS)
+        is_read = type(value) is np.ndarray and value.size <= MAX_READ_ELEMENTS
+        array = value if is_read else values.near(value, MAX_READ_ELEMENTS)
     except Exception:  # objects that cannot be read still get a picture
         return None
     return None if array is None else tile_of(array)

@@ -12,18 +12,8 @@ from nbautograd._engine.base.users_code import assignments, called, parsed, sour
 __all__ = ["Stop", "stops"]
 
 WHOLE = {
-    "argmax",
-    "argmin",
-    "argsort",
-    "long",
-    "int",
-    "bool",
-    "short",
-    "byte",
-    "nonzero",
-    "multinomial",
-    "searchsorted",
-}
+    "argmax", "argmin", "argsort", "long", "int", "bool", "short", "byte", "nonzero", "multinomial", "searchsorted"
+}  # fmt: skip
 """Methods whose results are integers, which have no derivative."""
 
 
@@ -69,8 +59,7 @@ class _LineReader:
         self.seen: set[tuple[str, int, frozenset[str]]] = set()
         self.functions: dict[str, tuple[str, ast.FunctionDef]] = {}
         for filename in files:
-            tree = parsed(source_of(filename))
-            for node in ast.walk(tree) if tree is not None else ():
+            for node in _parts(filename):
                 if isinstance(node, ast.FunctionDef):
                     self.functions[node.name] = filename, node
 
@@ -81,9 +70,9 @@ class _LineReader:
             line = one.position[0]
             if begin <= line <= end and self.passes(one.value, one.mode, (filename, line), tainted):
                 tainted.add(name)
-        for line, tree in _other_lines(filename):
-            if begin <= line <= end:
-                self.passes(tree, "", (filename, line), tainted)
+        for node in _parts(filename):
+            if isinstance(node, ast.Return) and node.value is not None and begin <= node.lineno <= end:
+                self.passes(node.value, "", (filename, node.lineno), tainted)
         self.found += [stop for stop in _branches(filename, tainted, self.ran) if begin <= stop.line <= end]
 
     def passes(self, value: ast.expr, mode: str, place: tuple[str, int], tainted: set[str]) -> bool:
@@ -151,18 +140,14 @@ def _cuts(value: ast.expr, mode: str) -> Iterator[tuple[ast.AST, tuple[str, str]
             yield node, ("integers", ast.unparse(node))
 
 
-def _other_lines(filename: str) -> Iterator[tuple[int, ast.expr]]:
-    """Yield the values that a file returns."""
+def _parts(filename: str) -> Iterator[ast.AST]:
     tree = parsed(source_of(filename))
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.Return) and node.value is not None:
-            yield node.lineno, node.value
+    return iter(()) if tree is None else ast.walk(tree)
 
 
 def _branches(filename: str, names: set[str], ran: set[tuple[str, int]]) -> Iterator[Stop]:
     """Yield the branches that use one of these variables, and of which no line is in the graph."""
-    tree = parsed(source_of(filename))
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in _parts(filename):
         if isinstance(node, ast.If):
             for body in (node.body, node.orelse):
                 lines = {n.lineno for s in body for n in ast.walk(s) if isinstance(n, (ast.stmt, ast.expr))}

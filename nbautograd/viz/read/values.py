@@ -15,10 +15,10 @@ import numpy as np
 
 from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
-from nbautograd.viz.read.notes import Digest
 from nbautograd.viz.read.numbers import number_text, printed, summary
 
 __all__ = [
+    "Digest",
     "above_rounding",
     "alone",
     "dtype_text",
@@ -371,3 +371,32 @@ def _written(flat: np.ndarray[Any, Any]) -> list[str]:
         shown = [printed(v, decimals) for v in numbers]
         longest = max([len(s) for s, v in zip(shown, numbers, strict=True) if v and math.isfinite(v)], default=1)
     return [s.rjust(longest) for s in shown]
+
+
+class Digest:
+    """The digest that is kept of a large result: its mean and norm, and elements evenly spaced over its rows and
+    columns.
+    """
+
+    __slots__ = ("dtype", "numbers", "sample", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: str, sample: Any, numbers: tuple[Any, Any] | None) -> None:
+        self.shape, self.dtype, self.sample, self.numbers = shape, dtype, sample, numbers
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """The sample as an array; memory of another device is copied now."""
+        if not isinstance(self.sample, np.ndarray):
+            self.sample = self.sample.cpu().numpy()
+        return self.sample
+
+    def mean_and_norm(self) -> tuple[float, float]:
+        """Of all elements; NaN if not computed."""
+        if self.numbers is None:
+            return math.nan, math.nan
+        mean, norm = self.numbers = float(self.numbers[0]), float(self.numbers[1])
+        return mean, norm

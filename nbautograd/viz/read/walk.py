@@ -12,10 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.read import introspect
-from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.introspect import attribute, node_name, trace_of
 from nbautograd.viz.read.model import Saved
-from nbautograd.viz.read.notes import trace_of
-from nbautograd.viz.read.turns import Turns, turns_of
+from nbautograd.viz.read.segments import Turns, turns_of
 from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["GraphWalk", "sequence"]
@@ -105,12 +104,16 @@ class GraphWalk:
 
     def in_sequence(self) -> list[Any]:
         """The operations by the numbers that they got when they ran; nothing where those are missing or wrong."""
-        numbers = {node: sequence(node) for node in self.ops}
-        known = {node: number for node, number in numbers.items() if number is not None}
-        if len(known) < len(numbers):
-            return []
-        if any(known[to] >= known[node] for node in self.ops for to, _ in self.next[node] if to in known):
-            return []
+        known: dict[Any, int] = {}
+        for node in self.ops:
+            number = sequence(node)
+            if number is None:
+                return []
+            known[node] = number
+        for node, number in known.items():
+            for to, _ in self.next[node]:
+                if to in known and known[to] >= number:
+                    return []
         return sorted(self.ops, key=known.__getitem__)
 
     def sorted_topologically(self) -> list[Any]:
@@ -156,7 +159,7 @@ class GraphWalk:
         :param namespace: variables, for the length of a loop.
         """
         if self._turns is None:
-            self._turns = turns_of(self.order, namespace)
+            self._turns = turns_of([self.traces[node] for node in self.order], namespace)
         return self._turns
 
     def inputs(self) -> list[list[int]]:

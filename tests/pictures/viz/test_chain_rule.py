@@ -13,7 +13,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.chain_rule import ChainStep
-from nbautograd.viz.capture.readings import Readings
+from nbautograd.viz.capture.player_data import Readings
 from nbautograd.viz.capture.timeline import Timeline
 from nbautograd.viz.read import formulas
 from nbautograd.viz.read.tiles import tile

@@ -9,7 +9,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.capture.folded_sums import added, text_of
+from nbautograd.viz.capture.sums import added, text_of
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read.tiles import tile
 from tests import needs

@@ -12,7 +12,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.capture.forward import columns, forward_pass, listing
+from nbautograd.viz.capture.timeline import columns, forward_pass, listing
 from nbautograd.viz.read.builder import build
 from tests import needs
 

@@ -12,10 +12,12 @@ import pytest
 import nbautograd as nb
 from nbautograd import protocol, viz
 from nbautograd._engine.core import tracing
+from nbautograd.viz.capture import chain_rule
 from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.capture.timeline import Timeline
-from nbautograd.viz.read import jacobians, local_derivative, stories, terms
+from nbautograd.viz.read import jacobians, local_derivative
 from nbautograd.viz.read.local_derivative import MAX_ELEMENTS
+from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.translations.player import TEXTS
 from tests import needs
@@ -88,7 +90,7 @@ def predicted(step: ChainStep, factor: Array, g: Array) -> Array:
     return np.asarray(came * factor)
 
 
-UNIT = 10.0 ** (1 - terms.SIGNIFICANT_DIGITS)  # of the last kept digit of a local derivative
+UNIT = 10.0 ** (1 - jacobians.SIGNIFICANT_DIGITS)  # of the last kept digit of a local derivative
 
 
 def agree(told: Any, known: Any, near: float, step: ChainStep) -> None:
@@ -157,7 +159,7 @@ def test_what_is_said_is_true_of_the_jacobian(case: Case, traced: bool) -> None:
         slots = {edge.id: edge.slot for edge in timeline.scenes[0].edges}
         for step in frame.chain:
             assert (not step.told) == (step.element is not None) and (not step.told or step.told in TEXTS)
-            assert not step.story or step.story in stories.STORIES
+            assert not step.story or step.story in chain_rule.STORIES
             assert step.story or step.kind in (jacobians.DIAGONAL, jacobians.MATRIX), step
             jacobian = known[slots[step.edge]]
             if jacobian is not None:
@@ -227,7 +229,8 @@ def test_why_there_are_no_numbers() -> None:
             return "OwnBackward0"
 
     g = np.ones(3)
-    assert local_derivative.local_derivative(Own(), "x", "g * g2", {0: g}, g, {}).unknown == "foreign"
+    formula = Formula(0, "x", "g * g2", "", [])
+    assert local_derivative.local_derivative(Own(), formula, {0: g}, g, {}).unknown == "foreign"
     many = nb.ones(MAX_ELEMENTS + 1, requires_grad=True)
     assert steps_of(many.exp().sum())[-1].told == "numbers_large"
     hooked = nb.ones(3, requires_grad=True).exp()

@@ -19,7 +19,7 @@ from nbautograd.viz.notebook import figure
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.notebook.arranging import arrange
 from nbautograd.viz.notebook.figure import LAPTOP
-from nbautograd.viz.read.loops import loop_of
+from nbautograd.viz.read.levels import loop_of
 from nbautograd.viz.read.model import GraphModel
 from tests import needs
 

@@ -138,7 +138,7 @@ def test_a_leaf_written_to_since_does_not_matter_a_value_that_does_not_agree_doe
     call = animation.replay.calls[0]
     assert call.result is not None
     call.result[0] += 1
-    animation.replay._agrees = None
+    del animation.replay.agrees
     assert "values" not in ask(animation, "x0", 0, 1.0)
 
 

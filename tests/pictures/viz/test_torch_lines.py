@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nbautograd import viz
-from nbautograd.viz.read.notes import line_of, trace_of
+from nbautograd.viz.read.introspect import line_of, trace_of
 from tests import needs
 from tests.pictures.viz.torch_programs import PROGRAMS
 

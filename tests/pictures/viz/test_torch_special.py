@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nbautograd import viz
-from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.introspect import trace_of
 from tests import needs
 
 torch = needs.package("torch")
@@ -200,7 +200,7 @@ def test_a_leaf_of_pytorchs_can_be_nudged() -> None:
     assert shown.replay is not None and shown.replay.agrees
     (leaf_id,) = shown.replay.leaves
     outcome = shown.replay.nudged(leaf_id, 0, 3.0)
-    assert outcome is not None and outcome.grads[leaf_id] == [6.0, 4.0]
+    assert outcome is not None and outcome["grads"][leaf_id] == [6.0, 4.0]
     assert w.tolist() == [1.0, 2.0]
 
 

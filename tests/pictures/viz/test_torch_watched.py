@@ -20,7 +20,7 @@ from IPython.core.error import UsageError
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz.capture import torch_watch
-from nbautograd.viz.read.notes import trace_of
+from nbautograd.viz.read.introspect import trace_of
 
 HOOKS = torch.nn.modules.module._global_forward_pre_hooks, torch.nn.modules.module._global_forward_hooks
 

@@ -10,8 +10,8 @@ import pytest
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.read import levels
-from nbautograd.viz.read.loops import loop_of
-from nbautograd.viz.read.turns import name_of
+from nbautograd.viz.read.levels import loop_of
+from nbautograd.viz.read.segments import name_of
 from tests import needs
 
 from .player_pages import unfold

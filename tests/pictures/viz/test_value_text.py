@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nbautograd.viz.read import values
-from nbautograd.viz.read.notes import Digest
+from nbautograd.viz.read.values import Digest
 from tests import needs
 
 
