@@ -1,4 +1,4 @@
-"""Shared docstrings of functions: ``cuda``, ``signal.windows``, ``masked``, ``func``, ``autograd.functional``, pytrees."""
+"""Shared docstrings: ``cuda``, ``signal.windows``, ``masked``, ``func``, ``autograd.functional``, and pytrees."""
 
 from __future__ import annotations
 
