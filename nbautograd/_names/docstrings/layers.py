@@ -214,6 +214,7 @@ family(
     "batch_norm instance_norm group_norm local_response_norm",
     SAME,
     SHAPES,
+    input="shape (n, c, ...).",
     weight="a factor for each channel, shape (c,); None for 1.",
     bias="added to each channel, shape (c,); None for 0.",
     training="normalize by the batch and update the running statistics; else by the running statistics.",
