@@ -104,7 +104,6 @@ class ScriptModule(Module):
     :param args, kwargs: none, as of ``nn.Module``.
     :raises TypeError: arguments are given.
 
-    >>> import nbautograd as torch
     >>> isinstance(torch.jit.ScriptModule(), torch.nn.Module)
     True
     """

@@ -41,7 +41,6 @@ def vjp(
     :param strict: raise if an output does not depend on an input, instead of returning zeros.
     :raises RuntimeError: ``v`` does not match; or see ``strict``.
 
-    >>> import nbautograd as torch
     >>> torch.autograd.functional.vjp(lambda x: x * x, torch.tensor([1., 2.]), torch.tensor([1., 10.]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
@@ -60,7 +59,6 @@ def jvp(
 
     :param v: shaped like the inputs; None for an input of one element.
 
-    >>> import nbautograd as torch
     >>> torch.autograd.functional.jvp(lambda x: x * x, torch.tensor([1., 2.]), torch.tensor([1., 10.]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
@@ -89,7 +87,6 @@ def jacobian(
     :param strategy: ``"reverse-mode"``, a pass per element of the outputs; or ``"forward-mode"``, a pass per element
         of the inputs, supported, as in PyTorch, only with ``vectorize=True``.
 
-    >>> import nbautograd as torch
     >>> torch.autograd.functional.jacobian(lambda x: x.exp(), torch.tensor([0., 1.]))
     tensor([[1.0000, 0.0000],
             [0.0000, 2.7183]])
@@ -185,7 +182,6 @@ def hessian(
 
     :raises RuntimeError: ``func`` does not return one tensor of one element.
 
-    >>> import nbautograd as torch
     >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
@@ -221,7 +217,6 @@ def vhp(
 ) -> Any:
     """Return the result of a scalar function and the product of ``v`` with its Hessian.
 
-    >>> import nbautograd as torch
     >>> torch.autograd.functional.vhp(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]), torch.tensor([1., 1.]))
     (tensor(9.), tensor([ 6., 12.]))
     """
@@ -239,7 +234,6 @@ def hvp(
 ) -> Any:
     """Return the result of a scalar function and the product of its Hessian with ``v``; :func:`vhp` is faster.
 
-    >>> import nbautograd as torch
     >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]), torch.tensor([1., 1.]))
     (tensor(9.), tensor([ 6., 12.]))
     """

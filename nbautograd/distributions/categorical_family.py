@@ -33,7 +33,6 @@ class Categorical(ByProbability, Distribution):
     :param logits: logarithms of weights, instead.
     :raises ValueError: both or neither are given, or they have no dimension.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Categorical(torch.tensor([1.0, 3.0])).probs
     tensor([0.2500, 0.7500])
     """
@@ -78,7 +77,6 @@ class Categorical(ByProbability, Distribution):
 class OneHotCategorical(WithCategorical, Distribution):
     """The categorical distribution with choices as vectors: 1 for the choice, 0 for all others.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0])).mode
     tensor([0., 1.])
     """
@@ -105,7 +103,6 @@ class OneHotCategorical(WithCategorical, Distribution):
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """One-hot samples with the gradients of the probabilities (Y. Bengio, N. Léonard, A. Courville, 2013).
 
-    >>> import nbautograd as torch
     >>> logits = torch.zeros(3, requires_grad=True)
     >>> torch.distributions.OneHotCategoricalStraightThrough(logits=logits).rsample().sum()
     tensor(1., grad_fn=<SumBackward0>)
@@ -121,7 +118,6 @@ class Multinomial(WithCategorical, Distribution):
     :param total_count: the number of trials.
     :raises NotImplementedError: ``total_count`` is not an int.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Multinomial(8, torch.tensor([1.0, 3.0])).mean
     tensor([2., 6.])
     """

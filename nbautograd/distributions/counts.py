@@ -41,7 +41,6 @@ def _cross_entropy(logits: Tensor, values: Tensor) -> Tensor:
 class Bernoulli(ByProbability, ExponentialFamily):
     """The Bernoulli distribution: 1 with probability ``probs``, otherwise 0.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Bernoulli(torch.tensor([0.3])).variance
     tensor([0.2100])
     """
@@ -77,7 +76,6 @@ class Binomial(ByProbability, Distribution):
     :param total_count: the number of trials, a number or a tensor.
     :param probs: the probability of success.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Binomial(10, torch.tensor([0.2, 0.5])).mean
     tensor([2., 5.])
     """
@@ -142,7 +140,6 @@ class Geometric(ByProbability, Distribution):
     :param probs: the probability of success, above 0.
     :raises ValueError: both or neither are given, or a probability is 0.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Geometric(0.25).mean
     tensor(3.)
     """
@@ -183,7 +180,6 @@ class NegativeBinomial(ByProbability, Distribution):
     :param total_count: the number of failures.
     :param probs: the probability of success, below 1.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.NegativeBinomial(4.0, torch.tensor(0.5)).mean
     tensor(4.)
     """
@@ -227,7 +223,6 @@ class Poisson(ExponentialFamily):
 
     :param rate: the mean.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Poisson(2.0).log_prob(torch.tensor(0.0))
     tensor(-2.)
     """
@@ -258,7 +253,6 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
     :param probs: the parameter p.
     :param lims: the probabilities between which Taylor series are used.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.ContinuousBernoulli(0.5).mean
     tensor(0.5000)
     """

@@ -17,7 +17,6 @@ class ExponentialFamily(Distribution):
     ``_natural_params``, ``_log_normalizer(*natural_params)`` and ``_mean_carrier_measure``; it gets an entropy by
     automatic differentiation of F, H = F(θ) - θ·∇F(θ) - E[k] (F. Nielsen and R. Nock, 2010).
 
-    >>> import nbautograd as torch
     >>> isinstance(torch.distributions.Poisson(3.0), torch.distributions.ExponentialFamily)
     True
     """

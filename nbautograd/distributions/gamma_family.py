@@ -29,7 +29,6 @@ class Exponential(ExponentialFamily):
 
     :param rate: the inverse of the mean.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Exponential(2.0).mean
     tensor(0.5000)
     """
@@ -62,7 +61,6 @@ class Gamma(ExponentialFamily):
     :param concentration: the shape a.
     :param rate: the inverse of the scale.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Gamma(2.0, 4.0).mean
     tensor(0.5000)
     """
@@ -114,7 +112,6 @@ class Chi2(Gamma):
 
     :param df: the degrees of freedom.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Chi2(3.0).variance
     tensor(6.)
     """
@@ -133,7 +130,6 @@ class FisherSnedecor(Distribution):
     :param df1: the degrees of freedom of the numerator.
     :param df2: the degrees of freedom of the denominator; the mean exists above 2, the variance above 4.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.FisherSnedecor(1.0, 4.0).mean
     tensor(2.)
     """
@@ -180,7 +176,6 @@ class Dirichlet(ExponentialFamily):
     :param concentration: the parameters aᵢ, in the last dimension.
     :raises ValueError: ``concentration`` has no dimension.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
     tensor([0.2500, 0.7500])
     """
@@ -227,7 +222,6 @@ class Beta(ExponentialFamily):
     :param concentration1: the parameter a.
     :param concentration0: the parameter b.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Beta(1.0, 3.0).mean
     tensor(0.2500)
     """

@@ -21,7 +21,6 @@ class Independent(Distribution, Generic[D]):
     :param reinterpreted_batch_ndims: the number of batch dimensions.
     :raises ValueError: the base has fewer batch dimensions.
 
-    >>> import nbautograd as torch
     >>> vector = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(3), 1.0), 1)
     >>> vector.batch_shape, vector.event_shape, vector.log_prob(torch.zeros(3))
     (torch.Size([]), torch.Size([3]), tensor(-2.7568))

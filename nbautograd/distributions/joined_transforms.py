@@ -62,7 +62,6 @@ class CatTransform(_Joined):
     :param dim: the dimension.
     :param lengths: the lengths of the slices, by default 1 each.
 
-    >>> import nbautograd as torch
     >>> parts = [torch.distributions.ExpTransform(), torch.distributions.identity_transform]
     >>> torch.distributions.CatTransform(parts, lengths=[1, 2])(torch.zeros(3))
     tensor([1., 0., 0.])
@@ -112,7 +111,6 @@ class StackTransform(_Joined):
     :param tseq: the transforms.
     :param dim: the dimension.
 
-    >>> import nbautograd as torch
     >>> parts = [torch.distributions.ExpTransform(), torch.distributions.identity_transform]
     >>> torch.distributions.StackTransform(parts, dim=1)(torch.zeros(3, 2))[0]
     tensor([1., 0.])

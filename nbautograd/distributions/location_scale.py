@@ -44,7 +44,6 @@ class Normal(_LocationScale, ExponentialFamily):
     :param loc: the mean.
     :param scale: the standard deviation.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.distributions.Normal(torch.tensor([0.0, 10.0]), 1.0).sample()
     tensor([1.5410, 9.7066])
@@ -75,7 +74,6 @@ class Laplace(_LocationScale):
     :param loc: the mean.
     :param scale: the mean distance from the mean.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Laplace(0.0, 1.0).log_prob(torch.tensor(1.0))
     tensor(-1.6931)
     """
@@ -104,7 +102,6 @@ class Cauchy(_LocationScale):
     :param loc: the median.
     :param scale: half of the width at half of the maximum.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
     tensor(0.7500)
     """
@@ -126,7 +123,6 @@ class StudentT(Distribution):
     :param loc: the location.
     :param scale: the scale.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.StudentT(torch.tensor([1.0, 2.0, 5.0])).variance
     tensor([   nan,    inf, 1.6667])
     """
@@ -178,7 +174,6 @@ class Uniform(Distribution):
     :param low: the lower end.
     :param high: the upper end.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Uniform(0.0, 4.0).entropy()
     tensor(1.3863)
     """
@@ -220,7 +215,6 @@ class GeneralizedPareto(Distribution):
     :param scale: the scale σ.
     :param concentration: the shape ξ: 0 is an exponential distribution; below 0 there is an upper end, μ - σ / ξ.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).cdf(torch.tensor(1.0))
     tensor(0.6321)
     """

@@ -23,7 +23,6 @@ class MixtureSameFamily(Distribution):
     :param component_distribution: a distribution whose last batch dimension runs over the components.
     :raises ValueError: an argument is not such a distribution, or the shapes do not match.
 
-    >>> import nbautograd as torch
     >>> d = torch.distributions
     >>> normals = d.Normal(torch.tensor([-1.0, 1.0]), 0.5)
     >>> d.MixtureSameFamily(d.Categorical(torch.ones(2)), normals).variance

@@ -97,7 +97,6 @@ class MultivariateNormal(_OfVectors):
     :param scale_tril: its Cholesky factor, lower triangular.
     :raises ValueError: not exactly one is given, or an argument has too few dimensions.
 
-    >>> import nbautograd as torch
     >>> d = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
     >>> d.log_prob(torch.zeros(2))
     tensor(-1.8379)
@@ -184,7 +183,6 @@ class LowRankMultivariateNormal(_OfVectors):
     :param cov_diag: the diagonal D, of shape (..., n).
     :raises ValueError: shapes do not match.
 
-    >>> import nbautograd as torch
     >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.tensor([[1.0], [0.0]]), torch.ones(2))
     >>> d.covariance_matrix
     tensor([[2., 0.],

@@ -39,7 +39,6 @@ class LKJCholesky(Distribution):
     :param concentration: 1 makes all correlation matrices equally probable; larger values favor the identity.
     :raises ValueError: ``dim`` is less than 2.
 
-    >>> import nbautograd as torch
     >>> d = torch.distributions.LKJCholesky(3, 0.5)
     >>> factor = d.sample()
     >>> torch.allclose((factor @ factor.mT).diagonal(), torch.ones(3))
@@ -98,7 +97,6 @@ class Wishart(_OfCovariance, ExponentialFamily):
     :raises AssertionError: not exactly one matrix is given.
     :raises ValueError: the matrix has too few dimensions, or ``df`` is too small.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Wishart(torch.tensor(3.0), covariance_matrix=torch.eye(2)).mean
     tensor([[3., 0.],
             [0., 3.]])

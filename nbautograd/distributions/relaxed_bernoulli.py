@@ -27,7 +27,6 @@ class LogitRelaxedBernoulli(ByProbability, Distribution):
 
     :param temperature: the distance from discrete choices.
 
-    >>> import nbautograd as torch
     >>> relaxed = torch.distributions.relaxed_bernoulli.LogitRelaxedBernoulli(torch.tensor(1.0), logits=0.0)
     >>> relaxed.log_prob(torch.tensor(0.0))
     tensor(-1.3863)
@@ -62,7 +61,6 @@ class RelaxedBernoulli(TransformedDistribution):
     :param logits: its log-odds, instead.
     :raises ValueError: both or neither are given.
 
-    >>> import nbautograd as torch
     >>> relaxed = torch.distributions.RelaxedBernoulli(torch.tensor(0.01), probs=torch.tensor([0.2, 0.9]))
     >>> relaxed.rsample().shape
     torch.Size([2])

@@ -26,7 +26,6 @@ class ExpRelaxedCategorical(WithCategorical, Distribution):
 
     :param temperature: the distance from discrete choices.
 
-    >>> import nbautograd as torch
     >>> relaxed = torch.distributions.relaxed_categorical.ExpRelaxedCategorical(torch.tensor(1.0), torch.ones(2))
     >>> relaxed.rsample().exp().sum() > 0.999
     tensor(True)
@@ -70,7 +69,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     :param logits: logarithms of weights, instead.
     :raises ValueError: both or neither are given, or they have no dimension.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(2.0), torch.ones(3)).rsample().shape
     torch.Size([3])
     """

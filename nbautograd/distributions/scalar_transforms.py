@@ -44,7 +44,6 @@ class _Increasing(_Plain):
 class ExpTransform(_Increasing):
     """y = exp(x).
 
-    >>> import nbautograd as torch
     >>> torch.distributions.ExpTransform()(torch.tensor(0.0))
     tensor(1.)
     """
@@ -58,7 +57,6 @@ class ExpTransform(_Increasing):
 class PowerTransform(Transform):
     """y = x ** exponent, of positive numbers.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.PowerTransform(2.0)(torch.tensor(3.0))
     tensor(9.)
     """
@@ -90,7 +88,6 @@ def _inside_unit(values: Tensor) -> Tensor:
 class SigmoidTransform(_Increasing):
     """y = 1 / (1 + exp(-x)), with the inverse log(y) - log(1 - y).
 
-    >>> import nbautograd as torch
     >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
     tensor(0.5000)
     """
@@ -107,7 +104,6 @@ class SigmoidTransform(_Increasing):
 class SoftplusTransform(_Increasing):
     """y = log(1 + exp(x)), which is x itself where x is above 20.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
     tensor(0.6931)
     """
@@ -121,7 +117,6 @@ class SoftplusTransform(_Increasing):
 class TanhTransform(_Increasing):
     """y = tanh(x). A cache is more accurate than its inverse near ±1.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.TanhTransform()(torch.tensor(0.0))
     tensor(0.)
     """
@@ -137,7 +132,6 @@ class TanhTransform(_Increasing):
 class AbsTransform(_Plain):
     """``y = |x|``; the inverse returns y, one of the two solutions.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.AbsTransform()(torch.tensor(-2.0))
     tensor(2.)
     """
@@ -161,7 +155,6 @@ class AffineTransform(Transform):
     :param scale: a number or a tensor.
     :param event_dim: the number of dimensions of one value: 0 for numbers, 1 for vectors, ...
 
-    >>> import nbautograd as torch
     >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor(3.0))
     tensor(7.)
     """
@@ -212,7 +205,6 @@ class CumulativeDistributionTransform(Transform):
 
     :param distribution: a distribution with ``cdf`` and ``icdf``.
 
-    >>> import nbautograd as torch
     >>> normal = torch.distributions.Normal(0.0, 1.0)
     >>> torch.distributions.CumulativeDistributionTransform(normal)(torch.tensor(0.0))
     tensor(0.5000)

@@ -221,7 +221,6 @@ class ComposeTransform(Transform):
     :param parts: the transforms, in the order of application.
     :param cache_size: the cache size of the composition and of its parts.
 
-    >>> import nbautograd as torch
     >>> parts = [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(1.0, 2.0)]
     >>> torch.distributions.ComposeTransform(parts)(torch.tensor(0.0))
     tensor(3.)
@@ -304,7 +303,6 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """Another transform, whose values have ``reinterpreted_batch_ndims`` more dimensions.
 
-    >>> import nbautograd as torch
     >>> transform = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
     >>> x = torch.ones(3)
     >>> transform.log_abs_det_jacobian(x, transform(x))
@@ -356,7 +354,6 @@ class ReshapeTransform(Transform):
     :param out_shape: the shape of one output.
     :raises ValueError: the numbers of elements differ.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.ReshapeTransform((2, 3), (6,))(torch.ones(5, 2, 3)).shape
     torch.Size([5, 6])
     """

@@ -50,7 +50,6 @@ class TransformedDistribution(Distribution):
     :param transforms: a transform, or a list of transforms in the order of application.
     :raises ValueError: an argument is not a transform, or x has too few dimensions.
 
-    >>> import nbautograd as torch
     >>> d = torch.distributions
     >>> log_normal = d.TransformedDistribution(d.Normal(0.0, 1.0), [d.ExpTransform()])
     >>> log_normal.log_prob(torch.tensor(1.0))

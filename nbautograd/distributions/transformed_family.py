@@ -45,7 +45,6 @@ class LogNormal(TransformedDistribution):
     :param loc: the mean of the logarithm.
     :param scale: the standard deviation of the logarithm.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.LogNormal(0.0, 1.0).mean
     tensor(1.6487)
     """
@@ -74,7 +73,6 @@ class LogisticNormal(TransformedDistribution):
     :param loc: the means, in the last dimension.
     :param scale: the standard deviations.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.LogisticNormal(torch.zeros(3), torch.ones(3)).sample().shape
     torch.Size([4])
     """
@@ -123,7 +121,6 @@ class HalfNormal(_Half):
 
     :param scale: the standard deviation of x.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.HalfNormal(1.0).mean
     tensor(0.7979)
     """
@@ -141,7 +138,6 @@ class HalfCauchy(_Half):
 
     :param scale: the scale of x, the median of ``|x|``.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.HalfCauchy(2.0).cdf(torch.tensor(2.0))
     tensor(0.5000)
     """
@@ -163,7 +159,6 @@ class InverseGamma(TransformedDistribution):
     :param concentration: the shape of x; the mean exists above 1, the variance above 2.
     :param rate: the rate of x.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.InverseGamma(torch.tensor([2.0]), torch.tensor([3.0])).mean
     tensor([3.])
     """
@@ -195,7 +190,6 @@ class Gumbel(TransformedDistribution):
     :param loc: the mode.
     :param scale: the scale.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Gumbel(1.0, 2.0).mean
     tensor(2.1544)
     """
@@ -233,7 +227,6 @@ class Kumaraswamy(TransformedDistribution):
     :param concentration1: the parameter a.
     :param concentration0: the parameter b.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Kumaraswamy(1.0, 1.0).mean
     tensor(0.5000)
     """
@@ -280,7 +273,6 @@ class Pareto(TransformedDistribution):
     :param scale: the least value.
     :param alpha: the exponent α; the mean exists above 1, the variance above 2.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Pareto(1.0, torch.tensor([1.0, 2.0])).mean
     tensor([inf, 2.])
     """
@@ -317,7 +309,6 @@ class Weibull(TransformedDistribution):
     :param scale: the scale.
     :param concentration: the shape k: above 1 failures become more frequent with time.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.Weibull(2.0, 1.0).mean
     tensor(2.)
     """

@@ -34,7 +34,6 @@ def _check_dimensions(shape: Any, least: int) -> None:
 class SoftmaxTransform(_Plain):
     """y = softmax(x) over the last dimension. It is not bijective: x + c has the same y; the inverse returns log(y).
 
-    >>> import nbautograd as torch
     >>> torch.distributions.SoftmaxTransform()(torch.zeros(2))
     tensor([0.5000, 0.5000])
     """
@@ -60,7 +59,6 @@ class StickBreakingTransform(_Plain):
     A stick of length 1 is broken once per coordinate: each takes the share sigmoid(xᵢ - log(n - i)) of the rest, so
     that zeros give equal parts (the logistic stick-breaking process).
 
-    >>> import nbautograd as torch
     >>> torch.distributions.StickBreakingTransform()(torch.zeros(2))
     tensor([0.3333, 0.3333, 0.3333])
     """
@@ -104,7 +102,6 @@ class CorrCholeskyTransform(Transform):
     The numbers' tanh are canonical partial correlations, row by row below the diagonal; each row becomes a vector of
     length 1 (D. Lewandowski, D. Kurowicka, H. Joe, 2009; the parameterization of Stan's reference manual).
 
-    >>> import nbautograd as torch
     >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(1))
     tensor([[1., 0.],
             [0., 1.]])
@@ -149,7 +146,6 @@ class CorrCholeskyTransform(Transform):
 class LowerCholeskyTransform(_Plain):
     """The map from real matrices to lower triangular ones with a positive diagonal: its exponentials.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -164,7 +160,6 @@ class LowerCholeskyTransform(_Plain):
 class PositiveDefiniteTransform(_Plain):
     """The map from real matrices to positive definite ones: L Lᵀ with L as of :class:`LowerCholeskyTransform`.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(2, 2))
     tensor([[1., 0.],
             [0., 1.]])

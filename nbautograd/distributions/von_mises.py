@@ -58,7 +58,6 @@ class VonMises(Distribution):
     :param loc: the mean angle, in radians.
     :param concentration: κ, about the inverse of the variance where it is large.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.VonMises(0.0, 1.0).log_prob(torch.tensor(0.0))
     tensor(-1.0738)
     """

@@ -28,7 +28,6 @@ def jvp(
     :param tangents: nested like the primals.
     :param strict: raise if an output does not depend on the inputs, instead of returning zeros.
 
-    >>> import nbautograd as torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
@@ -82,7 +81,6 @@ def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, random
     :param has_aux: ``func`` returns ``(value, aux)``, and the result is ``(jacobian, aux)``.
     :param randomness: the option of :func:`vmap`, which runs ``func`` for all elements.
 
-    >>> import nbautograd as torch
     >>> torch.func.jacfwd(torch.sin)(torch.tensor([0.0, 1.0]))
     tensor([[1.0000, 0.0000],
             [0.0000, 0.5403]])
@@ -143,7 +141,6 @@ def _columns(func: Function, x: Any, has_aux: bool, randomness: str) -> tuple[li
 def hessian(func: Function, argnums: Places = 0) -> Function:
     """Return a function that computes the matrix of second derivatives: forward over reverse.
 
-    >>> import nbautograd as torch
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
@@ -156,7 +153,6 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
 
     The product of the Jacobian with tangents is the derivative of its product with cotangents, which is linear in them.
 
-    >>> import nbautograd as torch
     >>> value, product = torch.func.linearize(torch.sin, torch.tensor([0.0, 1.0]))
     >>> product(torch.tensor([1.0, 1.0]))
     tensor([1.0000, 0.5403])

@@ -43,7 +43,6 @@ def grad(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function
 def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
     """Return a function that computes ``(gradient, value)`` of a scalar function.
 
-    >>> import nbautograd as torch
     >>> torch.func.grad_and_value(lambda x: x ** 3)(torch.tensor(2.0))
     (tensor(12.), tensor(8.))
     """
@@ -111,7 +110,6 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     :param primals: the arguments, which may be nested. The result of ``vjp_fn`` is a tuple with a product for each.
     :param has_aux: ``func`` returns ``(value, aux)``; ``aux`` is the third result.
 
-    >>> import nbautograd as torch
     >>> value, product = torch.func.vjp(torch.sin, torch.tensor([0.0, 1.0]))
     >>> product(torch.ones(2))
     (tensor([1.0000, 0.5403]),)
@@ -168,7 +166,6 @@ def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_
     :param has_aux: ``func`` returns ``(value, aux)``, and the result is ``(jacobian, aux)``.
     :param chunk_size: the number of elements per pass; None for all.
 
-    >>> import nbautograd as torch
     >>> torch.func.jacrev(torch.sin)(torch.tensor([0.0, 1.0]))
     tensor([[1.0000, 0.0000],
             [0.0000, 0.5403]])

@@ -57,7 +57,6 @@ def as_masked_tensor(data: Any, mask: Any) -> NoReturn:
 def is_masked_tensor(obj: Any, /) -> bool:
     """Return False: ``MaskedTensor`` is not supported.
 
-    >>> import nbautograd as torch
     >>> torch.masked.is_masked_tensor(torch.ones(2))
     False
     """

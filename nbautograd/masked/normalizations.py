@@ -39,7 +39,6 @@ def log_softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | 
 def softmin(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
     """Compute softmax of the negated elements where ``mask`` is True; 0 for the others.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.softmin(x, 0, mask=mask)
     tensor([0.0000, 0.7311, 0.2689])
@@ -51,7 +50,6 @@ def softmin(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
 def cumsum(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
     """Compute the cumulative sums of the elements where ``mask`` is True.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.cumsum(x, 0, mask=mask)
     tensor([0., 1., 3.])
@@ -63,7 +61,6 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None 
 def cumprod(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
     """Compute the cumulative products of the elements where ``mask`` is True.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.cumprod(x, 0, mask=mask)
     tensor([1., 1., 2.])
@@ -80,7 +77,6 @@ def normalize(
     :param ord: the order of the norm.
     :param eps: the smallest divisor.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.normalize(x, 1, 0, mask=mask)
     tensor([0.0000, 0.3333, 0.6667])
@@ -100,7 +96,6 @@ def logaddexp(
 ) -> Tensor:
     """Return ``log(exp(input) + exp(other))``, where masked-out elements are minus infinity.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.zeros(2), torch.tensor([True, False])
     >>> torch.masked.logaddexp(x, x, input_mask=mask, other_mask=mask)
     tensor([0.6931,   -inf])

@@ -35,7 +35,6 @@ def prod(
 ) -> Tensor:
     """Return the product of the elements where ``mask`` is True; 1 if none is.
 
-    >>> import nbautograd as torch
     >>> torch.masked.prod(torch.tensor([2., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
     tensor(6.)
     """
@@ -53,7 +52,6 @@ def amax(
 ) -> Tensor:
     """Return the largest element where ``mask`` is True; the lowest number of the dtype if none is.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.amax(x, 0, mask=mask)
     tensor(2.)
@@ -67,7 +65,6 @@ def amin(
 ) -> Tensor:
     """Return the smallest element where ``mask`` is True; the highest number of the dtype if none is.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.amin(x, 0, mask=mask)
     tensor(1.)
@@ -81,7 +78,6 @@ def argmax(
 ) -> Tensor:
     """Return the index of the largest element with ``mask`` True, in the input's dtype as in PyTorch.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.argmax(x, 0, mask=mask)
     tensor(2.)
@@ -95,7 +91,6 @@ def argmin(
 ) -> Tensor:
     """Return the index of the smallest element with ``mask`` True, in the input's dtype as in PyTorch.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.argmin(x, 0, mask=mask)
     tensor(1.)
@@ -111,7 +106,6 @@ def mean(
 
     :raises ValueError: the dtype is neither floating nor complex.
 
-    >>> import nbautograd as torch
     >>> torch.masked.mean(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
     tensor(2.)
     """
@@ -136,7 +130,6 @@ def median(
 
     :raises ValueError: all elements are masked out, and the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.median(x, 0, mask=mask)
     tensor(1.)
@@ -159,7 +152,6 @@ def logsumexp(
 ) -> Tensor:
     """Return ``log(sum(exp(x)))`` of the elements where ``mask`` is True; minus infinity if none is.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.logsumexp(x, 0, mask=mask)
     tensor(2.3133)
@@ -182,7 +174,6 @@ def norm(
 
     :param ord: as in :func:`nbautograd.linalg.vector_norm`.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.norm(x, 2, 0, mask=mask)
     tensor(2.2361)
@@ -209,7 +200,6 @@ def var(
     :param correction: the number to subtract from the count instead.
     :raises RuntimeError: both are given.
 
-    >>> import nbautograd as torch
     >>> torch.masked.var(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
     tensor(2.)
     """
@@ -236,7 +226,6 @@ def std(
 ) -> Tensor:
     """Return the standard deviation of the elements where ``mask`` is True: the root of :func:`var`.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.std(x, 0, mask=mask)
     tensor(0.7071)

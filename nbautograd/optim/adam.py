@@ -37,7 +37,6 @@ class Adam(Elementwise):
     :param foreach, fused: hints about speed, which are accepted; ``capturable`` and ``differentiable`` raise an error.
     :raises ValueError: an option is out of its range.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([1.0, 20.0], requires_grad=True)
     >>> optimizer = torch.optim.Adam([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -101,7 +100,6 @@ class AdamW(Adam):
 
     :raises ValueError: an option is out of its range.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([1.0, 20.0], requires_grad=True)
     >>> optimizer = torch.optim.AdamW([w], lr=0.1, weight_decay=0.5)
     >>> (w * w).sum().backward()
@@ -137,7 +135,6 @@ class NAdam(Elementwise):
 
     :raises ValueError: an option is out of its range.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.NAdam([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -198,7 +195,6 @@ class RAdam(Elementwise):
 
     :raises ValueError: an option is out of its range.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RAdam([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -258,7 +254,6 @@ class Adamax(Elementwise):
 
     :raises ValueError: an option is out of its range.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adamax([w], lr=0.1)
     >>> (w * w).sum().backward()

@@ -58,7 +58,6 @@ class ChainedScheduler(_Several):
 
     :raises ValueError: no schedule is given, or they belong to different optimizers.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> schedules = torch.optim.lr_scheduler
     >>> parts = [schedules.ConstantLR(optimizer, 0.5), schedules.ExponentialLR(optimizer, 0.9)]
@@ -83,7 +82,6 @@ class SequentialLR(_Several):
 
     :raises ValueError: the number of milestones is not one less than the schedules', or the optimizers differ.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> first = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
     >>> then = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -146,7 +144,6 @@ class ReduceLROnPlateau(LRScheduler):
     :param eps: the smallest change of a learning rate; smaller ones are skipped.
     :raises ValueError: the factor is 1 or more, a mode is unknown, or the length of ``min_lr`` is wrong.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
     >>> for loss in (3.0, 2.0, 2.0, 2.0):

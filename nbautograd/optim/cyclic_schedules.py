@@ -46,7 +46,6 @@ class CyclicLR(_WithMomentum):
     :param scale_fn: the height as a function of the cycle or, by ``scale_mode``, of the iteration.
     :raises ValueError: the mode is unknown, or the optimizer has no momentum to cycle.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> options = {"base_lr": 0.0, "max_lr": 1.0, "step_size_up": 2, "cycle_momentum": False}
     >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, **options)
@@ -154,7 +153,6 @@ class OneCycleLR(_WithMomentum):
     :param three_phase: go down as long as up, then to the last learning rate.
     :raises ValueError: an argument is out of its range, or ``step`` is called after the last step.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4, cycle_momentum=False)
     >>> rates = []

@@ -163,7 +163,6 @@ class LBFGS(Optimizer):
     :param line_search_fn: None or ``"strong_wolfe"``.
     :raises ValueError: the learning rate is negative, or several groups are given.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([3.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
     >>> def closure():

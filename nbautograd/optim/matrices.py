@@ -65,7 +65,6 @@ class Adafactor(_Whole):
     :param d: the largest root mean square of an update.
     :raises ValueError: an option is out of its range.
 
-    >>> import nbautograd as torch
     >>> w = torch.ones(2, 3, requires_grad=True)
     >>> optimizer = torch.optim.Adafactor([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -146,7 +145,6 @@ class Muon(_Whole):
         ``0.2 · √max(rows, columns)``.
     :raises ValueError: an option is out of its range, or a parameter is not a matrix.
 
-    >>> import nbautograd as torch
     >>> w = torch.eye(2).requires_grad_()
     >>> optimizer = torch.optim.Muon([w], lr=0.1, weight_decay=0.0)
     >>> (w * w).sum().backward()

@@ -129,7 +129,6 @@ class Optimizer:
     :raises TypeError: ``params`` is a tensor itself, or contains a value that is not a tensor.
     :raises ValueError: there are no parameters, one is not a leaf, or one is in two groups.
 
-    >>> import nbautograd as torch
     >>> w = torch.ones(2, requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.5)
     >>> w.sum().backward()

@@ -59,7 +59,6 @@ class LRScheduler:
     :raises TypeError: ``optimizer`` is not an optimizer.
     :raises KeyError: a group has no ``initial_lr`` when training is resumed.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
     >>> rates = []

@@ -56,7 +56,6 @@ class _Multiples(LRScheduler):
 class StepLR(_Multiples):
     """Multiply the learning rate by ``gamma`` every ``step_size`` epochs.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> torch.optim.lr_scheduler.StepLR(optimizer, 30).get_last_lr()
     [1.0]
@@ -76,7 +75,6 @@ class StepLR(_Multiples):
 class MultiStepLR(_Multiples):
     """Multiply the learning rate by ``gamma`` at each of the ``milestones``; a repeated one counts twice.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
     >>> rates = []
@@ -107,7 +105,6 @@ class ConstantLR(_Multiples):
 
     :raises ValueError: the factor is not between 0 and 1.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
     >>> rates = []
@@ -141,7 +138,6 @@ class LinearLR(_Multiples):
 
     :raises ValueError: a factor is not between 0 and 1, or the first is 0.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
     >>> rates = []
@@ -186,7 +182,6 @@ class LinearLR(_Multiples):
 class ExponentialLR(_Multiples):
     """Multiply the learning rate by ``gamma`` every epoch.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
     >>> rates = []
@@ -212,7 +207,6 @@ class ExponentialLR(_Multiples):
 class PolynomialLR(_Multiples):
     """Decay the learning rate by ``(1 − epoch / total_iters) ** power``, to 0 at ``total_iters``.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
     >>> rates = []
@@ -277,7 +271,6 @@ class LambdaLR(_OfFunctions):
 
     :param lr_lambda: a function, or one for each group.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5 ** (epoch + 1)).get_last_lr()
     [0.5]
@@ -292,7 +285,6 @@ class LambdaLR(_OfFunctions):
 class MultiplicativeLR(_OfFunctions):
     """Multiply the learning rate of the previous epoch by ``lr_lambda(epoch)``.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lr_lambda=lambda epoch: 0.5)
     >>> rates = []
@@ -324,7 +316,6 @@ def half_wave(low: Rate, high: Rate, part: float) -> Rate:
 class CosineAnnealingLR(LRScheduler):
     """Anneal along a cosine to ``eta_min`` in ``T_max`` epochs and back (Loshchilov & Hutter, *SGDR*, 2017).
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
     >>> rates = []
@@ -366,7 +357,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     :raises ValueError: ``T_0`` or ``T_mult`` is not a positive int, or ``eta_min`` is not a number.
 
-    >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
     >>> rates = []

@@ -36,7 +36,6 @@ class SGD(Elementwise):
     :param foreach, fused: hints about speed, which are accepted; ``differentiable=True`` raises an error.
     :raises ValueError: an option is negative, or Nesterov's momentum is used without momentum or with dampening.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1, momentum=0.9)
     >>> for _ in range(3):
@@ -115,7 +114,6 @@ class RMSprop(Elementwise):
 
     :raises ValueError: an option is negative.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.RMSprop([w], lr=0.01)
     >>> (w * w).sum().backward()
@@ -178,7 +176,6 @@ class Adagrad(Elementwise):
 
     :raises ValueError: an option is negative.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -230,7 +227,6 @@ class Adadelta(Elementwise):
 
     :raises ValueError: an option is out of its range.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Adadelta([w])
     >>> (w * w).sum().backward()
@@ -282,7 +278,6 @@ class Rprop(Elementwise):
     :param step_sizes: the smallest and the largest step.
     :raises ValueError: the learning rate is negative, or the first factor is not in (0, 1) or the second not above 1.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.Rprop([w], lr=0.1)
     >>> (w * w).sum().backward()
@@ -337,7 +332,6 @@ class ASGD(Elementwise):
 
     :raises ValueError: the learning rate or the weight decay is negative.
 
-    >>> import nbautograd as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.ASGD([w], lr=0.1)
     >>> (w * w).sum().backward()

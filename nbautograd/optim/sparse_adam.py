@@ -31,7 +31,6 @@ class SparseAdam(Elementwise):
     :raises ValueError: an option is out of its range, or a parameter is sparse.
     :raises RuntimeError: a gradient is dense, at the step.
 
-    >>> import nbautograd as torch
     >>> table = torch.nn.Embedding.from_pretrained(torch.ones(3, 1), freeze=False, sparse=True)
     >>> optimizer = torch.optim.SparseAdam(table.parameters(), lr=0.1)
     >>> table(torch.tensor([1])).sum().backward()

@@ -91,7 +91,6 @@ class AveragedModel(Module):
     :param use_buffers: average the buffers instead of copying them.
     :raises AssertionError: both functions are given.
 
-    >>> import nbautograd as torch
     >>> model = torch.nn.Linear(2, 1)
     >>> averaged = torch.optim.swa_utils.AveragedModel(model)
     >>> averaged.update_parameters(model)

@@ -75,7 +75,6 @@ def bartlett(
 
     :raises ValueError: ``M`` is negative, or the dtype is not float32 or float64.
 
-    >>> import nbautograd as torch
     >>> torch.signal.windows.bartlett(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
@@ -94,7 +93,6 @@ def blackman(
 ) -> Tensor:
     """Return the Blackman window of ``M`` points: a sum of three cosines.
 
-    >>> import nbautograd as torch
     >>> torch.signal.windows.blackman(5)[1:4]
     tensor([0.3400, 1.0000, 0.3400])
     """
@@ -113,7 +111,6 @@ def cosine(
 ) -> Tensor:
     """Compute the cosine (sine) window of ``M`` points: half a period, ``sin(π (k + 1/2) / M)``.
 
-    >>> import nbautograd as torch
     >>> torch.signal.windows.cosine(4)
     tensor([0.3827, 0.9239, 0.9239, 0.3827])
     """
@@ -137,7 +134,6 @@ def exponential(
     :param center: the position of the maximum, by default the middle; only if ``sym`` is False.
     :raises ValueError: ``tau`` is not positive, or a symmetric window has a ``center``.
 
-    >>> import nbautograd as torch
     >>> torch.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
     """
@@ -164,7 +160,6 @@ def gaussian(
 
     :raises ValueError: ``std`` is not positive.
 
-    >>> import nbautograd as torch
     >>> torch.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
     """
@@ -190,7 +185,6 @@ def general_cosine(
     :raises TypeError: ``a`` is not a list.
     :raises ValueError: ``a`` is empty.
 
-    >>> import nbautograd as torch
     >>> torch.signal.windows.general_cosine(5, a=[0.5, 0.5])
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
@@ -214,7 +208,6 @@ def general_hamming(
 ) -> Tensor:
     """Return the generalized Hamming window of ``M`` points: ``alpha - (1 - alpha) * cos(2πk / n)``.
 
-    >>> import nbautograd as torch
     >>> torch.signal.windows.general_hamming(5, alpha=0.6)
     tensor([0.2000, 0.6000, 1.0000, 0.6000, 0.2000])
     """
@@ -234,7 +227,6 @@ def hamming(
 ) -> Tensor:
     """Return the Hamming window of ``M`` points: ``0.54 - 0.46 * cos(2πk / n)``.
 
-    >>> import nbautograd as torch
     >>> torch.signal.windows.hamming(5)
     tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
     """
@@ -253,7 +245,6 @@ def hann(
 ) -> Tensor:
     """Return the Hann window of ``M`` points: ``(1 - cos(2πk / n)) / 2``.
 
-    >>> import nbautograd as torch
     >>> torch.signal.windows.hann(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
@@ -275,7 +266,6 @@ def kaiser(
 
     :raises ValueError: ``beta`` is negative.
 
-    >>> import nbautograd as torch
     >>> torch.signal.windows.kaiser(5, beta=5.)
     tensor([0.0367, 0.5529, 1.0000, 0.5529, 0.0367])
     """
@@ -296,7 +286,6 @@ def nuttall(
 ) -> Tensor:
     """Return the Nuttall window of ``M`` points: the sum of four cosines with minimal side lobes.
 
-    >>> import nbautograd as torch
     >>> torch.signal.windows.nuttall(5)[1:4]
     tensor([0.2270, 1.0000, 0.2270])
     """

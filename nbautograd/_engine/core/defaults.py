@@ -40,7 +40,6 @@ _deterministic_warns = False
 def get_default_device() -> device:
     """Return the default device of new tensors.
 
-    >>> import nbautograd as torch
     >>> torch.get_default_device()
     device(type='cpu')
     """
@@ -53,7 +52,6 @@ def set_default_device(device: device | str | int | None) -> None:
 
     :raises RuntimeError: the text does not name a device.
 
-    >>> import nbautograd as torch
     >>> torch.set_default_device("cpu")
     """
     set_default(device)
@@ -105,7 +103,6 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
     :param warn_only: also stored.
 
-    >>> import nbautograd as torch
     >>> torch.use_deterministic_algorithms(True)
     >>> torch.are_deterministic_algorithms_enabled()
     True
@@ -139,7 +136,6 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     :raises TypeError: ``debug_mode`` is neither a number nor text.
     :raises RuntimeError: the mode is unknown.
 
-    >>> import nbautograd as torch
     >>> torch.set_deterministic_debug_mode("warn")
     >>> torch.get_deterministic_debug_mode()
     1

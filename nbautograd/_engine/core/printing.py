@@ -54,7 +54,6 @@ def set_printoptions(
     :param sci_mode: scientific notation always (True), never (False), or depending on the values (None).
     :raises ValueError: the profile is unknown.
 
-    >>> import nbautograd as torch
     >>> torch.set_printoptions(precision=2)
     >>> torch.tensor([1.12345])
     tensor([1.12])

@@ -36,7 +36,6 @@ def functional_call(
     :raises RuntimeError: see ``strict``.
     :raises ValueError: two dicts, or two names of one tensor, give different tensors.
 
-    >>> import nbautograd as torch
     >>> layer = torch.nn.Linear(1, 1)
     >>> state = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}
     >>> torch.func.functional_call(layer, state, torch.tensor([5.0]))
@@ -129,7 +128,6 @@ def stack_module_state(models: Sequence[Module] | Any) -> tuple[dict[str, Tensor
     :returns: the parameters by name, leaves that require gradients as the modules' do; and the buffers.
     :raises RuntimeError: there are no modules, they are of several classes, or not all are in the same mode.
 
-    >>> import nbautograd as torch
     >>> parameters, buffers = torch.func.stack_module_state([torch.nn.Linear(2, 3) for _ in range(5)])
     >>> parameters["weight"].shape, buffers
     (torch.Size([5, 3, 2]), {})
@@ -169,7 +167,6 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     :param remove: ``"mutations"`` or ``"mutations_and_views"``.
     :raises RuntimeError: the value is invalid.
 
-    >>> import nbautograd as torch
     >>> torch.func.functionalize(torch.exp)(torch.zeros(2))
     tensor([1., 1.])
     """

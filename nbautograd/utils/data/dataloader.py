@@ -105,7 +105,6 @@ class DataLoader:
     :param in_order: yield batches in order; otherwise as they arrive from the workers.
     :raises ValueError: arguments exclude each other or are out of range.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> [batch.tolist() for batch in torch.utils.data.DataLoader(range(5), batch_size=2, shuffle=True)]
     [[1, 4], [2, 3], [0]]

@@ -32,7 +32,6 @@ T_co = TypeVar("T_co", covariant=True)
 class Dataset(Generic[T_co]):
     """The base class of map-style datasets: a subclass defines ``__getitem__`` and ``__len__``.
 
-    >>> import nbautograd as torch
     >>> class Squares(torch.utils.data.Dataset):
     ...     def __getitem__(self, index):
     ...         return index * index
@@ -56,7 +55,6 @@ class IterableDataset(Dataset[T_co]):
 
     With several workers, each has its own copy: use :func:`get_worker_info` to select its part.
 
-    >>> import nbautograd as torch
     >>> class Countdown(torch.utils.data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter([3, 2, 1])
@@ -78,7 +76,6 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     :raises AssertionError: their first dimensions differ.
 
-    >>> import nbautograd as torch
     >>> data = torch.utils.data.TensorDataset(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 1]))
     >>> len(data), data[1]
     (2, (tensor([3, 4]), tensor(1)))
@@ -103,7 +100,6 @@ class StackDataset(Dataset[Any]):
 
     :raises ValueError: the lengths differ, no dataset is given, or both kinds of argument are given.
 
-    >>> import nbautograd as torch
     >>> torch.utils.data.StackDataset(image=[7, 8], text=["a", "b"])[1]
     {'image': 8, 'text': 'b'}
     """
@@ -154,7 +150,6 @@ class ConcatDataset(Dataset[Any]):
 
     :raises AssertionError: no dataset is given, or one is an :class:`IterableDataset`.
 
-    >>> import nbautograd as torch
     >>> both = torch.utils.data.ConcatDataset([[1, 2], [3]])
     >>> len(both), both[2], both[-3]
     (3, 3, 1)
@@ -187,7 +182,6 @@ class ChainDataset(IterableDataset[Any]):
 
     :raises AssertionError: an item is not an :class:`IterableDataset`, at iteration.
 
-    >>> import nbautograd as torch
     >>> class Countdown(torch.utils.data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter([3, 2, 1])
@@ -219,7 +213,6 @@ class Subset(Dataset[T_co]):
 
     :raises NotImplementedError: a subclass overrides only ``__getitem__``, which :class:`DataLoader` does not call.
 
-    >>> import nbautograd as torch
     >>> torch.utils.data.Subset("abcdef", [1, 3])[1]
     'd'
     """

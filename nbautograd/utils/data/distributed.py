@@ -27,7 +27,6 @@ class DistributedSampler(Sampler[int]):
     :raises ValueError: ``num_replicas`` or ``rank`` is missing, because there is no process group; or ``rank`` is out
         of range.
 
-    >>> import nbautograd as torch
     >>> [list(torch.utils.data.DistributedSampler(range(5), 2, rank, shuffle=False)) for rank in (0, 1)]
     [[0, 2, 4], [1, 3, 0]]
     """

@@ -41,7 +41,6 @@ def _check_count(name: str, value: Any) -> None:
 class Sampler(Generic[T_co]):
     """The base class of samplers: a subclass yields indices, or lists of indices, in ``__iter__``.
 
-    >>> import nbautograd as torch
     >>> class Backwards(torch.utils.data.Sampler):
     ...     def __iter__(self):
     ...         return iter([2, 1, 0])
@@ -62,7 +61,6 @@ class SequentialSampler(Sampler[int]):
 
     :raises TypeError: ``data_source`` has no length, at iteration.
 
-    >>> import nbautograd as torch
     >>> list(torch.utils.data.SequentialSampler("abc"))
     [0, 1, 2]
     """
@@ -87,7 +85,6 @@ class RandomSampler(Sampler[int]):
     :raises ValueError: ``num_samples`` is not a positive int.
     :raises TypeError: ``replacement`` is not a bool.
 
-    >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
     >>> list(torch.utils.data.RandomSampler(range(5)))
     [1, 3, 4, 2, 0]
@@ -134,7 +131,6 @@ class SubsetRandomSampler(Sampler[int]):
 
     :raises TypeError: ``indices`` has no length, at iteration.
 
-    >>> import nbautograd as torch
     >>> sorted(torch.utils.data.SubsetRandomSampler([7, 8, 9]))
     [7, 8, 9]
     """
@@ -156,7 +152,6 @@ class WeightedRandomSampler(Sampler[int]):
 
     :raises ValueError: the weights are not one-dimensional, or ``num_samples`` is not a positive int.
 
-    >>> import nbautograd as torch
     >>> list(torch.utils.data.WeightedRandomSampler([0., 0., 1.], num_samples=3))
     [2, 2, 2]
     """
@@ -190,7 +185,6 @@ class BatchSampler(Sampler[list[int]]):
     :param drop_last: leave out an incomplete last list.
     :raises ValueError: ``batch_size`` is not a positive int, or ``drop_last`` is not a bool.
 
-    >>> import nbautograd as torch
     >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
     [[0, 1], [2, 3], [4]]
     """
