@@ -15,11 +15,10 @@ import numpy as np
 
 from nbautograd._compat.traced.backward_code import Backward
 from nbautograd._compat.traced.forward_code import Forward
-from nbautograd._compat.traced.graph import CONSTANT, Graph, Rehistoried, Value
+from nbautograd._compat.traced.graph import CONSTANT, Changed, Graph, Rehistoried, Value
 from nbautograd._compat.traced.memory import reusing
 from nbautograd._compat.traced.namespace import Namespace
 from nbautograd._compat.traced.node import TracedBackward
-from nbautograd._compat.traced.replay import Changed
 from nbautograd._engine.arrays import backend, version_counter
 from nbautograd._engine.compiler.source import compiled
 from nbautograd._engine.core.grad_mode import is_grad_enabled

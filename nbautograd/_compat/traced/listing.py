@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd._compat.traced.graph import (
-    Array,
-    Copied,
-    Detached,
-    Graph,
-    Opaque,
-    OpStep,
-    Part,
-    RegionWrite,
-    Rehistoried,
-    TraceStep,
-    Value,
-    ValueCheck,
-)
+from nbautograd._compat.traced.graph import Array, Graph, TraceStep, Value
 from nbautograd._engine.arrays import dtypes
 
 __all__ = ["code", "listing"]
@@ -101,19 +88,5 @@ def _text(step: TraceStep, called: dict[Value, str], mark: str, space: str) -> s
         text = repr(argument)
         return text if " at 0x" not in text else f"<{type(argument).__name__}>"
 
-    if isinstance(step, OpStep):
-        name, arguments = step.op.name, [shown(argument) for argument in step.arguments.values()]
-    elif isinstance(step, Opaque):
-        name = step.function.__name__.strip("_")
-        arguments = [*map(shown, step.arguments), *(f"{key}={shown(v)}" for key, v in step.keywords.items())]
-        if isinstance(step, ValueCheck):
-            arguments.append(f"said={step.said!r}")
-    else:
-        name = {Copied: "copy", Detached: "detach", Part: "view_of", Rehistoried: "copy", RegionWrite: "scatter"}[
-            type(step)
-        ]
-        arguments = [shown(value) for value in step.reads()]
-        if isinstance(step, (Part, RegionWrite)):
-            arguments += [f"{function.__name__ if hasattr(function, '__name__') else 'part'}{shown(tuple(rest))}"
-                          for function, _, rest in step.steps]  # fmt: skip
+    name, arguments = step.listed(shown)
     return f"{space}{name}({', '.join(arguments)})"

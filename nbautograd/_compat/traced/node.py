@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._compat.traced.replay import replay
+from nbautograd._compat.traced.graph import replay
 from nbautograd._engine.arrays.version_counter import changed_since
 from nbautograd._engine.core.exchanged_data import latest
 from nbautograd._engine.core.grad_mode import enable_grad

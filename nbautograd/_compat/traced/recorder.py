@@ -32,6 +32,7 @@ from nbautograd._compat.traced.graph import (
     TraceStep,
     Value,
     ValueCheck,
+    mapped,
 )
 from nbautograd._engine.arrays import version_counter
 from nbautograd._engine.batching.mode import named
@@ -117,7 +118,7 @@ class TraceRecorder(Follower):
             if base is not None and entry.version != base.version:
                 if entry.version < 0:
                     self.refuse("memory is written to that tensors share by detach() or .data")
-                (entry.value,) = self.step(Part(base.value, tensor._view.steps()), tensor._a)
+                (entry.value,) = self.step(Part(base.value, about=tensor._view.steps()), tensor._a)
                 entry.version = base.version
         elif entry.version < 0:
             self.refuse("memory is written to that tensors share by detach() or .data")
@@ -135,7 +136,7 @@ class TraceRecorder(Follower):
             self.refuse("a tensor is made of values without an operation; make it outside of the traced function")
         if tensor._view is not None and id(tensor._view.base) in self.entries:
             base = self.value_of(tensor._view.base)
-            return self.know(tensor, self.step(Part(base, tensor._view.steps()), array)[0])
+            return self.know(tensor, self.step(Part(base, about=tensor._view.steps()), array)[0])
         if is_born:
             value = Value(CONSTANT, np.array(array))
             value.name = "empty" if id(tensor) in self.blank else ""
@@ -159,11 +160,7 @@ class TraceRecorder(Follower):
         if isinstance(argument, np.ndarray):
             known = self.arrays.get(id(argument))
             return Array(known[1] if known is not None else Value(CONSTANT, np.array(argument)))
-        if argument.__class__ in (list, tuple):
-            return argument.__class__([self.value(part) for part in argument])
-        if argument.__class__ is dict:
-            return {key: self.value(part) for key, part in argument.items()}
-        return argument
+        return mapped(argument, self.value)
 
     def refuse(self, why: str) -> NoReturn:
         """Raise the error for an unsupported construct."""
@@ -212,13 +209,13 @@ class TraceRecorder(Follower):
         entry, value = self.entries[id(t)], self.value_of(result)
         base = entry if t._view is None else self.entries[id(t._view.base)]
         if value.dtype != entry.value.dtype or not _is_fresh(value):
-            (value,) = self.step(Copied(value, entry.value.dtype), t._a)
+            (value,) = self.step(Copied(value, about=entry.value.dtype), t._a)
         before = base.value
         if base is entry:
             base.value = value
         else:
-            steps = t._view.steps()
-            (base.value,) = self.step(RegionWrite(before, value, steps, is_grad_enabled()), base.tensor._a)
+            write = RegionWrite(before, value, about=t._view.steps(), recorded=is_grad_enabled())
+            (base.value,) = self.step(write, base.tensor._a)
         if not is_grad_enabled() and self.has_history(before):
             (base.value,) = self.step(Rehistoried(base.value, before), base.tensor._a)
         base.version += 1
@@ -296,8 +293,8 @@ class TraceRecorder(Follower):
         with self.paused():
             scratch = core_tensor.wrap(_empty_like(t._a))
             function(scratch, *rest, **kwargs)
-        step = Drawn(function, (None, *self.value(tuple(rest))), self.value(kwargs))
-        step.fills = (t._a.shape, t._a.dtype, getattr(t._a, "strides", ()))
+        place = (t._a.shape, t._a.dtype, getattr(t._a, "strides", ()))
+        step = Drawn(function, (None, *self.value(tuple(rest))), self.value(kwargs), fills=place)
         self.know(scratch, self.step(step, scratch._a)[0])
         check_writable(t, "random numbers")
         return copy_into(t, scratch)
@@ -312,12 +309,11 @@ class TraceRecorder(Follower):
         leaves, spec = tree_flatten(result)
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         if not tensors and not kwargs:  # its result depends on values
-            self.graph.steps.append(ValueCheck(function, arguments, result))
+            self.graph.steps.append(ValueCheck(function, arguments, {}, said=result))
             return result
         if len(tensors) != len(leaves) or any(id(t) in self.entries for t in tensors):
             self.refuse(f"{function.__name__}() reads the values of its arguments")
-        step = Opaque(function, arguments, keywords, is_grad_enabled())
-        step.random = random
+        step = Opaque(function, arguments, keywords, is_grad_enabled(), random)
         for tensor, value in zip(tensors, self.step(step, *(t._a for t in tensors)), strict=True):
             self.know(tensor, value)
         return tree_unflatten(leaves, spec)
@@ -327,7 +323,7 @@ class TraceRecorder(Follower):
         arguments = self.value(args)
         with self.paused():
             said = function(*args)
-        self.graph.steps.append(ValueCheck(function, arguments, said))
+        self.graph.steps.append(ValueCheck(function, arguments, {}, said=said))
         return said
 
     def varies(self, t: Any) -> bool:
@@ -342,7 +338,7 @@ class TraceRecorder(Follower):
 
     def detach(self, tensor: Tensor, detached: Tensor) -> None:
         """Record a tensor of the same memory without history."""
-        self.know(detached, self.step(Detached(self.value_of(tensor)), detached._a)[0])
+        self.know(detached, self.step(Detached(self.value_of(tensor), recorded=False), detached._a)[0])
 
 
 def _relays(op: Any, call: Callable[..., Any]) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd.viz.program import stand_ins
-from nbautograd.viz.program.scopes import bound_by, global_names, local_names, renamed
+from nbautograd.viz.program.names import bound_by, global_names, local_names, renamed
 from nbautograd.viz.program.stand_ins import STAND_INS, exception_base
 
 __all__ = ["OUTSIDE", "Definition", "Key", "NotBundled", "definition", "module_of", "resolved"]
@@ -265,7 +265,7 @@ def resolved(module: str, name: str) -> Key:
     while (module, name) not in seen:
         seen.add((module, name))
         if (module, name) in STAND_INS:
-            return stand_ins.__name__, STAND_INS[module, name]
+            return stand_ins.__name__, name
         if "." in name:
             raise NotBundled(f"{module}.{name}")
         statement: Any = _bindings(module).get(name)

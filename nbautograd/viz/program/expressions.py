@@ -19,8 +19,7 @@ from nbautograd._engine.compiler.schema import METADATA, OpSchema
 from nbautograd._engine.compiler.source import copied, expression_of, parsed, rewritten
 from nbautograd.viz.program.bundle import Bundle
 from nbautograd.viz.program.definitions import NotBundled, module_of
-from nbautograd.viz.program.forms import FORMS, GUESSED
-from nbautograd.viz.program.scopes import global_names, renamed
+from nbautograd.viz.program.names import global_names, renamed
 
 __all__ = [
     "EXACT",
@@ -39,6 +38,50 @@ __all__ = [
 READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
 """The ways to write an expression: as NumPy users would, in one of two ways; with bodies in the place of operations;
 with calls of those."""
+
+
+FORMS: dict[str, tuple[str, ...]] = {
+    "zeros_of": ("np.zeros_like(input)",),
+    "conj": ("np.conjugate(input)",),
+    "where": ("np.where(condition, input, other)",),
+    "view": ("input.reshape(shape)",),
+    "unsafe_view": ("input.reshape(shape)",),
+    "reshape_copy": ("input.reshape(shape).copy()",),
+    "unsqueeze": ("np.expand_dims(input, dim)",),
+    "expand": ("np.broadcast_to(input, size)",),
+    "t": ("input.T",),
+    "transpose": ("input.swapaxes(dim0, dim1)",),
+    "permute": ("input.transpose(dims)",),
+    "cat_same": ("np.concatenate(tensors, axis=dim)",),
+    "stack_same": ("np.stack(tensors, axis=dim)",),
+    "clone": ("input.copy()",),
+    "mm": ("input @ mat2",),
+    "bmm": ("input @ mat2",),
+    "mv": ("input @ vec",),
+    "dot": ("input @ tensor",),
+    "vdot": ("np.vdot(input, other)",),
+    "outer_product": ("np.outer(input, vec2)",),
+    "addmm": ("mat1 @ mat2 + input",),
+    "addmv": ("mat @ vec + input",),
+    "move": ("input.astype(dtype)",),
+    "cast": ("input.astype(dtype)",),
+    "real": ("input.real.copy()",),
+    "imag": ("input.imag.copy()",),
+}
+"""By operation: its form in NumPy, shorter to read than the body and of the same bits."""
+GUESSED: dict[str, tuple[str, ...]] = {
+    "sum_all": ("input.sum()",),
+    "sum_over": ("input.sum(axis=dim, keepdims=keepdim)",),
+    "sum_along": ("input.sum(axis=dim, keepdims=True)",),
+    "mean_all": ("input.mean()",),
+    "mean_over": ("input.mean(axis=dim, keepdims=keepdim)",),
+    "select": ("input[index] if dim == 0 else input[..., index]",),
+    "cast_back": ("input",),
+    "spread": ("np.broadcast_to(input, shape)",),
+    "sum_to": ("input.sum(axis=0)", "input.copy()"),
+    "mm_like": ("input @ mat2", "(mat2.T @ input.T).T"),
+}
+"""Forms of operations that may add up in another order than NumPy does: tried, and used if they agree."""
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from nbautograd._engine.compiler.expressions import substituted
-from nbautograd.viz.program.scopes import bound_outside
+from nbautograd.viz.program.names import bound_outside
 from nbautograd.viz.program.statements import Statement
 from nbautograd.viz.program.terms import Term, term_of
 
