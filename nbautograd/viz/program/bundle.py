@@ -72,7 +72,7 @@ class Bundle:
         if key not in self.names:
             before = self.snapshot()
             try:
-                self._import(key) if key[0] == OUTSIDE else self._take_over(key, definition(key))
+                self._import(key) if key[0] == OUTSIDE else self._take_over(definition(key))
             except Exception:
                 self.restore(before)
                 raise
@@ -106,7 +106,7 @@ class Bundle:
             name = own
         self.names[key] = name
 
-    def _take_over(self, key: Key, source: Definition) -> None:
+    def _take_over(self, source: Definition) -> None:
         """A statement of a module, with the names that other statements have in the program."""
         statement = _Taken(source.runs)
         names: dict[str, str] = {}
@@ -150,7 +150,7 @@ class Bundle:
                 visit(needed)
             if statement.runs:  # it may call functions, which look up their names
                 for needed in self._reached(name):
-                    if not self._needs_now(needed) & waiting:
+                    if waiting.isdisjoint([needed, *self._reached(needed, later=False)]):
                         visit(needed)
             waiting.discard(name)
             order[name] = None
@@ -159,24 +159,14 @@ class Bundle:
             visit(name)
         return "\n".join(dict.fromkeys(self.statements[name].text for name in order))
 
-    def _reached(self, name: str) -> list[str]:
-        """Return all definitions that one needs, directly or indirectly."""
+    def _reached(self, name: str, later: bool = True) -> list[str]:
+        """Return all definitions that one needs, directly or indirectly: when it runs, or ``later``, too."""
         known: dict[str, None] = {}
         stack = [name]
         while stack:
             statement = self.statements.get(stack.pop())
             if statement is not None:
-                new = sorted((statement.now | statement.later) - {*known})
+                new = sorted((statement.now | statement.later if later else statement.now) - {*known})
                 known.update(dict.fromkeys(new))
                 stack += new
         return [other for other in known if other != name]
-
-    def _needs_now(self, name: str) -> set[str]:
-        """A definition and those that must run before it."""
-        known, stack = {name}, [name]
-        while stack:
-            statement = self.statements.get(stack.pop())
-            new = statement.now - known if statement is not None else set()
-            known |= new
-            stack += new
-        return known

@@ -300,12 +300,7 @@ def _as_operation(node: Any, shape: tuple[int, ...]) -> tuple[OpSchema, dict[str
             op = OPS.get(SCATTERING.get(getattr(op, "name", ""), ""))
         if isinstance(op, OpSchema) and not op.rest and not op.many:
             options = [name for name in op.positional if name not in op.tensors]
-            defaults = {
-                name: parameter.default
-                for name, parameter in op.signature.parameters.items()
-                if parameter.default is not parameter.empty
-            }
-            return op, defaults | dict(zip(options, values, strict=False))
+            return op, op.defaults | dict(zip(options, values, strict=False))
     home, view = _geometry(node, shape)
     if type(node) is CopySlices:
         return OPS["strided_scatter"], {"view": view, "home": home, "length": home.end()}

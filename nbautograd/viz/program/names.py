@@ -74,19 +74,19 @@ def global_names(tree: ast.AST, now: bool = False) -> set[str]:
     >>> sorted(global_names(ast.parse("def f(x):\n    y = x + z\n    return [y for y in g(y)]")))
     ['g', 'z']
     """
-    return {name.id for name in _globals(tree, (), now)}
+    return {name.id for name in _globals(tree, now)}
 
 
 def bound_outside(tree: ast.AST) -> Iterator[ast.Name]:
     """Yield the names in a statement or an expression that are no variables of a function or comprehension in it."""
-    return iter(_globals(tree, ()))
+    return iter(_globals(tree))
 
 
 def renamed(tree: Any, names: Mapping[str, str]) -> Any:
     """The tree with other names for its outer variables, and for the function or class that it defines."""
     if not names:
         return tree
-    for node in list(_globals(tree, ())):
+    for node in _globals(tree):
         node.id = names.get(node.id, node.id)
     if isinstance(tree, (ast.FunctionDef, ast.ClassDef)):
         tree.name = names.get(tree.name, tree.name)
@@ -104,10 +104,10 @@ def local_names(tree: ast.AST) -> set[str]:
     return names
 
 
-def _globals(node: ast.AST, scopes: tuple[set[str], ...], now: bool = False) -> list[ast.Name]:
+def _globals(node: ast.AST, now: bool = False) -> list[ast.Name]:
     """Return the ``Name`` nodes that no enclosing function binds."""
     found: list[ast.Name] = []
-    _find_globals(node, scopes, now, found)
+    _find_globals(node, (), now, found)
     return found
 
 

@@ -6,7 +6,6 @@ import ast
 import functools
 import heapq
 import sys
-from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -17,11 +16,11 @@ from nbautograd._engine.compiler.source import parsed
 from nbautograd._engine.core.node import MULTIPLE, OutputGrads
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.definitions import NotBundled
-from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand, add_results
+from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
 from nbautograd.viz.program.graph import Call, Value, drawn, is_freed, is_random, place_of, refuse
 from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.viz.program.literals import dtype_text, same, same_elements
-from nbautograd.viz.program.variables import Variables, method, widen
+from nbautograd.viz.program.variables import Variables, method
 
 __all__ = ["NumpyWriter"]
 
@@ -308,19 +307,8 @@ class NumpyWriter(Variables):
         """Return the gradient that a node sends to one of its inputs, reduced to its shape and dtype."""
         op = call.op
         operands = {key: Operand(o.tree, o.value, o.short) for key, o in self.operands[call].items()}
-
-        def variable(name: str | None) -> Operand:
-            if name is None:
-                return Operand(ast.Constant(None), None)
-            operand = Operand(ast.Name(name, ast.Load()), self.values[name])
-            if call in self.rounded:
-                widen(operand)
-            return operand
-
-        gs = [variable(self.gradient.get(value)) for value in call.outputs.values()]
-        results = [variable(self.variable[value]) for value in call.outputs.values()]
-        add_results(operands, op.many, gs, results)
-        tree = self.expressions.formula(op.formulas[name], op, operands, style, _dtype_of(operands, gs, results))
+        every = [*operands.values(), *self.add_results(operands, call, call in self.rounded)]
+        tree = self.expressions.formula(op.formulas[name], op, operands, style, _dtype_of(every))
         meta = call.node.input_meta
         if slot is None or meta is None:
             return tree
@@ -374,10 +362,9 @@ class NumpyWriter(Variables):
             before = self.values[name]
             total = before + value
             text = self.text(tree)
-            if self.fresh[name] and _lies_alike(total, before):
-                self.lines.append(Line(f"{name} += {text}", call.name, BACKWARD, name=name, **about))
-            else:
-                self.lines.append(Line(f"{name} = {name} + {text}", call.name, BACKWARD, name=name, **about))
+            lies_alike = isinstance(before, np.generic) or LAYOUT(total) == LAYOUT(before)
+            added = f"{name} += {text}" if self.fresh[name] and lies_alike else f"{name} = {name} + {text}"
+            self.lines.append(Line(added, call.name, BACKWARD, name=name, **about))
             self.hold(name, total)
             self.fresh[name] = True
         further = self.call_of.get(target)
@@ -412,9 +399,9 @@ class NumpyWriter(Variables):
             self.hold(name, held._a + value)
 
 
-def _dtype_of(operands: Mapping[str, Operand], gs: list[Operand], results: list[Operand]) -> Any:
+def _dtype_of(operands: list[Operand]) -> Any:
     """Return the dtype in which a formula is computed: the first complex one of its numbers, else the first."""
-    values = [o.value for o in (*operands.values(), *gs, *results)]
+    values = [o.value for o in operands]
     kinds = [value.dtype for value in values if getattr(getattr(value, "dtype", None), "kind", "-") in "fc"]
     return next(iter([kind for kind in kinds if kind.kind == "c"] or kinds), None)
 
@@ -439,7 +426,3 @@ def _ordered(tree: ast.expr, value: Any, expected: Any) -> ast.expr | None:
         return None
     function = "np.asfortranarray" if expected.flags.f_contiguous else "np.ascontiguousarray"
     return ast.Call(parsed(function), [tree], []) if expected.flags.forc and expected.ndim > 1 else None
-
-
-def _lies_alike(a: Any, b: Any) -> bool:
-    return isinstance(b, np.generic) or a.strides == b.strides and a.dtype == b.dtype

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.compiler.expressions import substituted, without_conj
+from nbautograd._engine.compiler.expressions import substituted
 from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.compiler.schema import OpSchema
 from nbautograd._engine.compiler.source import compiled, evaluated, parsed
@@ -22,8 +22,8 @@ from nbautograd.errors import ProgramError
 from nbautograd.viz.program.expressions import (
     READABLE,
     Operand,
-    add_results,
     arguments_of,
+    formula_of,
     own_call,
     with_metadata,
     with_operands,
@@ -145,7 +145,7 @@ class TensorWriter:
                 return self.checked(call, self.formula(call, call.inputs[slot], value), [value])
             except (_Unknown, ProgramError, TypeError, AttributeError, RuntimeError, ValueError, IndexError):
                 pass
-        tree = self.checked(call, self.derivative(call, slot, value), [value])
+        tree = self.checked(call, self.derivative(call, slot), [value])
         self.uses_vjp = True
         return tree
 
@@ -153,13 +153,8 @@ class TensorWriter:
         """Return the value of the formula of an input."""
         op, base = call.op, self.base
         operands = self.operands(call)
-        arrived = [base.named(base.gradient.get(output)) for output in call.outputs.values()]
-        results = [base.named(base.variable[output]) for output in call.outputs.values()]
-        add_results(operands, op.many, arrived, results)
-        tree = parsed(op.formulas[name])
-        if value.dtype.kind != "c":
-            tree = without_conj(tree)
-        tree = with_options(with_metadata(tree, operands), operands)
+        base.add_results(operands, call)
+        tree = formula_of(op.formulas[name], operands, value.dtype.kind == "c")
         tree = with_operands(_Words(operands, op.body.__module__).visit(tree), operands, READABLE)
         return self.brought_back(tree, value)
 
@@ -172,7 +167,7 @@ class TensorWriter:
             tree = method(tree, "to", parsed(f"torch.{value.dtype.name}"))
         return tree
 
-    def derivative(self, call: Call, slot: int, value: Any) -> ast.expr:
+    def derivative(self, call: Call, slot: int) -> ast.expr:
         """The call of ``vjp``."""
         target = call.targets[slot]
         assert target is not None
