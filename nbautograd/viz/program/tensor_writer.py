@@ -32,7 +32,7 @@ from nbautograd.viz.program.expressions import (
 from nbautograd.viz.program.graph import Call, refuse
 from nbautograd.viz.program.lines import BACKWARD, GRADS, Line
 from nbautograd.viz.program.numpy_writer import NumpyWriter
-from nbautograd.viz.program.tensor_forms import SINGLE, TENSOR_FORMS, VJP
+from nbautograd.viz.program.tensor_forms import AFFIXES, OWNERS, SINGLE, TENSOR_FORMS, VJP
 from nbautograd.viz.program.variables import method
 
 __all__ = ["TensorWriter", "is_near"]
@@ -252,10 +252,10 @@ class _Words(ast.NodeTransformer):
         """A call of an operation in PyTorch's words."""
         form = TENSOR_FORMS.get(op.name)
         if form is None:
-            home = _home_of(op)
-            positional = ", ".join(op.positional)
-            keywords = "".join(f", {name}={name}" for name in op.keywords)
-            form = f"{home}.{op.name}({positional}{keywords})"
+            owner = OWNERS.get(op.name) or _home_of(op)
+            name = AFFIXES.sub("", op.name) if op.name in OWNERS else op.name
+            keywords = [f"{name}={name}" for name in op.keywords]
+            form = f"{owner}.{name}({', '.join([*op.positional[owner == 'input' :], *keywords])})"
             if op.rest:  # as a method, which takes a tuple
                 form = f"{op.positional[0]}.{op.name}({op.rest})"
         arguments = arguments_of(op, call)
