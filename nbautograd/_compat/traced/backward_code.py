@@ -36,9 +36,9 @@ class Backward:
         space.values.update({f"g{number}": g for number, g in enumerate(given)})
         self.lines: list[str] = []
         self.specializer = Specializer(space, self.lines, "s", dict(forward.specializer.transposed))
+        self.emit = self.specializer.emit
         self.gradient: dict[Value, str] = {}
         self.arrived: dict[Value, int] = {}
-        self.shared: set[str] = set()
 
     def write(self) -> None:
         """Write all lines, for the steps by descending sequence numbers."""
@@ -48,10 +48,6 @@ class Backward:
             passes = isinstance(step, (Copied, Rehistoried))
             if passes or step in self.forward.plans and not getattr(step, "relays", False):
                 self.write_step(step)
-
-    def emit(self, line: str) -> None:
-        """Write a line, and run it."""
-        self.specializer.emit(line)
 
     def send(self, target: Value, text: str) -> None:
         """Write the line that adds a gradient to a value's earlier gradients."""

@@ -72,6 +72,7 @@ class Forward:
         self.graph, self.space, self.wanted = graph, space, wanted
         self.lines: list[str] = []
         self.specializer = Specializer(space, self.lines, "t", {})
+        self.emit = self.specializer.emit
         self.names: dict[Value, str] = {}
         self.plans: dict[TraceStep, Plan] = {}
         self.flows: dict[Value, bool] = {}
@@ -108,11 +109,6 @@ class Forward:
         """Return for each edge of a step whether its gradient is needed."""
         return [edge is not None and self.flow(edge) for edge in step.edges()]
 
-    def emit(self, *lines: str) -> None:
-        """Write lines, and run them."""
-        self.lines += lines
-        self.space.run("\n".join(lines))
-
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def write_step(self, step: TraceStep, number: int) -> None:
@@ -140,11 +136,9 @@ class Forward:
         space, said = self.space, self.space.literal(step.said)
         direct = f"{space.constant(step.function)}({', '.join(map(self.text, step.arguments))})"
         differs = "is not None" if step.said is None else f"!= {said}"
-        before = len(self.lines)
         try:
             self.emit(f"if {direct} {differs}: raise Changed")
         except (AttributeError, TypeError):
-            del self.lines[before:]
             names = ", ".join(self.names[value] for value in step.reads())
             function, arguments = space.constant(step.function), space.constant(step.arguments)
             self.emit(f"check({function}, {arguments}, {said}, [{names}])")

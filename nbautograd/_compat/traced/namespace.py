@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from nbautograd._compat.traced.graph import Changed, check_again, fill, with_tensors
-from nbautograd._engine.arrays import backend
+from nbautograd._engine.compiler.runtime import FORWARD
 from nbautograd._engine.compiler.source import evaluated, executed, parsed, rewritten
 from nbautograd._engine.core.grad_mode import grad_enabled
-from nbautograd._engine.core.node import LEAF, MULTIPLE, OutputEdge, OutputGrads
+from nbautograd._engine.core.node import LEAF, MULTIPLE, OutputGrads
 from nbautograd._engine.core.pytree import tree_flatten
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.core.views import CopySlices, replay_view
@@ -188,30 +188,22 @@ def add(total: Any, d: Any) -> Any:
     return total + d
 
 
+_SHARED = "OutputEdge SILENT Tensor float32 float64 get_quiet ndarray new np set_quiet"
 _NAMES: dict[str, Any] = {
+    **{name: FORWARD[name] for name in _SHARED.split()},
     "Changed": Changed,
     "CopySlices": CopySlices,
     "MULTIPLE": MULTIPLE,
     "OutputGrads": OutputGrads,
-    "OutputEdge": OutputEdge,
-    "SILENT": backend.SILENT,
-    "Tensor": Tensor,
     "WANTED": WANTED,
     "add": add,
     "call": _call,
     "check": _check,
     "check_shape": check_shape,
     "fill": _fill,
-    "float32": np.float32,
-    "float64": np.float64,
     "gradients_of": gradients_of,
     "materialize": materialize,
-    "ndarray": np.ndarray,
-    "new": object.__new__,
-    "np": np,
     "replay_view": replay_view,
-    "get_quiet": backend.get_quiet,
-    "set_quiet": backend.set_quiet,
     "written": written,
 }
 """The initial names of generated code."""
