@@ -28,9 +28,8 @@ from nbautograd._engine.compiler.expressions import without_conj
 from nbautograd._engine.compiler.forward import TEMPORARY_VIEW
 from nbautograd._engine.compiler.lowering import compile_kernel
 from nbautograd._engine.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
-from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.compiler.rewrite import in_full, inlined
-from nbautograd._engine.compiler.schema import POINTWISE, TILED, VIEW, OpSchema, slot
+from nbautograd._engine.compiler.schema import OPS, POINTWISE, TILED, VIEW, OpSchema, slot
 from nbautograd._engine.compiler.source import compiled, evaluated, parsed, rewritten
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.node import FREED, MULTIPLE, Node, OutputEdge

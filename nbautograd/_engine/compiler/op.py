@@ -45,18 +45,20 @@ from nbautograd._engine.compiler.backward import make_node
 from nbautograd._engine.compiler.elementwise import is_one_step
 from nbautograd._engine.compiler.forward import OPERATOR, TEMPORARY_VIEW, ForwardWriter
 from nbautograd._engine.compiler.inplace import make_inplace_method
-from nbautograd._engine.compiler.registry import COMPOSITES, OPS
 from nbautograd._engine.compiler.runtime import FORWARD
 from nbautograd._engine.compiler.schema import (
+    COMPOSITES,
     NATIVE,
     NUMPY_NAMES,
     NUMPY_OPERANDS,
+    OPS,
     PLAIN,
     POINTWISE,
     UNSUPPORTED,
     UPCAST,
     VIEW,
     OpSchema,
+    derivative_helper,
 )
 from nbautograd._engine.compiler.source import compiled, expression_of
 from nbautograd._engine.core import inplace, tracing
@@ -78,6 +80,7 @@ __all__ = [
     "CompiledOp",
     "alias",
     "composite",
+    "derivative_helper",
     "elementwise",
     "no_method",
     "op",

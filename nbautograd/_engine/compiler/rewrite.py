@@ -17,8 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbautograd._engine.compiler.expressions import binds_names, computes_twice, specialized, substituted
-from nbautograd._engine.compiler.registry import HELPERS, OPS
-from nbautograd._engine.compiler.schema import OpSchema
+from nbautograd._engine.compiler.schema import HELPERS, OPS, OpSchema
 from nbautograd._engine.compiler.source import expression_of, rewritten, steps_of
 
 __all__ = ["in_full", "inlined"]

@@ -18,7 +18,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd.viz.program import stand_ins
 from nbautograd.viz.program.names import bound_by, global_names, local_names, renamed
 from nbautograd.viz.program.stand_ins import STAND_INS, exception_base

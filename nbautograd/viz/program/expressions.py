@@ -14,8 +14,7 @@ import numpy as np
 from nbautograd._engine.arrays import masking, precise
 from nbautograd._engine.compiler.expressions import binds_names, computes_twice, substituted, without_conj
 from nbautograd._engine.compiler.folding import decided, folded, is_constant
-from nbautograd._engine.compiler.registry import OPS
-from nbautograd._engine.compiler.schema import METADATA, OpSchema
+from nbautograd._engine.compiler.schema import METADATA, OPS, OpSchema
 from nbautograd._engine.compiler.source import copied, expression_of, parsed, rewritten
 from nbautograd.viz.program.bundle import Bundle
 from nbautograd.viz.program.definitions import NotBundled, module_of

@@ -13,8 +13,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import strides
 from nbautograd._engine.arrays.version_counter import changed_since
-from nbautograd._engine.compiler.registry import OPS
-from nbautograd._engine.compiler.schema import OpSchema
+from nbautograd._engine.compiler.schema import OPS, OpSchema
 from nbautograd._engine.core.node import FREED, AccumulateGrad, Node, saved_slots
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.core.views import AsStridedBackward0, CopySlices, replay_view

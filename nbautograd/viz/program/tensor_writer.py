@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.compiler.expressions import substituted
-from nbautograd._engine.compiler.registry import OPS
-from nbautograd._engine.compiler.schema import OpSchema
+from nbautograd._engine.compiler.schema import OPS, OpSchema
 from nbautograd._engine.compiler.source import compiled, evaluated, parsed
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import wrap

@@ -12,7 +12,7 @@ from nbautograd._engine.arrays.memory_format import contiguous_format, memory_fo
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.compiler.inplace import make_inplace_method
 from nbautograd._engine.compiler.op import NATIVE, composite, no_method
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.tensor import Tensor, wrap_known

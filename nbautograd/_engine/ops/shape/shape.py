@@ -14,7 +14,7 @@ from nbautograd._engine.arrays.memory_format import channels_last, channels_last
 from nbautograd._engine.arrays.size import Ints, by_name, dimension, sizes
 from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, no_method, op
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import ShapeError, kind_of
 
