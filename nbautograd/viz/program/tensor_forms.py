@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 __all__ = ["AFFIXES", "OWNERS", "SINGLE", "TENSOR_FORMS", "VJP"]
 
 
@@ -142,7 +140,7 @@ _FUNCTIONS = {
 }
 OWNERS = {name: owner for owner, names in _FUNCTIONS.items() for name in names.split()}
 """By operation, what has a function, or a method, that takes its operands and options by position."""
-AFFIXES = re.compile("^_|^special_|^linalg_|_same$|_over$|_parts$")
+AFFIXES = "^_|^special_|^linalg_|_same$|_over$|_parts$"
 """The part of the name of such an operation that the function's does not have."""
 
 SINGLE = ("native_layer_norm", "native_batch_norm")

@@ -252,7 +252,7 @@ class _Words(ast.NodeTransformer):
         form = TENSOR_FORMS.get(op.name)
         if form is None:
             owner = OWNERS.get(op.name) or _home_of(op)
-            name = AFFIXES.sub("", op.name) if op.name in OWNERS else op.name
+            name = re.sub(AFFIXES, "", op.name) if op.name in OWNERS else op.name
             keywords = [f"{name}={name}" for name in op.keywords]
             form = f"{owner}.{name}({', '.join([*op.positional[owner == 'input' :], *keywords])})"
             if op.rest:  # as a method, which takes a tuple
