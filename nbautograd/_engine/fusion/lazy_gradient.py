@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import weakref
 from contextvars import ContextVar
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -71,13 +72,8 @@ class LazyGradient:
         return materialize(self).copy()
 
 
-class _AnyTarget:
-    """A stand-in for a node that accepts a lazy gradient."""
-
-    _seq = 0
-
-
-ANY_TARGET = _AnyTarget()
+ANY_TARGET = SimpleNamespace(_seq=0)
+"""A stand-in for a node that accepts a lazy gradient."""
 
 
 def compute(
