@@ -12,9 +12,8 @@ from nbautograd._compat.traced.graph import Copied, Graph, OpStep, Rehistoried, 
 from nbautograd._compat.traced.specialize import Specializer
 from nbautograd._engine.compiler.backward import array_vocabulary, prepared
 from nbautograd._engine.compiler.elementwise import constants_as_arrays, operators_as_ufuncs
-from nbautograd._engine.compiler.expressions import specialized
+from nbautograd._engine.compiler.expressions import inlined, specialized
 from nbautograd._engine.compiler.promotion import unbroadcast
-from nbautograd._engine.compiler.rewrite import inlined
 from nbautograd._engine.compiler.schema import slot
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 

@@ -13,8 +13,8 @@ import numpy as np
 from nbautograd._compat.traced.function import Signature, TracedGraph
 from nbautograd._compat.traced.graph import Graph, Output
 from nbautograd._compat.traced.interceptions import TracerWarning, recording
-from nbautograd._compat.traced.listing import listing
 from nbautograd._compat.traced.recorder import TraceRecorder, current
+from nbautograd._compat.traced.script import listing
 from nbautograd._engine.core import batched, dispatch_mode
 from nbautograd._engine.core.pytree import tree_flatten, tree_map
 from nbautograd._engine.core.tensor import Tensor, wrap

@@ -24,19 +24,17 @@ from nbautograd._engine.compiler.elementwise import (
     indented,
     operators_as_ufuncs,
 )
-from nbautograd._engine.compiler.expressions import without_conj
+from nbautograd._engine.compiler.expressions import in_full, inlined, without_conj
 from nbautograd._engine.compiler.forward import TEMPORARY_VIEW
 from nbautograd._engine.compiler.lowering import compile_kernel
 from nbautograd._engine.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
-from nbautograd._engine.compiler.rewrite import in_full, inlined
 from nbautograd._engine.compiler.schema import OPS, POINTWISE, TILED, VIEW, OpSchema, slot
 from nbautograd._engine.compiler.source import compiled, evaluated, parsed, rewritten
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.node import FREED, MULTIPLE, Node, OutputEdge
 from nbautograd._engine.core.tensor import Tensor, wrap, wrap_known
-from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.lazy_gradient import compute, is_on_device, materialize
-from nbautograd._engine.fusion.tiling import reusable
+from nbautograd._engine.fusion.tiling import ElementwiseKernel, reusable
 
 __all__ = ["array_vocabulary", "formula_kernels", "make_node", "prepared"]
 

@@ -25,7 +25,7 @@ __all__ = ["FORMER", "OPERATOR", "TEMPORARY_VIEW", "ForwardWriter"]
 OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 """Function variants: for special methods such as ``__add__``; for views that are used once, inside a formula."""
 FORMER = ("former_1", "former_2")
-"""Parameters used only by calls in a former order: see ``compiler/former_signatures.py``."""
+"""Parameters used only by calls in a former order: see ``compiler/argument_kinds.py``."""
 NAME_OPERATION = "except CAUGHT as error: name_operation(OP, error); raise"
 """The end of a ``try`` that checks shapes and dtypes."""
 

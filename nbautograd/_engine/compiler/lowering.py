@@ -10,10 +10,10 @@ from typing import Any
 
 from nbautograd._engine.arrays import masking
 from nbautograd._engine.compiler.elementwise import UFUNCS, UfuncCall, elementwise, ufunc_call
-from nbautograd._engine.compiler.rewrite import inlined
+from nbautograd._engine.compiler.expressions import inlined
 from nbautograd._engine.compiler.schema import OPS, POINTWISE
 from nbautograd._engine.compiler.source import compiled, evaluated
-from nbautograd._engine.fusion.kernel import ElementwiseKernel
+from nbautograd._engine.fusion.tiling import ElementwiseKernel
 
 __all__ = ["compile_kernel", "lower_to_ufuncs"]
 

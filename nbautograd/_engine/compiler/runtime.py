@@ -52,7 +52,7 @@ def _edge_of(t: Any) -> Any:
 
 
 def _call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: Any = None) -> Any:
-    from nbautograd._engine.compiler.former_signatures import call_former
+    from nbautograd._engine.compiler.argument_kinds import call_former
 
     return call_former(op, args, out, method)
 

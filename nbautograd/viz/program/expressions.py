@@ -16,8 +16,7 @@ from nbautograd._engine.compiler.expressions import binds_names, computes_twice,
 from nbautograd._engine.compiler.folding import decided, folded, is_constant
 from nbautograd._engine.compiler.schema import METADATA, OPS, OpSchema
 from nbautograd._engine.compiler.source import copied, expression_of, parsed, rewritten
-from nbautograd.viz.program.bundle import Bundle
-from nbautograd.viz.program.definitions import NotBundled, module_of
+from nbautograd.viz.program.bundle import Bundle, NotBundled, module_of
 from nbautograd.viz.program.names import global_names, renamed
 
 __all__ = [
