@@ -126,7 +126,7 @@ class Backward:
             text = self.formula(step, plan, op.formulas[name], g)
             meta = plan.meta and plan.meta[op.tensors.index(name)]
             if meta is not None:
-                text = self.brought_back(text, meta)
+                text = f"{self.space.constant(unbroadcast)}({text}, {', '.join(map(self.space.literal, meta))})"
             self.send(edge, self.specializer.written(text))
 
     def formula(self, step: OpStep, plan: Plan, formula: str, g: str) -> str:
@@ -158,7 +158,3 @@ class Backward:
         if attribute in ("shape", "dtype", "ndim"):
             return self.space.literal(self.space.evaluated(text))
         return text
-
-    def brought_back(self, text: str, meta: tuple[Any, ...]) -> str:
-        """Return a gradient, reduced to the shape and dtype of its input."""
-        return f"{self.space.constant(unbroadcast)}({text}, {', '.join(map(self.space.literal, meta))})"

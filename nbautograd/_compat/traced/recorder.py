@@ -291,7 +291,9 @@ class TraceRecorder(Follower):
         if is_grad_enabled() and t._fn is not None:
             self.refuse(f"{rest[0] if rest else 'a function'} fills a tensor that requires grad with random numbers")
         with self.paused():
-            scratch = core_tensor.wrap(_empty_like(t._a))
+            array = t._a
+            is_scalar = not isinstance(array, np.ndarray)
+            scratch = core_tensor.wrap(np.empty((), array.dtype) if is_scalar else np.empty_like(array))
             function(scratch, *rest, **kwargs)
         place = (t._a.shape, t._a.dtype, getattr(t._a, "strides", ()))
         step = Drawn(function, (None, *self.value(tuple(rest))), self.value(kwargs), fills=place)
@@ -362,7 +364,3 @@ def _same_place(a: Any, b: Any) -> bool:
     if isinstance(b, np.generic):
         return True  # a scalar that has become an array
     return isinstance(a, np.ndarray) and a.ctypes.data == b.ctypes.data and a.strides == b.strides
-
-
-def _empty_like(array: Any) -> Any:
-    return np.empty_like(array) if isinstance(array, np.ndarray) else np.empty((), array.dtype)

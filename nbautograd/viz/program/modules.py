@@ -110,7 +110,8 @@ class Modules:
     def share(self, calls: list[_Call]) -> None:
         """The functions of calls that do the same."""
         first = calls[0]
-        stem = self.names.new(_snake(first.label))
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", first.label)
+        stem = self.names.new(words.lower())
         local = self.local_names(first)
         kept = [local[first.order[i]] for i in sorted({i for call in calls for i in call.needed})]
         self.share_forward(calls, stem, local, kept)
@@ -285,9 +286,3 @@ def _tuple(names: Sequence[str], bare: bool = False) -> str:
     if bare:
         return ", ".join(names) or "None"
     return f"({', '.join(names)}{',' if len(names) == 1 else ''})"
-
-
-def _snake(label: str) -> str:
-    """The name of a class as that of a function."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", label)
-    return words.lower()

@@ -53,7 +53,9 @@ class TensorWriter:
         self.lines: list[Line] = []
         self.uses_vjp = False
         self.variable = base.names.new("v")
-        self.values: dict[str, Any] = {"torch": sys.modules["nbautograd"], "vjp": _vjp(), "np": np}
+        ours = {"torch": sys.modules["nbautograd"]}
+        vjp = types.FunctionType(compiled(VJP, "<program vjp>", "vjp"), ours)
+        self.values: dict[str, Any] = {**ours, "vjp": vjp, "np": np}
 
     def write(self) -> None:
         """All lines."""
@@ -277,11 +279,6 @@ def _home_of(op: OpSchema) -> str:
         if getattr(module, op.name, None) is op.function and not op.name.startswith("_"):
             return home
     raise _Unknown(op.name)
-
-
-def _vjp() -> Any:
-    scope: dict[str, Any] = {"torch": sys.modules["nbautograd"]}
-    return types.FunctionType(compiled(VJP, "<program vjp>", "vjp"), scope)
 
 
 def is_near(have: Any, want: Any) -> bool:
