@@ -17,13 +17,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.masking import scale_where_not, zero_where, zero_where_not
-from nbautograd._engine.compiler.elementwise import (
-    CONSTANTS,
-    constant,
-    constants_as_arrays,
-    indented,
-    operators_as_ufuncs,
-)
+from nbautograd._engine.compiler import elementwise
 from nbautograd._engine.compiler.expressions import in_full, inlined, without_conj
 from nbautograd._engine.compiler.forward import TEMPORARY_VIEW
 from nbautograd._engine.compiler.lowering import compile_kernel
@@ -145,7 +139,7 @@ class VjpWriter:
         """
         name = "vjp_graph" if self.recorded else "vjp"
         body = [*self.load(), *self.compute(), *self.unbroadcast(), *self.release(), self.result()]
-        return [f"def {name}(node, g, retain_graph, needed):", *indented(body)]
+        return [f"def {name}(node, g, retain_graph, needed):", *elementwise.indented(body)]
 
     def load(self) -> list[str]:
         """Write lines that load the edges and the saved values; over tensors, saved arrays become tensors again."""
@@ -234,10 +228,10 @@ class VjpWriter:
         numbers: dict[str, float] = {}
         texts = []
         for tree in trees:
-            eager = ast.unparse(constants_as_arrays(tree, arrays, numbers))
-            fast = ast.unparse(operators_as_ufuncs(tree, arrays, {"g", "result"}))
+            eager = ast.unparse(elementwise.constants_as_arrays(tree, arrays, numbers))
+            fast = ast.unparse(elementwise.operators_as_ufuncs(tree, arrays, {"g", "result"}))
             texts.append(eager if fast == eager else f"({fast} if g.__class__ is ndarray and g.ndim else {eager})")
-        return texts, [constant(number, value, "g") for number, value in numbers.items()]
+        return texts, [elementwise.constant(number, value, "g") for number, value in numbers.items()]
 
     def tiled(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
         """Write formulas that are computed tile by tile, or lazily, if they are elementwise."""
@@ -388,7 +382,7 @@ def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
     for name, other in OPS.items():
         scope[name] = other.function if recorded else other.body
     scope.update(
-        CONSTANTS=CONSTANTS,
+        CONSTANTS=elementwise.CONSTANTS,
         FREED=FREED,
         MULTIPLE=MULTIPLE,
         compute=compute,
