@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import heapq
 import sys
 from operator import attrgetter
 from typing import Any
@@ -28,35 +27,12 @@ LAYOUT = attrgetter("shape", "dtype", "strides")
 STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
 
 
-class Ready:
-    """Nodes with an arrived gradient; the one that ran last is taken first, as in the engine."""
-
-    def __init__(self, *calls: Call) -> None:
-        self.waiting: list[tuple[int, int]] = []
-        self.calls: dict[int, Call] = {}
-        for call in calls:
-            self.add(call)
-
-    def __len__(self) -> int:
-        return len(self.waiting)
-
-    def add(self, call: Call) -> None:
-        """Return a new or an existing one."""
-        if id(call) not in self.calls:
-            self.calls[id(call)] = call
-            heapq.heappush(self.waiting, (-call.node._seq, id(call)))
-
-    def pop(self) -> Call:
-        """The next one, which is there no longer."""
-        return self.calls.pop(heapq.heappop(self.waiting)[1])
+Ready = dict[tuple[int, int], Call]
+"""Nodes with an arrived gradient; the one that ran last, with the largest key, is taken first, as in the engine."""
 
 
 class NumpyWriter(Variables):
-    """Writes the lines of a program.
-
-    :ivar values: the value of each variable of the program.
-    :ivar stored: large arrays, by the names under which they are stored beside the program.
-    """
+    """Writes the lines of a program."""
 
     def write(self) -> None:
         """All lines."""
@@ -213,9 +189,9 @@ class NumpyWriter(Variables):
             start = self.seed
         self.gradient[root] = name
         self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins", origin=("array", start))
-        ready = Ready(self.call_of[root])
+        ready = {_turn(self.call_of[root]): self.call_of[root]}
         while ready:
-            self.backward_of(ready.pop(), ready)
+            self.backward_of(ready.pop(max(ready)), ready)
         paths: dict[str, list[Line]] = {}
         for line in self.lines:
             if line.part == BACKWARD and line.slot is not None:
@@ -373,7 +349,7 @@ class NumpyWriter(Variables):
         if type(further.node)._relays:
             self.backward_of(further, ready)
         else:
-            ready.add(further)
+            ready[_turn(further)] = further
 
     def accumulate(self) -> None:
         """The lines that add to the gradients of the leaves."""
@@ -397,6 +373,10 @@ class NumpyWriter(Variables):
             origin = ("result", leaf, gradient, held._a)
             self.lines.append(Line(f"{name} = {name} + {gradient}", what, GRADS, name=name, origin=origin))
             self.hold(name, held._a + value)
+
+
+def _turn(call: Call) -> tuple[int, int]:
+    return call.node._seq, -id(call)
 
 
 def _dtype_of(operands: list[Operand]) -> Any:
