@@ -334,7 +334,7 @@ def constants_as_arrays(tree: ast.expr, arrays: Container[str], names: dict[str,
         if not isinstance(part, ast.Constant) or part.value.__class__ not in (int, float):
             return part
         known = next((name for name, value in names.items() if value == part.value), f"constant{len(names)}")
-        names.setdefault(known, part.value)  # type: ignore[arg-type]
+        names.setdefault(known, part.value)
         return ast.Name(known)
 
     def change(part: Any) -> Any:

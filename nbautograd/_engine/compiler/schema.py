@@ -233,7 +233,7 @@ def derivative_helper(function: F) -> F:
         return compiled[graph](*args)
 
     HELPERS[either] = function
-    return either
+    return either  # type: ignore[return-value]
 
 
 def names_used(formula: str, names: set[str], many: bool = False) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -95,7 +96,7 @@ def refuse(node: Any, reason: str) -> ProgramError:
 
 
 def read(
-    root: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str], tape: Tape | None = None
+    root: Any, name_of: Callable[[Any, int], str] | None, tensor_name: Callable[[Any], str] | None, tape: Tape | None
 ) -> Graph:
     """The graph that made ``root``.
 
@@ -104,7 +105,11 @@ def read(
     :param tape: the nodes that made it with their edges, if they have been read.
     :raises ProgramError: something in it is no declared operation, or was not noted.
     """
-    return _Reader(name_of, tensor_name).read(root, tape)
+    counter = itertools.count(1)
+    name_of = name_of or (lambda node, index: "y" if node is root.grad_fn else f"t{next(counter)}")
+    graph = _Reader(name_of, tensor_name or (lambda tensor: "")).read(root, tape)
+    graph.root.array = root._a
+    return graph
 
 
 def apart(graph: Graph) -> None:
