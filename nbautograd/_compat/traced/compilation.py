@@ -122,8 +122,7 @@ class TracedBackward(Node):
             outputs = replay(graph.needed, aliases, drawn)
             pairs = zip(compilation.differentiable, parts, strict=True)
             roots = [(outputs[value]._fn, part) for value, part in pairs if part is not None]
-            ends = [aliases[value]._fn for value in compilation.edges]
-            keys: list[Any] = [(e.next0, e.index) if e.__class__ is OutputEdge else (e, 0) for e in ends]
+            keys: list[Any] = [_key(aliases[value]) for value in compilation.edges]
             by_key = engine.capture(roots, True, True, keys)
         return self.finished(list(map(by_key.get, keys)), retain_graph)
 
@@ -140,6 +139,11 @@ class TracedBackward(Node):
                 self.report_changed(f"s_{compilation.code.names[value]}", array)
             result[value] = wrap(array, edge)
         return result
+
+
+def _key(t: Tensor) -> tuple[Any, int]:
+    fn = t._fn
+    return (fn.next0, fn.index) if fn.__class__ is OutputEdge else (fn, 0)
 
 
 class Compilation:
@@ -170,6 +174,7 @@ class Compilation:
         self.sources: dict[str, str] = {}
         self.variables = {n for n in self.space.values if n not in self.space.globals and n != "__builtins__"}
         self.saved = self.names_to_save()
+        self.unpack = [f"{', '.join(self.saved)}, = saved"] if self.saved else []
         self.visible = self.visible_names()
         self.node_class: Any = self.make_node_class()
         self.write_entry()
@@ -229,7 +234,6 @@ class Compilation:
         ]
         source = "\n".join([f"def {_plain(self.name)}(args, checked=False):", *(f"    {line}" for line in body)])
         self.sources["forward"] = source
-        self.source = source
 
     def link(self, slow: Any, changed: Any, busy: Any) -> None:
         """Create the entry.
@@ -239,7 +243,7 @@ class Compilation:
         :param busy: true while an observer watches each operation.
         """
         self.space.globals.update(slow=slow, changed=changed, busy=busy)
-        self.entry = self.function(self.source, _plain(self.name), "forward")
+        self.entry = self.function(self.sources["forward"], _plain(self.name), "forward")
         self.entry.__defaults__ = (False,)
 
     def load(self, tensors: dict[Value, str]) -> list[str]:
@@ -392,7 +396,7 @@ class Compilation:
                 "saved = node.kept",
                 "if saved is FREED: node.raise_freed()",
                 f"if {check}: return node.several([g0], retain_graph)",
-                *self.unpack(),
+                *self.unpack,
                 *self.lines,
                 "if not retain_graph: node.kept = node.arguments = FREED",
                 f"return {', '.join(ends)}",
@@ -408,7 +412,7 @@ class Compilation:
     def backward_source(self, count: int, lines: list[str], ends: list[str]) -> str:
         """Return the source of a backward function for a number of gradients."""
         arguments = "".join(f", g{number}" for number in range(count))
-        body = [*self.unpack(), *lines, f"return [{', '.join(ends)}]"]
+        body = [*self.unpack, *lines, f"return [{', '.join(ends)}]"]
         return "\n".join([f"def backward(saved{arguments}):", *(f"    {line}" for line in body)])
 
     def backward(self, given: list[Any], kept: list[Any]) -> Any:
@@ -433,10 +437,6 @@ class Compilation:
         ends = [writer.gradient.get(value, "None") for value in self.edges]
         parameters = {f"g{number}" for number in range(len(outputs))}
         return reusing(writer.specializer.lines, self.space, {*ends}, {*self.variables, *parameters}), ends
-
-    def unpack(self) -> list[str]:
-        """Return the line that names the saved values."""
-        return [f"{', '.join(self.saved)}, = saved"] if self.saved else []
 
 
 def _ones(value: Value) -> Any:

@@ -39,12 +39,17 @@ def reusing(lines: list[str], space: Any, kept: set[str], foreign: set[str]) -> 
     result = []
     for index, statement in enumerate(statements):
         free = {n for n in reads[index] & once if owners[n] not in bound and alive[owners[n]] == index}
-        for part in statement:
-            if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
-                part.value = _into(part.value, part.targets[0].id, free, space)
-        body = [_with_own_names(part, space) for part in statement]
-        result += "\n".join(map(ast.unparse, body)).splitlines()
+        result += _lines(statement, free, space)
     return result
+
+
+def _lines(statement: list[ast.stmt], free: set[str], space: Any) -> list[str]:
+    """Return a statement's lines, with results in the memory of the variables ``free``."""
+    for part in statement:
+        if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
+            part.value = _into(part.value, part.targets[0].id, free, space)
+    body = [_with_own_names(part, space) for part in statement]
+    return "\n".join(map(ast.unparse, body)).splitlines()
 
 
 def _owner(array: Any) -> int:

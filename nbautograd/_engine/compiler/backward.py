@@ -75,13 +75,18 @@ def _members(op: OpSchema, saved: list[str], needs: dict[str, set[str]]) -> dict
         "takes_lazy_gradient": False,
     }
     if not op.lists:
-        users = {what: [i for i, name in enumerate(inputs) if what in needs[name]] for what in op.tensors}
-        members["needed_by"] = {slot(what): of[0] for what, of in users.items() if len(of) == 1 < len(needs)}
+        members["needed_by"] = _needed_by(op, inputs, needs)
     if op.many_edges:
         members["next_nodes"] = lambda self: self.all_edges
     if op.many:
         members["outputs"] = lambda self: self.count
     return members
+
+
+def _needed_by(op: OpSchema, inputs: tuple[str, ...], needs: dict[str, set[str]]) -> dict[str, int]:
+    """Return the slots of values that the formula of one input alone needs, with its place."""
+    users = {what: [i for i, name in enumerate(inputs) if what in needs[name]] for what in op.tensors}
+    return {slot(what): of[0] for what, of in users.items() if len(of) == 1 < len(needs)}
 
 
 def _upcast(name: str, many: bool) -> str:

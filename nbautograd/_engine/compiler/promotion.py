@@ -297,8 +297,7 @@ def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
             else value
             for name, value in zip(op.tensors, values, strict=True)
         )
-    wide = [wrap_known(upcast_half(value._a)) if isinstance(value, Tensor) else value for value in values]
-    *cast, _, _ = promote(op, tuple(wide))
+    *cast, _, _ = promote(op, tuple(map(_widened, values)))
     saved = [
         value._a if isinstance(value, Tensor) and value._a.dtype == result.numpy else a
         for value, a in zip(values, cast, strict=True)
@@ -307,6 +306,10 @@ def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
         (value._a.shape, value._a.dtype, None) if isinstance(value, Tensor) else None for value in values
     )
     return (*cast, *saved, input_meta, result.numpy)
+
+
+def _widened(value: Any) -> Any:
+    return wrap_known(upcast_half(value._a)) if isinstance(value, Tensor) else value
 
 
 ONE_DTYPE = (
@@ -323,15 +326,20 @@ def widen_all(op: OpSchema, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     inexact = [a for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT]
     given = [a.dtype for a in inexact]
-    other = next((dtype for dtype in given if dtype != given[0]), None)
-    if op.name in ONE_DTYPE and other is not None:
-        raise DtypeError(
-            f"{op.name}(): expected operands to have the same dtype, expected scalar type "
-            f"{dtypes.scalar_type(given[0])} but found {dtypes.scalar_type(other)}: cast one of them with to()"
-        )
+    if op.name in ONE_DTYPE:
+        _check_one_dtype(op, given)
     kinds = {a.dtype for a in inexact if a.ndim} or set(given)
     input_meta = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
     return (*map(upcast_half, arrays), input_meta, kinds.pop() if len(kinds) == 1 else F32)
+
+
+def _check_one_dtype(op: OpSchema, given: list[np.dtype[Any]]) -> None:
+    for dtype in given:
+        if dtype != given[0]:
+            raise DtypeError(
+                f"{op.name}(): expected operands to have the same dtype, expected scalar type "
+                f"{dtypes.scalar_type(given[0])} but found {dtypes.scalar_type(dtype)}: cast one of them with to()"
+            )
 
 
 def upcast_half_recorded(t: Any) -> Any:

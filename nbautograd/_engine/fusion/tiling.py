@@ -114,7 +114,7 @@ def compute(
     if dtype is None or steps is None:
         return _untiled(kernel, values, fit)
     if shape is None:
-        shape = np.broadcast(*[value for value in values if value.__class__ is np.ndarray]).shape
+        shape = _shape_of(values)
     size = math.prod(shape)
     if size < MIN_TILED_SIZE:
         return _untiled(kernel, values)
@@ -207,6 +207,10 @@ def _common_dtype(values: tuple[Any, ...]) -> np.dtype[Any] | None:
         elif not isinstance(value, (int, float)):
             return None
     return dtype if dtype in FLOATS_32_64 else None
+
+
+def _shape_of(values: tuple[Any, ...]) -> tuple[int, ...]:
+    return np.broadcast(*[value for value in values if value.__class__ is np.ndarray]).shape
 
 
 def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
