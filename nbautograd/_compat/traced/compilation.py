@@ -174,7 +174,7 @@ class Compilation:
         self.sources: dict[str, str] = {}
         self.variables = {n for n in self.space.values if n not in self.space.globals and n != "__builtins__"}
         self.saved = self.names_to_save()
-        self.unpack = [f"{', '.join(self.saved)}, = saved"] if self.saved else []
+        self.unpack = [f"{', '.join(self.saved)}, = saved"] * bool(self.saved)
         self.visible = self.visible_names()
         self.node_class: Any = self.make_node_class()
         self.write_entry()
