@@ -75,7 +75,7 @@ class Array:
 
 
 def mapped(argument: Any, change: Callable[[Any], Any]) -> Any:
-    """Return an argument; a list, tuple or dict with what ``change`` returns for each of its parts."""
+    """Return an argument; of a list, tuple or dict, a copy in which ``change`` replaces each part."""
     if argument.__class__ in (list, tuple):
         return argument.__class__([change(part) for part in argument])
     if argument.__class__ is dict:
@@ -357,7 +357,7 @@ class Graph:
         return list(dict.fromkeys(value for value in read if value.kind == CONSTANT))
 
     def computing(self, wanted: set[Value], keeps: Callable[[TraceStep], bool]) -> list[TraceStep]:
-        """Return the steps that compute the values ``wanted``, which grow by what they read, and those to keep."""
+        """Return the steps that compute the values ``wanted``, directly or indirectly, and those to keep."""
         steps = []
         for step in reversed(self.steps):
             if keeps(step) or any(value in wanted for value in step.results):
