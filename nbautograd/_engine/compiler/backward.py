@@ -27,8 +27,9 @@ from nbautograd._engine.compiler.source import compiled, evaluated, parsed, rewr
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.node import FREED, MULTIPLE, Node, OutputEdge
 from nbautograd._engine.core.tensor import Tensor, wrap, wrap_known
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.lazy_gradient import compute, is_on_device, materialize
-from nbautograd._engine.fusion.tiling import ElementwiseKernel, reusable
+from nbautograd._engine.fusion.tiling import reusable
 
 __all__ = ["array_vocabulary", "formula_kernels", "make_node", "prepared"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from nbautograd._engine.compiler.backward import formula_kernels
 from nbautograd._engine.compiler.schema import POINTWISE, OpSchema
 from nbautograd._engine.fusion.cuda_source import NUMBER, CudaProgram, lower_to_cuda
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
-from nbautograd._engine.fusion.tiling import ElementwiseKernel
 
 __all__ = ["cuda_listing"]
 

@@ -13,7 +13,7 @@ from nbautograd._engine.compiler.elementwise import UFUNCS, UfuncCall, elementwi
 from nbautograd._engine.compiler.expressions import inlined
 from nbautograd._engine.compiler.schema import OPS, POINTWISE
 from nbautograd._engine.compiler.source import compiled, evaluated
-from nbautograd._engine.fusion.tiling import ElementwiseKernel
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
 
 __all__ = ["compile_kernel", "lower_to_ufuncs"]
 

@@ -68,7 +68,7 @@ from nbautograd._engine.core.dispatch_mode import DETOUR, FIRST_CALL, Exchange
 from nbautograd._engine.core.node import Node
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.fusion.tiling import ElementwiseKernel
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._names import docstrings
 
 __all__ = [

@@ -20,8 +20,8 @@ import numpy as np
 from nbautograd._engine.arrays import backend, summation
 from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.fusion.cuda_source import NUMBER, OPTIONS, CudaProgram, c_type, lower_to_cuda
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
-from nbautograd._engine.fusion.tiling import ElementwiseKernel
 
 __all__ = ["compute", "elementwise_kernel", "is_fusable", "params", "partial_sums_kernel", "sum_of"]
 

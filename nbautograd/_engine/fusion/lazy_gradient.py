@@ -25,7 +25,7 @@ from nbautograd._engine.arrays.reference_count import HELD_ONCE, PASSED_ONCE, ge
 from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.fusion import tiling
-from nbautograd._engine.fusion.tiling import SUM, ElementwiseKernel
+from nbautograd._engine.fusion.kernel import SUM, ElementwiseKernel
 
 __all__ = [
     "LazyGradient",

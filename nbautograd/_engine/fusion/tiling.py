@@ -1,7 +1,7 @@
 """Tiled evaluation of large elementwise expressions: intermediate results stay in the processor's cache.
 
 An expression such as ``1 / (1 + exp(-x))`` makes an array per step. An array of ten million elements is written to
-memory and read back; a tile never leaves the cache. A kernel's steps run tile by tile, in
+memory and read back; a tile never leaves the cache. A kernel's steps (``fusion/kernel.py``) run tile by tile, in
 several threads, and results use recycled memory (``arrays/caching_allocator.py``). The tiles depend only on the shape,
 and so does every rounding error.
 """
@@ -9,7 +9,6 @@ and so does every rounding error.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -19,13 +18,12 @@ from nbautograd._engine.arrays import backend, caching_allocator, summation
 from nbautograd._engine.arrays.dtypes import FLOATS_32_64
 from nbautograd._engine.arrays.reference_count import PASSED_TWICE, getrefcount
 from nbautograd._engine.arrays.thread_pool import for_each_tile
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
 
 __all__ = [
     "MIN_TILED_SIZE",
-    "SUM",
     "TILES_PER_TASK",
     "TILE_SIZE",
-    "ElementwiseKernel",
     "compact",
     "compute",
     "cuda_kernel",
@@ -40,41 +38,6 @@ TILE_SIZE = 1 << 17
 TILES_PER_TASK = 4
 MAX_ROW_ELEMENTS = 1 << 19
 """Upper bound of a row's scratch buffer, in elements: arrays with longer rows are computed whole."""
-
-
-class ElementwiseKernel:
-    """An elementwise computation: as a function of whole operands, as steps over tiles, and as kernels of a device.
-
-    :param eager: ``eager(*operands)`` computes the result at once, with an array for each step.
-    :param steps: ``steps(out, scratch, *operands)``: ``scratch`` hold intermediate results. None: not elementwise.
-    :param scratch: the number of scratch arrays of ``steps``.
-    :param cost: the cost of the steps in passes over memory: slow functions count for several.
-    :param is_one_pass: if True, only the result is written, and once, so that it need not stay in the cache.
-    """
-
-    __slots__ = ("cost", "eager", "is_one_pass", "launchers", "names", "scratch", "steps")
-
-    def __init__(
-        self,
-        eager: Callable[..., Any],
-        steps: Callable[..., None] | None,
-        scratch: int,
-        names: list[str],
-        cost: int = 0,
-        is_one_pass: bool = False,
-    ) -> None:
-        self.eager, self.steps, self.scratch, self.names, self.cost = eager, steps, scratch, names, cost
-        self.is_one_pass = is_one_pass
-        self.launchers: dict[Any, Any] = {}
-        """Compiled kernels for devices, by the operands' dtypes: see ``fusion/cuda_kernel.py``."""
-
-
-def _add(out: Any, scratch: Any, g: Any, d: Any) -> None:
-    np.add(g, d, out)
-
-
-SUM = ElementwiseKernel(operator.add, _add, 0, ["g", "d"], 1, True)
-"""The sum of two gradients."""
 
 
 class Tiling:

@@ -175,8 +175,9 @@ class Variables:
         for operand in (*gradients, *results) if wide else ():
             widen(operand)
         for name, each in (("g", gradients), ("result", results)):
-            several = ast.List([o.tree for o in each], ast.Load()), [o.value for o in each]
-            operands[name] = Operand(*several) if call.op.many else each[0]
+            operands[name] = each[0]
+            if call.op.many:
+                operands[name] = Operand(ast.List([o.tree for o in each], ast.Load()), [o.value for o in each])
         return [*gradients, *results]
 
     def unpromoted(self, call: Call) -> dict[str, Operand]:

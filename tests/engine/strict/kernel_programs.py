@@ -17,8 +17,8 @@ from nbautograd._engine.compiler.backward import formula_kernels
 from nbautograd._engine.compiler.schema import OPS, POINTWISE, UPCAST
 from nbautograd._engine.fusion import cuda_kernel
 from nbautograd._engine.fusion.cuda_source import CudaProgram, lower_to_cuda
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
-from nbautograd._engine.fusion.tiling import ElementwiseKernel
 from nbautograd.optim.elementwise import change_of
 from tests.engine.strict import comparison, kernels
 from tests.engine.strict.kernels import KERNELS

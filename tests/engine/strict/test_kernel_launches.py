@@ -14,7 +14,7 @@ import nbautograd as nb
 from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tensor import wrap
 from nbautograd._engine.fusion import cuda_kernel
-from nbautograd._engine.fusion.tiling import ElementwiseKernel
+from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from tests import needs, oracle
 from tests.engine.strict import comparison, kernels
 from tests.engine.strict.kernels import KERNELS
