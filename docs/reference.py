@@ -18,8 +18,8 @@ from typing import Any
 import nbautograd
 import nbautograd._engine.batching.transform
 from nbautograd._engine.batching.mode import RANDOM, how
+from nbautograd._engine.compiler.expressions import in_full
 from nbautograd._engine.compiler.op import OPS, CompiledOp
-from nbautograd._engine.compiler.rewrite import in_full
 from nbautograd._engine.core.batched import sample_by_sample
 from nbautograd._names import refused
 from nbautograd._names.lazy import AbsentMethod

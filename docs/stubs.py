@@ -25,8 +25,7 @@ from typing import Any
 
 import nbautograd
 from nbautograd import Tensor
-from nbautograd._engine.compiler.registry import COMPOSITES, OPS
-from nbautograd._engine.compiler.schema import NUMPY_NAMES
+from nbautograd._engine.compiler.schema import COMPOSITES, NUMPY_NAMES, OPS
 from nbautograd._engine.core.return_types import FIELDS
 from nbautograd._names import lazy
 

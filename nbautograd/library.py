@@ -28,12 +28,20 @@ from nbautograd._compat.custom_ops import (
 )
 from nbautograd._compat.op_schema import infer_schema
 from nbautograd._engine.compiler.cuda_listing import cuda_listing
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
 from nbautograd._engine.compiler.forward import OPERATOR
 from nbautograd._engine.compiler.inplace import OUT_OF_PLACE, compile_method
-from nbautograd._engine.compiler.op import CompiledOp, alias, composite, op
-from nbautograd._engine.compiler.registry import COMPOSITES, OPS
-from nbautograd._engine.compiler.schema import NATIVE, PLAIN, POINTWISE, TILED, UNSUPPORTED, UPCAST, VIEW
+from nbautograd._engine.compiler.op import CompiledOp, alias, composite, derivative_helper, op
+from nbautograd._engine.compiler.schema import (
+    COMPOSITES,
+    NATIVE,
+    OPS,
+    PLAIN,
+    POINTWISE,
+    TILED,
+    UNSUPPORTED,
+    UPCAST,
+    VIEW,
+)
 from nbautograd._engine.core.tensor import Tensor
 
 __all__ = [

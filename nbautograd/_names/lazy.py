@@ -306,7 +306,7 @@ def attach(owner: type) -> None:
 def load() -> None:
     """Load every lazy module and method.
 
-    >>> from nbautograd._engine.compiler.registry import OPS
+    >>> from nbautograd._engine.compiler.schema import OPS
     >>> load()
     >>> OPS["convolution"].symbol
     '∗'

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from nbautograd._engine.compiler.registry import COMPOSITES, OPS
+from nbautograd._engine.compiler.schema import COMPOSITES, OPS
 from nbautograd._engine.core.tensor import Tensor
 
 __all__ = ["POLICIES", "functions", "inplace_methods"]

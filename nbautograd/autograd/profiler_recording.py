@@ -19,7 +19,7 @@ import numpy as np
 
 from nbautograd import protocol
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core import dispatch_mode, inplace
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.profiler_util import FunctionEvent

@@ -11,7 +11,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device
 from nbautograd._engine.arrays.memory_format import preserve_format
 from nbautograd._engine.arrays.sparse import SparseArray
-from nbautograd._engine.compiler.registry import COMPOSITES, OPS
+from nbautograd._engine.compiler.schema import COMPOSITES, OPS
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.sparse import refuse, stored, wrapped

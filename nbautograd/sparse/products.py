@@ -6,7 +6,7 @@ from typing import Any
 
 from nbautograd._engine.arrays.sparse import matmul as array_matmul
 from nbautograd._engine.compiler.argument_kinds import check_arguments
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.sparse import refuse, stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import nbautograd
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names import lazy
 from tests.package_sources import SOURCES, imports
@@ -89,7 +89,7 @@ def test_what_is_there_at_once_needs_nothing_late() -> None:
     code = """
 import builtins, sys
 import nbautograd
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from tests.package_sources import GENERATED, compiled_method, global_names
 before = {name for name in sys.modules if name.startswith("nbautograd")}
 for op in [op for op in OPS.values() if op.formulas]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from nbautograd._engine.compiler.op import COMPOSITES, OPS, CompiledOp
-from nbautograd._engine.compiler.registry import HELPERS
+from nbautograd._engine.compiler.schema import HELPERS
 from tests.house import WINGS
 from tests.package_sources import (
     GENERATED,

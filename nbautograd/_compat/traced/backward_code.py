@@ -12,9 +12,8 @@ from nbautograd._compat.traced.graph import Copied, Graph, OpStep, Rehistoried, 
 from nbautograd._compat.traced.specialize import Specializer
 from nbautograd._engine.compiler.backward import array_vocabulary, prepared
 from nbautograd._engine.compiler.elementwise import constants_as_arrays, operators_as_ufuncs
-from nbautograd._engine.compiler.expressions import specialized
+from nbautograd._engine.compiler.expressions import inlined, specialized
 from nbautograd._engine.compiler.promotion import unbroadcast
-from nbautograd._engine.compiler.rewrite import inlined
 from nbautograd._engine.compiler.schema import slot
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 
@@ -36,9 +35,9 @@ class Backward:
         space.values.update({f"g{number}": g for number, g in enumerate(given)})
         self.lines: list[str] = []
         self.specializer = Specializer(space, self.lines, "s", dict(forward.specializer.transposed))
+        self.emit = self.specializer.emit
         self.gradient: dict[Value, str] = {}
         self.arrived: dict[Value, int] = {}
-        self.shared: set[str] = set()
 
     def write(self) -> None:
         """Write all lines, for the steps by descending sequence numbers."""
@@ -48,10 +47,6 @@ class Backward:
             passes = isinstance(step, (Copied, Rehistoried))
             if passes or step in self.forward.plans and not getattr(step, "relays", False):
                 self.write_step(step)
-
-    def emit(self, line: str) -> None:
-        """Write a line, and run it."""
-        self.specializer.emit(line)
 
     def send(self, target: Value, text: str) -> None:
         """Write the line that adds a gradient to a value's earlier gradients."""
@@ -131,7 +126,7 @@ class Backward:
             text = self.formula(step, plan, op.formulas[name], g)
             meta = plan.meta and plan.meta[op.tensors.index(name)]
             if meta is not None:
-                text = self.brought_back(text, meta)
+                text = f"{self.space.constant(unbroadcast)}({text}, {', '.join(map(self.space.literal, meta))})"
             self.send(edge, self.specializer.written(text))
 
     def formula(self, step: OpStep, plan: Plan, formula: str, g: str) -> str:
@@ -163,7 +158,3 @@ class Backward:
         if attribute in ("shape", "dtype", "ndim"):
             return self.space.literal(self.space.evaluated(text))
         return text
-
-    def brought_back(self, text: str, meta: tuple[Any, ...]) -> str:
-        """Return a gradient, reduced to the shape and dtype of its input."""
-        return f"{self.space.constant(unbroadcast)}({text}, {', '.join(map(self.space.literal, meta))})"

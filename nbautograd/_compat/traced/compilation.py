@@ -1,4 +1,4 @@
-"""A graph compiled for one kind of call: the arguments that require grad, and the memory layouts.
+"""A graph compiled for one kind of call: the arguments that require grad, and the memory layouts; and a call's node.
 
 One function takes the tensors of a call, checks its kind, computes, and creates the results and the node; another
 computes all gradients. ``forward_code`` and ``backward_code`` show their source.
@@ -15,16 +15,19 @@ import numpy as np
 
 from nbautograd._compat.traced.backward_code import Backward
 from nbautograd._compat.traced.forward_code import Forward
-from nbautograd._compat.traced.graph import CONSTANT, Graph, Rehistoried, Value
+from nbautograd._compat.traced.graph import CONSTANT, Changed, Graph, Rehistoried, Value, replay
 from nbautograd._compat.traced.memory import reusing
 from nbautograd._compat.traced.namespace import Namespace
-from nbautograd._compat.traced.node import TracedBackward
-from nbautograd._compat.traced.replay import Changed
 from nbautograd._engine.arrays import backend, version_counter
 from nbautograd._engine.compiler.source import compiled
-from nbautograd._engine.core.grad_mode import is_grad_enabled
-from nbautograd._engine.core.node import FREED, LEAF
+from nbautograd._engine.core.exchanged_data import latest
+from nbautograd._engine.core.grad_mode import enable_grad, is_grad_enabled
+from nbautograd._engine.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, UnrecordedView
+from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.core.views import record_unrecorded_write, replay_view
+from nbautograd._engine.fusion.lazy_gradient import materialize
+from nbautograd._engine.ops.indexing.indexing import view_alias
+from nbautograd.autograd import engine
 from nbautograd.errors import TracingError
 
 __all__ = ["Compilation", "layout"]
@@ -33,6 +36,114 @@ __all__ = ["Compilation", "layout"]
 def layout(array: Any) -> Any:
     """Return the layout of an array: its strides, or the type of a scalar."""
     return array.strides if array.__class__ is np.ndarray and array.ndim else array.__class__
+
+
+class TracedBackward(Node):
+    """The base of nodes; each traced function has its own subclass, with its name.
+
+    :cvar compilation: the compiled functions.
+    :ivar arguments: the arrays of all inputs and captured tensors, for derivatives of higher order.
+    :ivar kept: the inputs of the backward function; ``FREED`` after it has run.
+    """
+
+    __slots__ = ("arguments", "kept")
+    compilation: Any
+    arguments: Any
+    kept: Any
+    graph: Any
+    count: int
+
+    def outputs(self) -> int:
+        """Return the number of outputs with gradients."""
+        return self.count
+
+    def saves(self) -> bool:
+        """Return whether a backward pass frees saved values."""
+        return True
+
+    def saved_values(self) -> dict[str, Any]:
+        """Return the inputs of the backward function, by the names in its code."""
+        if self.kept is FREED:
+            self.raise_freed()
+        names = self.compilation.saved
+        return {n: a for n, a in zip(names, self.kept, strict=True) if isinstance(a, (np.ndarray, np.generic))}
+
+    def check_saved(self) -> None:
+        """Check that other code has not written to its saved values."""
+        if self.kept is FREED:
+            return
+        for index in self.compilation.visible:
+            array = self.kept[index]
+            now, time = latest(array, self._seq)
+            if now is not array and now.shape == array.shape:
+                if version_counter.changed_since(now, time):
+                    self.report_changed(f"s_{self.compilation.saved[index]}", now)
+                self.kept[index] = now
+            elif version_counter.changed_since(array, self._seq):
+                self.report_changed(f"s_{self.compilation.saved[index]}", array)
+
+    def _made_by(self, what: str) -> str:
+        return ""
+
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """Compute the gradients of the arguments, by the compiled backward pass."""
+        if self.kept is FREED:
+            self.raise_freed()
+        return self.several([g] if self.count == 1 else g.take(self.count), retain_graph)
+
+    def several(self, parts: list[Any], retain_graph: bool) -> tuple[Any, Any]:
+        """Compute the gradients of the arguments from all outputs' gradients, some of which may be None."""
+        parts = [materialize(part) for part in parts]
+        function = self.compilation.backward(parts, self.kept)
+        return self.finished(function(self.kept, *[part for part in parts if part is not None]), retain_graph)
+
+    def finished(self, gradients: list[Any], retain_graph: bool) -> tuple[Any, Any]:
+        """Free the saved values, and return the gradients."""
+        if not retain_graph:
+            self.kept = self.arguments = FREED
+        if self.arity > 2:
+            return MULTIPLE, gradients
+        first, second = [*gradients, None][:2]
+        return first, second
+
+    def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """Compute the gradients over tensors, by calling the operations again: this allows higher derivatives."""
+        if self.kept is FREED:
+            self.raise_freed()
+        parts = [g] if self.count == 1 else g.take(self.count)
+        compilation, graph = self.compilation, self.graph
+        tensors = self.tensors()
+        with enable_grad():
+            aliases = {value: view_alias(t) if t._fn is not None else t for value, t in tensors.items()}
+            names = dict(zip(compilation.saved, self.kept, strict=True))
+            drawn = {
+                step: [names[compilation.code.names[v]] for v in step.results] for step in graph.random if step.results
+            }
+            outputs = replay(graph.needed, aliases, drawn)
+            pairs = zip(compilation.differentiable, parts, strict=True)
+            roots = [(outputs[value]._fn, part) for value, part in pairs if part is not None]
+            keys: list[Any] = [_key(aliases[value]) for value in compilation.edges]
+            by_key = engine.capture(roots, True, True, keys)
+        return self.finished(list(map(by_key.get, keys)), retain_graph)
+
+    def tensors(self) -> dict[Any, Tensor]:
+        """Return the arguments as tensors, which depend on the next nodes."""
+        compilation, edges = self.compilation, self.next_nodes()
+        places = {value: index for index, value in enumerate(compilation.edges)}
+        result = {}
+        for value, array in zip(compilation.arguments, self.arguments, strict=True):
+            edge = edges[places[value]] if value in places else None
+            if edge.__class__ is UnrecordedView:
+                edge = None
+            if version_counter.changed_since(array, self._seq) and value in self.graph.read:
+                self.report_changed(f"s_{compilation.code.names[value]}", array)
+            result[value] = wrap(array, edge)
+        return result
+
+
+def _key(t: Tensor) -> tuple[Any, int]:
+    fn = t._fn
+    return (fn.next0, fn.index) if fn.__class__ is OutputEdge else (fn, 0)
 
 
 class Compilation:
@@ -63,6 +174,7 @@ class Compilation:
         self.sources: dict[str, str] = {}
         self.variables = {n for n in self.space.values if n not in self.space.globals and n != "__builtins__"}
         self.saved = self.names_to_save()
+        self.unpack = [f"{', '.join(self.saved)}, = saved"] * bool(self.saved)
         self.visible = self.visible_names()
         self.node_class: Any = self.make_node_class()
         self.write_entry()
@@ -122,7 +234,6 @@ class Compilation:
         ]
         source = "\n".join([f"def {_plain(self.name)}(args, checked=False):", *(f"    {line}" for line in body)])
         self.sources["forward"] = source
-        self.source = source
 
     def link(self, slow: Any, changed: Any, busy: Any) -> None:
         """Create the entry.
@@ -132,7 +243,7 @@ class Compilation:
         :param busy: true while an observer watches each operation.
         """
         self.space.globals.update(slow=slow, changed=changed, busy=busy)
-        self.entry = self.function(self.source, _plain(self.name), "forward")
+        self.entry = self.function(self.sources["forward"], _plain(self.name), "forward")
         self.entry.__defaults__ = (False,)
 
     def load(self, tensors: dict[Value, str]) -> list[str]:
@@ -144,25 +255,19 @@ class Compilation:
             "try: " + "; ".join(f"{code.names[v]} = {tensors[v]}._a" for v in self.arguments) if tensors else ""
         )
         lines.append("except AttributeError: return slow(args)")
-        checks = self.array_checks()
-        if self.edges:
-            checks.append("not is_grad_enabled()")
-        lines.append(f"if not checked and ({' or '.join(checks)}): return slow(args)" if checks else "")
-        lines += self.edge_lines(tensors)
-        return [line for line in lines if line]
-
-    def array_checks(self) -> list[str]:
-        """Return the conditions under which an argument's array is of another kind."""
         checks = []
         for value in self.arguments:
-            array = self.code.names[value]
-            place = self.layouts[value]
+            array, place = code.names[value], self.layouts[value]
             if isinstance(place, tuple):
                 checks.append(f"{array}.shape != {value.shape!r} or {array}.strides != {place!r}")
             else:
                 checks.append(f"{array}.__class__ is not {self.space.constant(place)} or {array}.shape")
             checks.append(f"{array}.dtype is not {self.space.constant(value.dtype)}")
-        return checks
+        if self.edges:
+            checks.append("not is_grad_enabled()")
+        lines.append(f"if not checked and ({' or '.join(checks)}): return slow(args)" if checks else "")
+        lines += self.edge_lines(tensors)
+        return [line for line in lines if line]
 
     def edge_lines(self, tensors: dict[Value, str]) -> list[str]:
         """Return lines that get the edges, and check that the same arguments have one."""
@@ -291,7 +396,7 @@ class Compilation:
                 "saved = node.kept",
                 "if saved is FREED: node.raise_freed()",
                 f"if {check}: return node.several([g0], retain_graph)",
-                *self.unpack(),
+                *self.unpack,
                 *self.lines,
                 "if not retain_graph: node.kept = node.arguments = FREED",
                 f"return {', '.join(ends)}",
@@ -307,7 +412,7 @@ class Compilation:
     def backward_source(self, count: int, lines: list[str], ends: list[str]) -> str:
         """Return the source of a backward function for a number of gradients."""
         arguments = "".join(f", g{number}" for number in range(count))
-        body = [*self.unpack(), *lines, f"return [{', '.join(ends)}]"]
+        body = [*self.unpack, *lines, f"return [{', '.join(ends)}]"]
         return "\n".join([f"def backward(saved{arguments}):", *(f"    {line}" for line in body)])
 
     def backward(self, given: list[Any], kept: list[Any]) -> Any:
@@ -332,10 +437,6 @@ class Compilation:
         ends = [writer.gradient.get(value, "None") for value in self.edges]
         parameters = {f"g{number}" for number in range(len(outputs))}
         return reusing(writer.specializer.lines, self.space, {*ends}, {*self.variables, *parameters}), ends
-
-    def unpack(self) -> list[str]:
-        """Return the line that names the saved values."""
-        return [f"{', '.join(self.saved)}, = saved"] if self.saved else []
 
 
 def _ones(value: Value) -> Any:

@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import ast
 import math
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from nbautograd._compat.traced.graph import (
     Array,
-    Copied,
-    Detached,
-    Drawn,
     Graph,
     Opaque,
     OpStep,
-    Part,
-    RegionWrite,
-    Rehistoried,
     TraceStep,
+    Transfer,
     Value,
     ValueCheck,
     values_in,
 )
-from nbautograd._compat.traced.namespace import Namespace
+from nbautograd._compat.traced.namespace import WANTED, Namespace
 from nbautograd._compat.traced.specialize import Specializer
 from nbautograd._engine.compiler.elementwise import CONSTANTS, Constants, constants_as_arrays
 from nbautograd._engine.compiler.expressions import binds_names, specialized
@@ -38,7 +34,7 @@ from nbautograd._engine.compiler.runtime import FORWARD
 from nbautograd._engine.compiler.schema import NATIVE, PLAIN, POINTWISE, TILED, OpSchema
 from nbautograd._engine.compiler.source import evaluated, expression_of
 from nbautograd._engine.core.tensor import wrap
-from nbautograd._engine.core.views import AsStridedBackward0, CopySlices, _layout
+from nbautograd._engine.core.views import AsStridedBackward0, _layout
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 
 __all__ = ["CALLED", "INLINE", "NODE", "Forward", "Plan", "number_as"]
@@ -50,18 +46,16 @@ SHAPED = ("embedding_rows", "nll_rows", "nll_images", "gather", "scatter", "take
 """Operations with indices whose results' shapes follow from their operands."""
 
 
+@dataclass(slots=True)
 class Plan:
     """The data about a step for the backward pass."""
 
-    __slots__ = ("meta", "mode", "names", "node", "options", "variant")
-
-    def __init__(self, mode: str) -> None:
-        self.mode = mode
-        self.node = ""
-        self.meta: Any = None
-        self.names: dict[str, Any] = {}
-        self.options: dict[str, Any] = {}
-        self.variant = "real"
+    mode: str
+    node: str = ""
+    meta: Any = None
+    names: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    variant: str = "real"
 
 
 class Forward:
@@ -78,6 +72,7 @@ class Forward:
         self.graph, self.space, self.wanted = graph, space, wanted
         self.lines: list[str] = []
         self.specializer = Specializer(space, self.lines, "t", {})
+        self.emit = self.specializer.emit
         self.names: dict[Value, str] = {}
         self.plans: dict[TraceStep, Plan] = {}
         self.flows: dict[Value, bool] = {}
@@ -114,11 +109,6 @@ class Forward:
         """Return for each edge of a step whether its gradient is needed."""
         return [edge is not None and self.flow(edge) for edge in step.edges()]
 
-    def emit(self, *lines: str) -> None:
-        """Write lines, and run them."""
-        self.lines += lines
-        self.space.run("\n".join(lines))
-
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def write_step(self, step: TraceStep, number: int) -> None:
@@ -131,64 +121,51 @@ class Forward:
                 self.write_called(step, number, flows)
         elif isinstance(step, ValueCheck):
             self.write_check(step)
-        elif isinstance(step, Drawn) and step.fills is not None:
-            names = ", ".join(self.names[v] for part in (step.arguments, step.keywords) for v in values_in(part))
+        elif isinstance(step, Opaque) and step.fills is not None:
+            names = ", ".join(self.names[value] for value in step.reads())
             parts = (step.function, step.fills, step.arguments[1:], step.keywords)
             constants = ", ".join(map(self.space.constant, parts))
             self.emit(f"{self.names[step.results[0]]} = fill({constants}, [{names}])")
         elif isinstance(step, Opaque):
             self.write_called(step, number, flows)
         else:
-            self.write_special(step, number, flows)
+            self.write_transfer(step, flows)
 
     def write_check(self, step: ValueCheck) -> None:
         """Write a check of values: on the arrays if they suffice, otherwise on tensors."""
         space, said = self.space, self.space.literal(step.said)
         direct = f"{space.constant(step.function)}({', '.join(map(self.text, step.arguments))})"
         differs = "is not None" if step.said is None else f"!= {said}"
-        before = len(self.lines)
         try:
             self.emit(f"if {direct} {differs}: raise Changed")
         except (AttributeError, TypeError):
-            del self.lines[before:]
-            names = ", ".join(self.names[value] for value in values_in(step.arguments))
+            names = ", ".join(self.names[value] for value in step.reads())
             function, arguments = space.constant(step.function), space.constant(step.arguments)
             self.emit(f"check({function}, {arguments}, {said}, [{names}])")
 
-    def write_special(self, step: TraceStep, number: int, flows: bool) -> None:
+    def write_transfer(self, step: Transfer, flows: bool) -> None:
         """Write the lines of a step that is not a call."""
-        name = self.names[step.results[0]]
-        if isinstance(step, Detached):
-            self.emit(f"{name} = {self.names[step.source]}")
-        elif isinstance(step, Rehistoried):
-            self.emit(f"{name} = {self.names[step.data]}")
-        elif isinstance(step, Copied):
-            source = self.names[step.source]
-            self.emit(f"{name} = {source}.astype({self.space.constant(step.dtype)})")
-        elif isinstance(step, RegionWrite):
-            base, region, steps = self.names[step.base], self.names[step.region], self.space.constant(step.steps)
-            self.emit(f"{name} = written({base}, {region}, {steps})")
-        else:
-            assert isinstance(step, Part)
-            self.emit(f"{name} = replay_view({self.names[step.base]}, {self.space.constant(step.steps)})")
+        about = [] if step.about is None else [self.space.constant(step.about)]
+        text = step.code.format(*(self.names[value] for value in step.values), *about)
+        self.emit(f"{self.names[step.results[0]]} = {text}")
         if not flows:
             return
         plan = self.plans[step] = Plan(NODE)
-        if isinstance(step, (RegionWrite, Part)):
-            base_array = self.array(step.base)
-            node: Any = object.__new__(CopySlices if isinstance(step, RegionWrite) else AsStridedBackward0)
-            wanted = [self.space.wanted if want else None for want in self.edges(step)]
+        if step.node is not None:
+            base_array = self.array(step.values[0])
+            node: Any = object.__new__(step.node)
+            wanted = [WANTED if want else None for want in self.edges(step)]
             node.next0, node.next1 = [*wanted, None][:2]
             node.input_meta, node.extras, node._seq = None, None, 0
-            node.steps, node.layout = step.steps, _layout(base_array, step.steps)
-            if isinstance(step, Part):
+            node.steps, node.layout = step.about, _layout(base_array, step.about)
+            if step.node is AsStridedBackward0:
                 node.shape = base_array.shape
             plan.node = self.space.constant(node)  # it saves nothing, so that all calls may share it
 
     def write_called(self, step: OpStep | Opaque, number: int, flows: bool) -> None:
         """Call the function over tensors."""
         function, arguments, keywords = _call_of(step)
-        values = [*values_in(arguments), *values_in(keywords)]
+        values = step.reads()
         wanted = tuple(flows and self.flow(value) for value in values)
         names = ", ".join(self.names[value] for value in values)
         shapes = tuple(value.shape for value in step.results)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._compat.traced.compilation import Compilation, layout
-from nbautograd._compat.traced.graph import Graph
-from nbautograd._compat.traced.replay import Changed, call_again
+from nbautograd._compat.traced.graph import Changed, Graph, call_again
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.grad_mode import is_grad_enabled

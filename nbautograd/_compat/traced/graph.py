@@ -1,12 +1,23 @@
-"""A recorded trace: values, and the steps that compute them. Values never change."""
+"""A recorded trace: values, and the steps that compute them, each of which can run again on tensors."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from nbautograd._engine.batching.mode import invoke
 from nbautograd._engine.compiler.schema import OpSchema
+from nbautograd._engine.core.grad_mode import is_grad_enabled, no_grad, set_grad_enabled
+from nbautograd._engine.core.pytree import tree_flatten
+from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._engine.core.views import AsStridedBackward0, CopySlices, replay_view
+from nbautograd._engine.ops._internal import cast
+from nbautograd.autograd.function import Function
+from nbautograd.errors import TracingError
 
 __all__ = [
     "CAPTURED",
@@ -14,6 +25,7 @@ __all__ = [
     "INPUT",
     "RESULT",
     "Array",
+    "Changed",
     "Copied",
     "Detached",
     "Drawn",
@@ -27,7 +39,13 @@ __all__ = [
     "TraceStep",
     "Value",
     "ValueCheck",
+    "call_again",
+    "check_again",
+    "fill",
+    "mapped",
+    "replay",
     "values_in",
+    "with_tensors",
 ]
 
 INPUT, CAPTURED, CONSTANT, RESULT = "input", "captured", "constant", "result"
@@ -49,30 +67,29 @@ class Value:
         return f"{self.name or self.kind}: {self.dtype}{list(self.shape)}"
 
 
+@dataclass(eq=False)
 class Array:
     """A value that an operation gets as an array instead of a tensor."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
+    value: Value
 
 
-class TraceStep:
-    """One step, with its inputs and results."""
+def mapped(argument: Any, change: Callable[[Any], Any]) -> Any:
+    """Return an argument; of a list, tuple or dict, a copy in which ``change`` replaces each part."""
+    if argument.__class__ in (list, tuple):
+        return argument.__class__([change(part) for part in argument])
+    if argument.__class__ is dict:
+        return {key: change(part) for key, part in argument.items()}
+    return argument
 
-    __slots__ = ("recorded", "results")
-    results: list[Value]
-    recorded: bool
-    """True if gradient mode was on."""
 
-    def reads(self) -> list[Value]:
-        """Return all values that the step reads."""
-        raise NotImplementedError
-
-    def edges(self) -> list[Value | None]:
-        """Return the values that get gradients, in the order of the vector-Jacobian product's results."""
-        return []
+def with_tensors(argument: Any, tensor_of: Callable[[Value], Any]) -> Any:
+    """Return an argument with tensors in the place of its values, and with arrays where an operation gets those."""
+    if isinstance(argument, Array):
+        return tensor_of(argument.value)._a
+    if isinstance(argument, Value):
+        return tensor_of(argument)
+    return mapped(argument, lambda part: with_tensors(part, tensor_of))
 
 
 def values_in(argument: Any) -> Iterator[Value]:
@@ -89,17 +106,34 @@ def values_in(argument: Any) -> Iterator[Value]:
             yield from values_in(part)
 
 
-class OpStep(TraceStep):
+# -- steps -----------------------------------------------------------------------------------------------------------
+
+Given = Callable[[Any], Any]
+"""A function from an argument of a step to the same one with tensors for its values."""
+
+
+class _Step:
+    """One step: ``reads`` are its values, and ``edges`` those that get gradients, in the order of the vjp's results.
+
+    Its ``run`` returns the results as tensors, and ``listed`` its name and its arguments for listings.
+
+    :ivar recorded: true if gradient mode was on.
+    """
+
+    results: Sequence[Value] = ()
+
+
+@dataclass(eq=False)
+class OpStep(_Step):
     """A call of a declared operation."""
 
-    __slots__ = ("arguments", "op", "relays")
-
-    def __init__(self, op: OpSchema, arguments: dict[str, Any], recorded: bool, relays: bool) -> None:
-        self.op, self.arguments, self.recorded, self.relays = op, arguments, recorded, relays
-        self.results: list[Value] = []
+    op: OpSchema
+    arguments: dict[str, Any]
+    recorded: bool
+    relays: bool
 
     def reads(self) -> list[Value]:
-        return [value for argument in self.arguments.values() for value in values_in(argument)]
+        return [*values_in(self.arguments)]
 
     def edges(self) -> list[Value | None]:
         edges: list[Value | None] = []
@@ -113,18 +147,25 @@ class OpStep(TraceStep):
                 edges.append(argument if isinstance(argument, Value) else None)
         return edges
 
+    def run(self, given: Given) -> list[Any]:
+        result = invoke(self.op, given(self.arguments))
+        return list(result) if self.op.many else [result]
 
-class Opaque(TraceStep):
+    def listed(self, shown: Callable[[Any], str]) -> tuple[str, list[str]]:
+        return self.op.name, [*map(shown, self.arguments.values())]
+
+
+@dataclass(eq=False)
+class Opaque(_Step):
     """A call of a function that is not an operation and is not traced: it draws random numbers, or reads values."""
 
-    __slots__ = ("arguments", "function", "keywords", "random")
-
-    def __init__(
-        self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any], recorded: bool
-    ) -> None:
-        self.function, self.arguments, self.keywords, self.recorded = function, arguments, keywords, recorded
-        self.results: list[Value] = []
-        self.random = False
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    keywords: dict[str, Any]
+    recorded: bool = False
+    random: bool = False
+    fills: tuple[Any, ...] | None = None
+    """Shape, dtype and strides of the first argument, if the function fills it; otherwise None."""
 
     def reads(self) -> list[Value]:
         return [*values_in(self.arguments), *values_in(self.keywords)]
@@ -132,113 +173,165 @@ class Opaque(TraceStep):
     def edges(self) -> list[Value | None]:
         return list(dict.fromkeys(value for value in self.reads() if value.dtype.kind in "fcV"))
 
+    def run(self, given: Given) -> list[Any]:
+        if self.fills is not None:
+            return [fill(self.function, self.fills, given(self.arguments[1:]), given(self.keywords))]
+        return tree_flatten(self.function(*given(self.arguments), **given(self.keywords)))[0]
+
+    def listed(self, shown: Callable[[Any], str]) -> tuple[str, list[str]]:
+        named = [f"{key}={shown(value)}" for key, value in self.keywords.items()]
+        return self.function.__name__.strip("_"), [*map(shown, self.arguments), *named]
+
 
 class Drawn(Opaque):
     """Random numbers: the result has no history."""
 
-    __slots__ = ("fills",)
 
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        super().__init__(function, arguments, keywords, False)
-        self.fills: tuple[Any, ...] | None = None
-        """Shape, dtype and strides of the first argument, if the function fills it; otherwise None."""
-
-    def edges(self) -> list[Value | None]:
-        return []
-
-
+@dataclass(eq=False)
 class ValueCheck(Opaque):
     """A check of values that affects the function's control flow: its result in the trace must hold in each call."""
 
-    __slots__ = ("said",)
+    said: Any = None
 
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], said: Any) -> None:
-        super().__init__(function, arguments, {}, False)
-        self.said = said
-
-    def edges(self) -> list[Value | None]:
+    def run(self, given: Given) -> list[Any]:
+        check_again(self.function, given(self.arguments), self.said)
         return []
 
+    def listed(self, shown: Callable[[Any], str]) -> tuple[str, list[str]]:
+        name, arguments = super().listed(shown)
+        return name, [*arguments, f"said={self.said!r}"]
 
-class Detached(TraceStep):
+
+class Transfer(_Step):
+    """A step that is no call: of ``values``, and ``about`` the dtype of a copy or the steps of a view.
+
+    :cvar label: the name in listings.
+    :cvar code: the expression over arrays.
+    :cvar carries: the values that get gradients.
+    :cvar node: the class of the node that computes them; None if they pass unchanged.
+    """
+
+    label: str
+    code = "{}"
+    carries = slice(None)
+    node: Any = None
+
+    def __init__(self, *values: Value, about: Any = None, recorded: bool = True) -> None:
+        self.values, self.about, self.recorded = values, about, recorded
+
+    def reads(self) -> list[Value]:
+        return [*self.values]
+
+    def edges(self) -> list[Value]:
+        return [*self.values[self.carries]]
+
+    def run(self, given: Given) -> list[Any]:
+        return [self.moved(*map(given, self.values))]
+
+    def moved(self, *tensors: Any) -> Any:
+        """Return the result for these tensors."""
+        raise NotImplementedError
+
+    def listed(self, shown: Callable[[Any], str]) -> tuple[str, list[str]]:
+        steps = () if self.node is None else self.about
+        views = [f"{getattr(function, '__name__', 'part')}{shown(tuple(rest))}" for function, _, rest in steps]
+        return self.label, [*map(shown, self.values), *views]
+
+
+class Detached(Transfer):
     """A value without its history."""
 
-    __slots__ = ("source",)
+    label, carries = "detach", slice(0)
 
-    def __init__(self, source: Value) -> None:
-        self.source, self.recorded, self.results = source, False, []
-
-    def reads(self) -> list[Value]:
-        return [self.source]
+    def moved(self, *tensors: Any) -> Any:
+        return tensors[0].detach()
 
 
-class RegionWrite(TraceStep):
+class RegionWrite(Transfer):
     """A base after a write to one of its views."""
 
-    __slots__ = ("base", "region", "steps")
+    label, code, node = "scatter", "written({}, {}, {})", CopySlices
 
-    def __init__(self, base: Value, region: Value, steps: Any, recorded: bool) -> None:
-        self.base, self.region, self.steps, self.recorded, self.results = base, region, steps, recorded, []
-
-    def reads(self) -> list[Value]:
-        return [self.base, self.region]
-
-    def edges(self) -> list[Value | None]:
-        return [self.base, self.region]
+    def moved(self, *tensors: Any) -> Any:
+        base = tensors[0].clone()
+        replay_view(base, self.about).copy_(tensors[1])
+        return base
 
 
-class Part(TraceStep):
+class Part(Transfer):
     """A view of a base that was written to after the view's creation."""
 
-    __slots__ = ("base", "steps")
+    label, code, node = "view_of", "replay_view({}, {})", AsStridedBackward0
 
-    def __init__(self, base: Value, steps: Any) -> None:
-        self.base, self.steps, self.recorded, self.results = base, steps, True, []
-
-    def reads(self) -> list[Value]:
-        return [self.base]
-
-    def edges(self) -> list[Value | None]:
-        return [self.base]
+    def moved(self, *tensors: Any) -> Any:
+        return replay_view(tensors[0], self.about)
 
 
-class Copied(TraceStep):
+class Copied(Transfer):
     """The data written into a tensor, in the tensor's dtype."""
 
-    __slots__ = ("dtype", "source")
+    label, code = "copy", "{}.astype({})"
 
-    def __init__(self, source: Value, dtype: Any) -> None:
-        self.source, self.dtype, self.recorded, self.results = source, dtype, True, []
-
-    def reads(self) -> list[Value]:
-        return [self.source]
-
-    def edges(self) -> list[Value | None]:
-        return [self.source]
+    def moved(self, *tensors: Any) -> Any:
+        return cast(tensors[0], self.about)
 
 
-class Rehistoried(TraceStep):
+class Rehistoried(Transfer):
     """A tensor after an unrecorded write: new data with the previous history."""
 
-    __slots__ = ("data", "history")
+    label, carries = "copy", slice(1, 2)
 
-    def __init__(self, data: Value, history: Value) -> None:
-        self.data, self.history, self.recorded, self.results = data, history, True, []
-
-    def reads(self) -> list[Value]:
-        return [self.data, self.history]
-
-    def edges(self) -> list[Value | None]:
-        return [self.history]
+    def moved(self, *tensors: Any) -> Any:
+        data, history = tensors
+        return _WithData.apply(history, data) if history.requires_grad else data
 
 
+TraceStep = OpStep | Opaque | Transfer
+
+
+class _WithData(Function):
+    """An operation: new data with the history of a tensor."""
+
+    @staticmethod
+    def forward(ctx: Any, history: Tensor, data: Tensor) -> Tensor:
+        return data.clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g, None
+
+
+class Changed(TracingError):  # noqa: N818 - a way out
+    """The exception for a check of values whose result differs from the trace."""
+
+
+def check_again(function: Any, arguments: Any, said: Any) -> None:
+    """Repeat a check of values.
+
+    :raises Changed: the result differs from the trace.
+    """
+    if function(*arguments) != said:
+        raise Changed(f"{function.__name__}() says something else than while tracing")
+
+
+def fill(function: Any, place: tuple[Any, ...], arguments: Any, keywords: Any) -> Tensor:
+    """Return a new tensor of random numbers, of the shape, dtype and layout ``place``."""
+    shape, dtype, strides = place
+    order = sorted(range(len(shape)), key=lambda d: -abs(strides[d]))
+    scratch = wrap(np.empty([shape[d] for d in order], dtype).transpose(np.argsort(order)))
+    function(scratch, *arguments, **keywords)
+    return scratch
+
+
+# -- functions -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
 class Output:
     """One result of the function: a value; views are taken from their base, and arguments are returned themselves."""
 
-    __slots__ = ("steps", "value")
-
-    def __init__(self, value: Value, steps: Any = ()) -> None:
-        self.value, self.steps = value, steps
+    value: Value
+    steps: Any = ()
 
 
 class Graph:
@@ -263,16 +356,19 @@ class Graph:
         read += [output.value for output in self.outputs] + [end for _, end in self.effects]
         return list(dict.fromkeys(value for value in read if value.kind == CONSTANT))
 
-    @functools.cached_property
-    def needed(self) -> list[TraceStep]:
-        """The steps that outputs are computed by; others make what is written into tensors from before."""
-        wanted = {output.value for output in self.outputs}
+    def computing(self, wanted: set[Value], keeps: Callable[[TraceStep], bool]) -> list[TraceStep]:
+        """Return the steps that compute the values ``wanted``, directly or indirectly, and those to keep."""
         steps = []
         for step in reversed(self.steps):
-            if isinstance(step, ValueCheck) or any(value in wanted for value in step.results):
+            if keeps(step) or any(value in wanted for value in step.results):
                 steps.append(step)
                 wanted.update(step.reads())
         return steps[::-1]
+
+    @functools.cached_property
+    def needed(self) -> list[TraceStep]:
+        """The steps that outputs are computed by; others make what is written into tensors from before."""
+        return self.computing({output.value for output in self.outputs}, lambda step: isinstance(step, ValueCheck))
 
     @functools.cached_property
     def read(self) -> set[Value]:
@@ -281,14 +377,13 @@ class Graph:
 
     def prune(self) -> None:
         """Remove unused steps; keep steps that draw random numbers."""
-        wanted = {output.value for output in self.outputs} | {end for _, end in self.effects}
-        steps = []
-        for step in reversed(self.steps):
-            draws = isinstance(step, OpStep) and "generator" in step.arguments or getattr(step, "random", False)
-            if draws or isinstance(step, (ValueCheck, Drawn)) or any(value in wanted for value in step.results):
-                steps.append(step)
-                wanted.update(step.reads())
-        self.steps = steps[::-1]
+
+        def draws(step: TraceStep) -> bool:
+            if isinstance(step, OpStep):
+                return "generator" in step.arguments
+            return isinstance(step, (ValueCheck, Drawn)) or isinstance(step, Opaque) and step.random
+
+        self.steps = self.computing({o.value for o in self.outputs} | {end for _, end in self.effects}, draws)
 
     @functools.cached_property
     def draws(self) -> bool:
@@ -303,3 +398,55 @@ class Graph:
             for step in self.steps
             if isinstance(step, Drawn) or isinstance(step, OpStep) and "generator" in step.arguments
         ]
+
+
+def replay(
+    steps: list[TraceStep], tensors: dict[Value, Any], drawn: dict[TraceStep, list[Any]] | None = None
+) -> dict[Value, Any]:
+    """Return all values as tensors, from the initial ones.
+
+    :param drawn: the random numbers of random steps; by default they draw new ones.
+    """
+    tensors = dict(tensors)
+    recorded = is_grad_enabled()
+    given = _given(tensors)
+    for step in steps:
+        known = None if drawn is None else drawn.get(step)
+        if known is not None:
+            results: list[Any] = [wrap(array) for array in known]
+        else:
+            if drawn is not None and isinstance(step, Opaque) and step.random:
+                raise TracingError(
+                    f"derivatives of higher order through {step.function.__name__}() in a traced function: what it "
+                    "draws is not kept. Call the function itself."
+                )
+            with set_grad_enabled(recorded and step.recorded):
+                results = step.run(given)
+        tensors.update(zip(step.results, results, strict=True))
+    return tensors
+
+
+def call_again(graph: Graph, inputs: list[Tensor]) -> list[Tensor]:
+    """Return the outputs for these inputs, by calling all operations on tensors; do the writes at the end."""
+    first: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
+    first.update((value, tensor) for tensor, value in graph.captured)
+    given = _given(replay(graph.steps, first))
+    with no_grad():
+        for begin, end in graph.effects:
+            first[begin].copy_(given(end))
+    outputs = []
+    for output in graph.outputs:
+        tensor = first[output.value] if output.value in first else given(output.value)
+        outputs.append(replay_view(tensor, output.steps))
+    return outputs
+
+
+def _given(tensors: dict[Value, Any]) -> Given:
+    """Return the function that puts tensors in the place of an argument's values, also of the trace's data."""
+
+    def tensor_of(value: Value) -> Any:
+        if value.kind == CONSTANT and value not in tensors:
+            tensors[value] = wrap(np.array(value.array))
+        return tensors[value]
+
+    return lambda argument: with_tensors(argument, tensor_of)

@@ -53,6 +53,16 @@ def _recorder() -> TraceRecorder | None:
     return None if recorder is None or recorder.pauses else recorder
 
 
+def _while_recording(handle: Callable[..., Any]) -> Any:
+    """Return a handler that calls ``handle`` with the recorder in front, or the plain function if nothing records."""
+
+    def handler(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        recorder = _recorder()
+        return plain(*args, **kwargs) if recorder is None else handle(recorder, plain, args, kwargs)
+
+    return handler
+
+
 _CONVERSIONS = {
     "__bool__": "Python boolean",
     "__float__": "Python float",
@@ -66,19 +76,19 @@ _CONVERSIONS = {
 
 
 def _warning_handler(what: str) -> Any:
-    def handler(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        recorder = _recorder()
-        if recorder is not None and recorder.varies(args[0]):
-            message = (
-                f"Converting a tensor to a {what} might cause the trace to be incorrect: what Python does with the "
-                "value is not recorded, so the trace does for every input what it does for this one."
-            )
-            warn(message, TracerWarning)
-            with recorder.paused():
-                return plain(*args, **kwargs)
-        return plain(*args, **kwargs)
+    message = (
+        f"Converting a tensor to a {what} might cause the trace to be incorrect: what Python does with the "
+        "value is not recorded, so the trace does for every input what it does for this one."
+    )
 
-    return handler
+    def handle(recorder: TraceRecorder, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        if not recorder.varies(args[0]):
+            return plain(*args, **kwargs)
+        warn(message, TracerWarning)
+        with recorder.paused():
+            return plain(*args, **kwargs)
+
+    return _while_recording(handle)
 
 
 _REGISTERED = (
@@ -87,47 +97,35 @@ _REGISTERED = (
 )
 
 
-def _constant(plain: Callable[..., Any], args: Any, kwargs: Any, likes: int = 0) -> Any:
+def _constant(recorder: TraceRecorder, plain: Callable[..., Any], args: Any, kwargs: Any, likes: int = 0) -> Any:
     """Call a function that creates a tensor of numbers, which may be tensors.
 
     :param likes: the number of its first arguments of which it takes no values.
     """
-    recorder = _recorder()
-    if recorder is not None:
-        leaves = tree_flatten((args, {key: part for key, part in kwargs.items() if key != "out"}))[0]
-        for leaf in leaves:
-            if isinstance(leaf, Tensor) and not any(leaf is like for like in args[:likes]) and recorder.varies(leaf):
-                warn(_REGISTERED, TracerWarning)
-                with recorder.paused():
-                    result = plain(*args, **kwargs)
-                recorder.born[id(result)] = (result, True)
-                return result
+    leaves = tree_flatten((args, {key: part for key, part in kwargs.items() if key != "out"}))[0]
+    for leaf in leaves:
+        if isinstance(leaf, Tensor) and not any(leaf is like for like in args[:likes]) and recorder.varies(leaf):
+            warn(_REGISTERED, TracerWarning)
+            with recorder.paused():
+                result = plain(*args, **kwargs)
+            recorder.born[id(result)] = (result, True)
+            return result
     return plain(*args, **kwargs)
 
 
 def _refusing_handler(why: str) -> Any:
-    def handler(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        recorder = _recorder()
-        if recorder is not None:
-            recorder.refuse(why)
-        return plain(*args, **kwargs)
-
-    return handler
+    return _while_recording(lambda recorder, *call: recorder.refuse(why))
 
 
-def _apply(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+@_while_recording
+def _apply(recorder: TraceRecorder, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Record ``Function.apply``: a custom function with its own backward."""
-    recorder = _recorder()
-    if recorder is None:
-        return plain(*args, **kwargs)
     return recorder.call(args[0].apply, args[1:], kwargs)
 
 
-def _capture(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+@_while_recording
+def _capture(recorder: TraceRecorder, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Run ``autograd.grad`` inside a traced function, and record its operations like any others."""
-    recorder = _recorder()
-    if recorder is None:
-        return plain(*args, **kwargs)
     roots, retain_graph, create_graph, keys = args
     gradients = plain(roots, retain_graph, True, keys)
     return gradients if create_graph else {key: g.detach() for key, g in gradients.items()}
@@ -163,26 +161,17 @@ def _copied(plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 class _Hooks:
     """The hooks of library functions while a function is traced; other threads are not affected."""
 
+    opaque = staticmethod(_while_recording(TraceRecorder.call))
+
     @staticmethod
     def random(how: str, function: Any, args: Any, kwargs: Any) -> Any:
         recorder = _recorder()
-        if recorder is None:
-            return function(*args, **kwargs)
-        return recorder.draw(how, function, args, kwargs)
-
-    @staticmethod
-    def opaque(function: Any, args: Any, kwargs: Any) -> Any:
-        recorder = _recorder()
-        if recorder is None:
-            return function(*args, **kwargs)
-        return recorder.call(function, args, kwargs)
+        return function(*args, **kwargs) if recorder is None else recorder.draw(how, function, args, kwargs)
 
     @staticmethod
     def check(function: Any, args: Any) -> Any:
         recorder = _recorder()
-        if recorder is None:
-            return function(*args)
-        return recorder.say(function, args)
+        return function(*args) if recorder is None else recorder.say(function, args)
 
     @staticmethod
     def looks(t: Any) -> None:
@@ -191,15 +180,15 @@ class _Hooks:
             recorder.refuse("a function looks at the values of its arguments, which a trace cannot record")
 
 
-_METHODS = {name: _warning_handler(what) for name, what in _CONVERSIONS.items()}
-
-
 _OPAQUE = """
     argwhere bucketize cov istft nanquantile nn.functional.binary_cross_entropy nn.functional.gaussian_nll_loss
     nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d
     nn.functional.multilabel_margin_loss nn.functional.one_hot nonzero quantile repeat_interleave searchsorted
     stft"""
 """Functions that compute with arrays or read values: they run in each call."""
+
+
+_METHODS = {name: _warning_handler(what) for name, what in _CONVERSIONS.items()}
 
 
 def _interceptions() -> list[tuple[Any, Any]]:
@@ -216,8 +205,9 @@ def _interceptions() -> list[tuple[Any, Any]]:
             "it calls backward(), which adds to .grad; torch.autograd.grad(..., create_graph=True) gives gradients")),
     ]  # fmt: skip
     package: Any = sys.modules[__name__.partition(".")[0]]
-    pairs += [(getattr(package, name), _constant) for name in ("tensor", "full", "scalar_tensor", "arange")]
-    like = partial(_constant, likes=1)
+    constant = _while_recording(_constant)
+    pairs += [(getattr(package, name), constant) for name in ("tensor", "full", "scalar_tensor", "arange")]
+    like = _while_recording(partial(_constant, likes=1))
     pairs += [(package.full_like, like), (Tensor.new_tensor, like), (Tensor.new_full, like)]
     pairs += [(getattr(package, name), _empty) for name in ("empty", "empty_like", "empty_permuted", "empty_strided")]
     pairs += [(getattr(Tensor, name), _empty) for name in ("new_empty", "new_empty_strided")]

@@ -33,12 +33,12 @@ def reusing(lines: list[str], space: Any, kept: set[str], foreign: set[str]) -> 
     reads = list(map(_names, statements))
     written = Counter(itertools.chain(*map(_assigned_names, statements)))
     once = {name for name, times in written.items() if times == 1}
-    owners = _Owners(space, kept.union(written, *reads))
-    bound = {owners.of(name) for name in (*kept, *foreign)} | _bound(owners, statements, space)
-    alive = {owners.of(name): index for index, names in enumerate(reads) for name in names}  # to the last read
+    owners = {name: _owner(space.values.get(name)) for name in kept.union(foreign, written, *reads)}
+    bound = {owners[name] for name in (*kept, *foreign)} | _bound(owners, statements, space)
+    alive = {owners[name]: index for index, names in enumerate(reads) for name in names}  # to the last read
     result = []
     for index, statement in enumerate(statements):
-        free = {n for n in reads[index] & once if owners.of(n) not in bound and alive[owners.of(n)] == index}
+        free = {n for n in reads[index] & once if owners[n] not in bound and alive[owners[n]] == index}
         result += _lines(statement, free, space)
     return result
 
@@ -52,17 +52,8 @@ def _lines(statement: list[ast.stmt], free: set[str], space: Any) -> list[str]:
     return "\n".join(map(ast.unparse, body)).splitlines()
 
 
-class _Owners:
-    """The owners of the variables' memory."""
-
-    def __init__(self, space: Any, names: set[str]) -> None:
-        self.by_name = {name: self.of_array(space.values.get(name)) for name in names}
-
-    def of_array(self, array: Any) -> int:
-        return id(version_counter.owner(array)) if isinstance(array, np.ndarray) else 0
-
-    def of(self, name: str) -> int:
-        return self.by_name.get(name, 0)
+def _owner(array: Any) -> int:
+    return id(version_counter.owner(array)) if isinstance(array, np.ndarray) else 0
 
 
 def _into(value: ast.expr, target: str, free: set[str], space: Any) -> ast.expr:
@@ -128,18 +119,14 @@ def _is_plain(statement: list[ast.stmt]) -> bool:
 
 
 def _assigned_names(statement: list[ast.stmt]) -> list[str]:
-    names = []
-    for part in statement:
-        for node in ast.walk(part):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not isinstance(part, ast.AugAssign):
-                names.append(node.id)
-    return names
+    nodes = [node for part in statement if not isinstance(part, ast.AugAssign) for node in ast.walk(part)]
+    return [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
-def _bound(owners: _Owners, statements: list[list[ast.stmt]], space: Any) -> set[int]:
+def _bound(owners: dict[str, int], statements: list[list[ast.stmt]], space: Any) -> set[int]:
     """Return the memory that nothing may be written to: constants, and all that other statements read."""
-    constants = {owners.of_array(value) for value in space.globals.values() if isinstance(value, np.ndarray)}
-    return constants | {owners.of(name) for s in statements if not _is_plain(s) for name in _names(s)}
+    constants = {_owner(value) for value in space.globals.values() if isinstance(value, np.ndarray)}
+    return constants | {owners[name] for s in statements if not _is_plain(s) for name in _names(s)}
 
 
 def _names(statement: list[ast.stmt]) -> set[str]:

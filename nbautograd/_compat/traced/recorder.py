@@ -14,25 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nbautograd._compat.traced.graph import (
-    CAPTURED,
-    CONSTANT,
-    INPUT,
-    RESULT,
-    Array,
-    Copied,
-    Detached,
-    Drawn,
-    Graph,
-    Opaque,
-    OpStep,
-    Part,
-    RegionWrite,
-    Rehistoried,
-    TraceStep,
-    Value,
-    ValueCheck,
-)
+from nbautograd._compat.traced import graph
 from nbautograd._engine.arrays import version_counter
 from nbautograd._engine.batching.mode import named
 from nbautograd._engine.core import tensor as core_tensor
@@ -56,7 +38,7 @@ class _Entry:
 
     __slots__ = ("array", "tensor", "value", "version")
 
-    def __init__(self, tensor: Tensor, value: Value, version: int = 0) -> None:
+    def __init__(self, tensor: Tensor, value: graph.Value, version: int = 0) -> None:
         self.tensor, self.value, self.version, self.array = tensor, value, version, tensor._a
 
 
@@ -69,26 +51,26 @@ class TraceRecorder(Follower):
     """
 
     def __init__(self, inputs: list[Tensor], about: str) -> None:
-        self.graph, self.about = Graph(), about
+        self.graph, self.about = graph.Graph(), about
         self.entries: dict[int, _Entry] = {}
-        self.arrays: dict[int, tuple[Any, Value]] = {}
+        self.arrays: dict[int, tuple[Any, graph.Value]] = {}
         self.born: dict[int, tuple[Tensor, bool]] = {}
         """Tensors that no operation computed, and whether their values are known."""
         self.memory: dict[int, tuple[Any, set[int]]] = {}
         self.originals: dict[int, tuple[Tensor, Any]] = {}
         self.blank: set[int] = set()
-        self.beginnings: dict[int, Value] = {}
+        self.beginnings: dict[int, graph.Value] = {}
         self.pauses = 0
         self.is_random = False
         for position, tensor in enumerate(inputs):
             self.check_place(tensor)
-            value = Value(INPUT, tensor._a, position=position)
+            value = graph.Value(graph.INPUT, tensor._a, position=position)
             self.graph.inputs.append(value)
             self.beginnings[id(tensor)] = self.know(tensor, value)
 
     # -- tensors and their values --------------------------------------------------------------------------------------
 
-    def know(self, tensor: Tensor, value: Value) -> Value:
+    def know(self, tensor: Tensor, value: graph.Value) -> graph.Value:
         """Record the value of a tensor."""
         base = self.entries.get(id(tensor._view.base)) if tensor._view is not None else None
         self.entries[id(tensor)] = _Entry(tensor, value, 0 if base is None else base.version)
@@ -99,13 +81,13 @@ class TraceRecorder(Follower):
             self.memory.setdefault(id(owner), (owner, set()))[1].add(id(root))
         return value
 
-    def step(self, step: TraceStep, *like: Any) -> list[Value]:
+    def step(self, step: graph.TraceStep, *like: Any) -> list[graph.Value]:
         """Add a step, with results like the given arrays."""
-        step.results = [Value(RESULT, array, step, position) for position, array in enumerate(like)]
+        step.results = [graph.Value(graph.RESULT, array, step, position) for position, array in enumerate(like)]
         self.graph.steps.append(step)
         return step.results
 
-    def value_of(self, tensor: Tensor) -> Value:
+    def value_of(self, tensor: Tensor) -> graph.Value:
         """Return the current value of a tensor."""
         entry = self.entries.get(id(tensor))
         if entry is None:
@@ -117,13 +99,13 @@ class TraceRecorder(Follower):
             if base is not None and entry.version != base.version:
                 if entry.version < 0:
                     self.refuse("memory is written to that tensors share by detach() or .data")
-                (entry.value,) = self.step(Part(base.value, tensor._view.steps()), tensor._a)
+                (entry.value,) = self.step(graph.Part(base.value, about=tensor._view.steps()), tensor._a)
                 entry.version = base.version
         elif entry.version < 0:
             self.refuse("memory is written to that tensors share by detach() or .data")
         return entry.value
 
-    def adopt(self, tensor: Tensor) -> Value:
+    def adopt(self, tensor: Tensor) -> graph.Value:
         """Return the value of a tensor that has not been seen."""
         array = tensor._a
         self.check_place(tensor)
@@ -135,14 +117,14 @@ class TraceRecorder(Follower):
             self.refuse("a tensor is made of values without an operation; make it outside of the traced function")
         if tensor._view is not None and id(tensor._view.base) in self.entries:
             base = self.value_of(tensor._view.base)
-            return self.know(tensor, self.step(Part(base, tensor._view.steps()), array)[0])
+            return self.know(tensor, self.step(graph.Part(base, about=tensor._view.steps()), array)[0])
         if is_born:
-            value = Value(CONSTANT, np.array(array))
+            value = graph.Value(graph.CONSTANT, np.array(array))
             value.name = "empty" if id(tensor) in self.blank else ""
             return self.know(tensor, value)
         if tensor.grad_fn is not None:
             self.refuse("a tensor with a history is used that is neither an argument nor a parameter")
-        value = Value(CAPTURED, array, position=len(self.graph.captured))
+        value = graph.Value(graph.CAPTURED, array, position=len(self.graph.captured))
         self.graph.captured.append((tensor, value))
         self.beginnings[id(tensor)] = value
         return self.know(tensor, value)
@@ -158,12 +140,8 @@ class TraceRecorder(Follower):
             return self.value_of(argument)
         if isinstance(argument, np.ndarray):
             known = self.arrays.get(id(argument))
-            return Array(known[1] if known is not None else Value(CONSTANT, np.array(argument)))
-        if argument.__class__ in (list, tuple):
-            return argument.__class__([self.value(part) for part in argument])
-        if argument.__class__ is dict:
-            return {key: self.value(part) for key, part in argument.items()}
-        return argument
+            return graph.Array(known[1] if known is not None else graph.Value(graph.CONSTANT, np.array(argument)))
+        return graph.mapped(argument, self.value)
 
     def refuse(self, why: str) -> NoReturn:
         """Raise the error for an unsupported construct."""
@@ -182,7 +160,7 @@ class TraceRecorder(Follower):
         if len(self.graph.steps) > before and all(id(t) in self.entries for t in results):
             return result  # the operation has called itself, and the inner call is recorded
         arguments = {name: arguments[name] for name in (*op.positional, op.rest, *op.keywords) if name in arguments}
-        step = OpStep(op, arguments, is_grad_enabled(), _relays(op, call))
+        step = graph.OpStep(op, arguments, is_grad_enabled(), _relays(op, call))
         self.is_random |= "generator" in arguments
         for tensor, value in zip(results, self.step(step, *(t._a for t in results)), strict=True):
             self.know(tensor, value)
@@ -202,7 +180,7 @@ class TraceRecorder(Follower):
         self.value_of(result)
         self.value_of(base)
         self.value_of(t)
-        if self.entries[id(base)].value.kind in (INPUT, CAPTURED):
+        if self.entries[id(base)].value.kind in (graph.INPUT, graph.CAPTURED):
             self.originals.setdefault(id(base), (base, np.array(base._a)))
 
     def follow(self, t: Tensor, result: Tensor) -> None:
@@ -212,15 +190,15 @@ class TraceRecorder(Follower):
         entry, value = self.entries[id(t)], self.value_of(result)
         base = entry if t._view is None else self.entries[id(t._view.base)]
         if value.dtype != entry.value.dtype or not _is_fresh(value):
-            (value,) = self.step(Copied(value, entry.value.dtype), t._a)
+            (value,) = self.step(graph.Copied(value, about=entry.value.dtype), t._a)
         before = base.value
         if base is entry:
             base.value = value
         else:
-            steps = t._view.steps()
-            (base.value,) = self.step(RegionWrite(before, value, steps, is_grad_enabled()), base.tensor._a)
+            write = graph.RegionWrite(before, value, about=t._view.steps(), recorded=is_grad_enabled())
+            (base.value,) = self.step(write, base.tensor._a)
         if not is_grad_enabled() and self.has_history(before):
-            (base.value,) = self.step(Rehistoried(base.value, before), base.tensor._a)
+            (base.value,) = self.step(graph.Rehistoried(base.value, before), base.tensor._a)
         base.version += 1
         base.array = base.tensor._a
         entry.array = t._a
@@ -236,11 +214,11 @@ class TraceRecorder(Follower):
             if entry is not None:
                 entry.version = -1
 
-    def has_history(self, value: Value) -> bool:
+    def has_history(self, value: graph.Value) -> bool:
         """Return whether gradients may flow through a value."""
-        if value.dtype.kind not in "fcV" or value.kind == CONSTANT:
+        if value.dtype.kind not in "fcV" or value.kind == graph.CONSTANT:
             return False
-        if value.kind != RESULT:
+        if value.kind != graph.RESULT:
             return True
         assert value.step is not None
         return value.step.recorded and any(self.has_history(v) for v in value.step.edges() if v is not None)
@@ -282,7 +260,7 @@ class TraceRecorder(Follower):
             arguments, keywords = self.value(args), self.value(kwargs)
             with self.paused():
                 result = function(*args, **kwargs)
-            self.know(result, self.step(Drawn(function, arguments, keywords), result._a)[0])
+            self.know(result, self.step(graph.Drawn(function, arguments, keywords), result._a)[0])
             return result
         if len(args) > 2 and args[2] is True and how in ("elements", "channels"):  # in place
             return args[0].copy_(self.call(function, (*args[:2], False, *args[3:]), kwargs))
@@ -294,10 +272,12 @@ class TraceRecorder(Follower):
         if is_grad_enabled() and t._fn is not None:
             self.refuse(f"{rest[0] if rest else 'a function'} fills a tensor that requires grad with random numbers")
         with self.paused():
-            scratch = core_tensor.wrap(_empty_like(t._a))
+            array = t._a
+            is_scalar = not isinstance(array, np.ndarray)
+            scratch = core_tensor.wrap(np.empty((), array.dtype) if is_scalar else np.empty_like(array))
             function(scratch, *rest, **kwargs)
-        step = Drawn(function, (None, *self.value(tuple(rest))), self.value(kwargs))
-        step.fills = (t._a.shape, t._a.dtype, getattr(t._a, "strides", ()))
+        place = (t._a.shape, t._a.dtype, getattr(t._a, "strides", ()))
+        step = graph.Drawn(function, (None, *self.value(tuple(rest))), self.value(kwargs), fills=place)
         self.know(scratch, self.step(step, scratch._a)[0])
         check_writable(t, "random numbers")
         return copy_into(t, scratch)
@@ -312,12 +292,11 @@ class TraceRecorder(Follower):
         leaves, spec = tree_flatten(result)
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         if not tensors and not kwargs:  # its result depends on values
-            self.graph.steps.append(ValueCheck(function, arguments, result))
+            self.graph.steps.append(graph.ValueCheck(function, arguments, {}, said=result))
             return result
         if len(tensors) != len(leaves) or any(id(t) in self.entries for t in tensors):
             self.refuse(f"{function.__name__}() reads the values of its arguments")
-        step = Opaque(function, arguments, keywords, is_grad_enabled())
-        step.random = random
+        step = graph.Opaque(function, arguments, keywords, is_grad_enabled(), random)
         for tensor, value in zip(tensors, self.step(step, *(t._a for t in tensors)), strict=True):
             self.know(tensor, value)
         return tree_unflatten(leaves, spec)
@@ -327,7 +306,7 @@ class TraceRecorder(Follower):
         arguments = self.value(args)
         with self.paused():
             said = function(*args)
-        self.graph.steps.append(ValueCheck(function, arguments, said))
+        self.graph.steps.append(graph.ValueCheck(function, arguments, {}, said=said))
         return said
 
     def varies(self, t: Any) -> bool:
@@ -338,11 +317,11 @@ class TraceRecorder(Follower):
             value = entry.value if entry is not None else None if id(t) in self.born else self.value_of(t)
         elif id(t) in self.arrays:
             value = self.arrays[id(t)][1]
-        return value is not None and value.kind != CONSTANT
+        return value is not None and value.kind != graph.CONSTANT
 
     def detach(self, tensor: Tensor, detached: Tensor) -> None:
         """Record a tensor of the same memory without history."""
-        self.know(detached, self.step(Detached(self.value_of(tensor)), detached._a)[0])
+        self.know(detached, self.step(graph.Detached(self.value_of(tensor), recorded=False), detached._a)[0])
 
 
 def _relays(op: Any, call: Callable[..., Any]) -> bool:
@@ -350,13 +329,10 @@ def _relays(op: Any, call: Callable[..., Any]) -> bool:
     return view is not None and view.__globals__ is getattr(call, "__globals__", None)
 
 
-def _is_fresh(value: Value) -> bool:
+def _is_fresh(value: graph.Value) -> bool:
     """Return whether a value owns its array, which is not a view."""
-    return (
-        value.kind == RESULT
-        and isinstance(value.step, (OpStep, Copied))
-        and (not isinstance(value.step, OpStep) or value.step.op.kind == "pointwise")
-    )
+    step = value.step
+    return isinstance(step, graph.Copied) or isinstance(step, graph.OpStep) and step.op.kind == "pointwise"
 
 
 def _same_place(a: Any, b: Any) -> bool:
@@ -366,7 +342,3 @@ def _same_place(a: Any, b: Any) -> bool:
     if isinstance(b, np.generic):
         return True  # a scalar that has become an array
     return isinstance(a, np.ndarray) and a.ctypes.data == b.ctypes.data and a.strides == b.strides
-
-
-def _empty_like(array: Any) -> Any:
-    return np.empty_like(array) if isinstance(array, np.ndarray) else np.empty((), array.dtype)

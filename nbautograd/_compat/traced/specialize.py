@@ -63,10 +63,10 @@ class Specializer:
         self.views: dict[str, str] = {}
         """Transposed arrays with a name."""
 
-    def emit(self, line: str) -> None:
-        """Write a line, and run it."""
-        self.space.run(line)
-        self.lines.append(line)
+    def emit(self, *lines: str) -> None:
+        """Run lines, and write them."""
+        self.space.run("\n".join(lines))
+        self.lines += lines
 
     def written(self, text: str) -> str:
         """Return an expression, after writing its lines."""

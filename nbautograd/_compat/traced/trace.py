@@ -13,8 +13,8 @@ import numpy as np
 from nbautograd._compat.traced.function import Signature, TracedGraph
 from nbautograd._compat.traced.graph import Graph, Output
 from nbautograd._compat.traced.interceptions import TracerWarning, recording
-from nbautograd._compat.traced.listing import listing
 from nbautograd._compat.traced.recorder import TraceRecorder, current
+from nbautograd._compat.traced.script import listing
 from nbautograd._engine.core import batched, dispatch_mode
 from nbautograd._engine.core.pytree import tree_flatten, tree_map
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -46,6 +46,11 @@ def record(
     recorder = TraceRecorder(tensors, name)
     with recording(recorder):
         result = function(*arguments)
+        if result is None:
+            raise RuntimeError(
+                "The traced function didn't return any values! A trace keeps what its results are computed from, so "
+                "nothing would be left of it."
+            )
         _check_result(result, strict)
         graph = recorder.graph
         outputs = tree_flatten(result)[0]
@@ -89,15 +94,6 @@ def _check_result(result: Any, strict: bool) -> None:
 
     :raises RuntimeError: the result is not made of tensors.
     """
-    if result is None:
-        raise RuntimeError(
-            "The traced function didn't return any values! A trace keeps what its results are computed from, so "
-            "nothing would be left of it."
-        )
-    _check_part(result, strict)
-
-
-def _check_part(result: Any, strict: bool) -> None:
     if isinstance(result, Tensor):
         return
     kind = "list" if isinstance(result, list) else "dict" if isinstance(result, dict) else ""
@@ -115,7 +111,7 @@ def _check_part(result: Any, strict: bool) -> None:
             "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions"
         )
     for part in result.values() if isinstance(result, dict) else result:
-        _check_part(part, strict)
+        _check_result(part, strict)
 
 
 def _arguments(name: str, example: Any) -> Any:

@@ -17,20 +17,12 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.masking import scale_where_not, zero_where, zero_where_not
-from nbautograd._engine.compiler.elementwise import (
-    CONSTANTS,
-    constant,
-    constants_as_arrays,
-    indented,
-    operators_as_ufuncs,
-)
-from nbautograd._engine.compiler.expressions import without_conj
+from nbautograd._engine.compiler import elementwise
+from nbautograd._engine.compiler.expressions import in_full, inlined, without_conj
 from nbautograd._engine.compiler.forward import TEMPORARY_VIEW
 from nbautograd._engine.compiler.lowering import compile_kernel
 from nbautograd._engine.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
-from nbautograd._engine.compiler.registry import OPS
-from nbautograd._engine.compiler.rewrite import in_full, inlined
-from nbautograd._engine.compiler.schema import POINTWISE, TILED, VIEW, OpSchema, slot
+from nbautograd._engine.compiler.schema import OPS, POINTWISE, TILED, VIEW, OpSchema, slot
 from nbautograd._engine.compiler.source import compiled, evaluated, parsed, rewritten
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.node import FREED, MULTIPLE, Node, OutputEdge
@@ -153,7 +145,7 @@ class VjpWriter:
         """
         name = "vjp_graph" if self.recorded else "vjp"
         body = [*self.load(), *self.compute(), *self.unbroadcast(), *self.release(), self.result()]
-        return [f"def {name}(node, g, retain_graph, needed):", *indented(body)]
+        return [f"def {name}(node, g, retain_graph, needed):", *elementwise.indented(body)]
 
     def load(self) -> list[str]:
         """Write lines that load the edges and the saved values; over tensors, saved arrays become tensors again."""
@@ -242,10 +234,10 @@ class VjpWriter:
         numbers: dict[str, float] = {}
         texts = []
         for tree in trees:
-            eager = ast.unparse(constants_as_arrays(tree, arrays, numbers))
-            fast = ast.unparse(operators_as_ufuncs(tree, arrays, {"g", "result"}))
+            eager = ast.unparse(elementwise.constants_as_arrays(tree, arrays, numbers))
+            fast = ast.unparse(elementwise.operators_as_ufuncs(tree, arrays, {"g", "result"}))
             texts.append(eager if fast == eager else f"({fast} if g.__class__ is ndarray and g.ndim else {eager})")
-        return texts, [constant(number, value, "g") for number, value in numbers.items()]
+        return texts, [elementwise.constant(number, value, "g") for number, value in numbers.items()]
 
     def tiled(self, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
         """Write formulas that are computed tile by tile, or lazily, if they are elementwise."""
@@ -396,7 +388,7 @@ def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:
     for name, other in OPS.items():
         scope[name] = other.function if recorded else other.body
     scope.update(
-        CONSTANTS=CONSTANTS,
+        CONSTANTS=elementwise.CONSTANTS,
         FREED=FREED,
         MULTIPLE=MULTIPLE,
         compute=compute,

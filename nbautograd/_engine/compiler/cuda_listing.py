@@ -24,7 +24,7 @@ def cuda_listing(op: OpSchema) -> str | None:
     None if the operation is not elementwise: CuPy's functions compute it.
 
     >>> import nbautograd
-    >>> from nbautograd._engine.compiler.registry import OPS
+    >>> from nbautograd._engine.compiler.schema import OPS
     >>> print(cuda_listing(OPS["tanh_slope"]).partition("__device__ ")[2].partition("}")[0])
     void tanh_slope(const float slope_in, const float value_in, float &result_out) {
       const float t0 = value_in * value_in;

@@ -20,6 +20,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import precise
 from nbautograd._engine.compiler.expressions import specialized
+from nbautograd._engine.compiler.source import rewritten
 
 __all__ = [
     "CONSTANTS",
@@ -196,23 +197,18 @@ def _is_quiet(part: ast.expr) -> bool:
 # -- target: nested calls --------------------------------------------------------------------------------------------
 
 
-class _OverArrays(ast.NodeTransformer):
-    """An analysis of which parts of an elementwise expression are arrays, given the names of arrays."""
-
-    def __init__(self, arrays: Container[str]) -> None:
-        self.arrays = arrays
-
-    def is_array(self, tree: ast.expr) -> bool:
-        match tree:
-            case ast.Name(name):
-                return name in self.arrays
-            case ast.BinOp(left, _, right):
-                return self.is_array(left) or self.is_array(right)
-            case ast.UnaryOp(ast.USub(), operand):
-                return self.is_array(operand)
-            case ast.Call(function, arguments, []) if _computes_in_dtype(function):
-                return any(map(self.is_array, arguments))
-        return False
+def _is_array(tree: ast.expr, arrays: Container[str]) -> bool:
+    """Return whether a part of an elementwise expression is an array, given the names of arrays."""
+    match tree:
+        case ast.Name(name):
+            return name in arrays
+        case ast.BinOp(left, _, right):
+            return _is_array(left, arrays) or _is_array(right, arrays)
+        case ast.UnaryOp(ast.USub(), operand):
+            return _is_array(operand, arrays)
+        case ast.Call(function, arguments, []) if _computes_in_dtype(function):
+            return any(_is_array(argument, arrays) for argument in arguments)
+    return False
 
 
 def operators_as_ufuncs(tree: ast.expr, arrays: Container[str], full: Container[str] = ()) -> ast.expr:
@@ -230,19 +226,17 @@ def operators_as_ufuncs(tree: ast.expr, arrays: Container[str], full: Container[
     return changed
 
 
-class _NestedUfuncs(_OverArrays):
+class _NestedUfuncs(ast.NodeTransformer):
     def __init__(self, arrays: Container[str], full: Container[str]) -> None:
-        super().__init__(arrays)
-        self.full = full
+        self.arrays, self.full = arrays, full
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        return self.lowered(node, self.is_array(node))
+    def visit_BinOp(self, node: ast.BinOp | ast.UnaryOp) -> ast.AST:
+        return self.lowered(node, _is_array(node, self.arrays))
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        return self.lowered(node, self.is_array(node))
+    visit_UnaryOp = visit_BinOp  # noqa: N815 - ast's names
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        return self.lowered(node, self.is_array(node.left), reuse=False)
+        return self.lowered(node, _is_array(node.left, self.arrays), reuse=False)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
@@ -334,44 +328,27 @@ def constants_as_arrays(tree: ast.expr, arrays: Container[str], names: dict[str,
     >>> ast.unparse(constants_as_arrays(tree, {"g", "result"}, numbers)), numbers
     ('g * (constant0 - result * result)', {'constant0': 1})
     """
-    changed: ast.expr = _NumbersByName(arrays, names).visit(tree)
-    return changed
 
-
-class _NumbersByName(_OverArrays):
-    def __init__(self, arrays: Container[str], names: dict[str, float]) -> None:
-        super().__init__(arrays)
-        self.names = names
-
-    def name_of(self, part: ast.expr) -> ast.expr:
+    def name_of(part: ast.expr) -> ast.expr:
         """Return the name that replaces a number; anything else unchanged."""
+        if not isinstance(part, ast.Constant) or part.value.__class__ not in (int, float):
+            return part
+        known = next((name for name, value in names.items() if value == part.value), f"constant{len(names)}")
+        names.setdefault(known, part.value)
+        return ast.Name(known)
+
+    def change(part: Any) -> Any:
         match part:
-            case ast.Constant(value) if value.__class__ in (int, float):
-                for name, other in self.names.items():
-                    if other == value:
-                        return ast.Name(name)
-                name = f"constant{len(self.names)}"
-                self.names[name] = value
-                return ast.Name(name)
+            case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult() | ast.Div(), right):
+                if _is_array(left, arrays):
+                    part.right = name_of(right)
+                elif _is_array(right, arrays):
+                    part.left = name_of(left)
+            case ast.Compare(left, [_], [right]) if _is_array(left, arrays):
+                part.comparators = [name_of(right)]
+            case ast.Call(function, operands) if _computes_in_dtype(function):
+                if any(_is_array(operand, arrays) for operand in operands):
+                    part.args = [*map(name_of, operands)]
         return part
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.op, ARITHMETIC):
-            if self.is_array(node.left):
-                node.right = self.name_of(node.right)
-            elif self.is_array(node.right):
-                node.left = self.name_of(node.left)
-        return node
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
-        if len(node.ops) == 1 and self.is_array(node.left):
-            node.comparators = [self.name_of(node.comparators[0])]
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if _computes_in_dtype(node.func) and any(map(self.is_array, node.args)):
-            node.args = [self.name_of(part) for part in node.args]
-        return node
+    return rewritten(tree, change)  # type: ignore[no-any-return]

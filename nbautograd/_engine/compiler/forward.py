@@ -25,7 +25,7 @@ __all__ = ["FORMER", "OPERATOR", "TEMPORARY_VIEW", "ForwardWriter"]
 OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 """Function variants: for special methods such as ``__add__``; for views that are used once, inside a formula."""
 FORMER = ("former_1", "former_2")
-"""Parameters used only by calls in a former order: see ``compiler/former_signatures.py``."""
+"""Parameters used only by calls in a former order: see ``compiler/argument_kinds.py``."""
 NAME_OPERATION = "except CAUGHT as error: name_operation(OP, error); raise"
 """The end of a ``try`` that checks shapes and dtypes."""
 
@@ -61,7 +61,10 @@ class ForwardWriter:
         """Return the whole function."""
         body = self.check_arguments() if self.fixed is None else [f"{n} = {v!r}" for n, v in self.fixed.items()]
         if self.device:
-            body += [*self.load_on_device(), *self.compute_on_device()]
+            arrays = [self.arrays.get(name, name) for name in (*self.op.positional, *self.op.keywords)]
+            names = f"{', '.join(self.arrays.values())}, input_meta, node_class"
+            body += self.load_promoted(f"{names} = promote_on_device")  # a kernel widens half precision itself
+            body += [f"try: result_array = compute_tiled(OP, None, {', '.join(arrays)})", NAME_OPERATION]
         elif self.half:
             body += [*self.load_half(), *self.compute()]
         else:
@@ -291,10 +294,6 @@ class ForwardWriter:
         widened = f"{computed}, input_meta, rounded_dtype = widen_all(OP, ({computed},))"
         return [*self.load_plain(), f"{saved}, = {computed},", widened]
 
-    def load_on_device(self) -> list[str]:
-        """Write lines that load the arrays for a kernel, which widens half precision itself."""
-        return self.load_promoted(f"{', '.join(self.arrays.values())}, input_meta, node_class = promote_on_device")
-
     def load_promoted(self, promote: str) -> list[str]:
         """Write lines that load and promote the operands."""
         op = self.op
@@ -328,11 +327,6 @@ class ForwardWriter:
             "else:",
             *indented(lines),
         ]
-
-    def compute_on_device(self) -> list[str]:
-        """Write lines that compute ``result_array`` by one kernel, for any body."""
-        values = [self.arrays.get(name, name) for name in (*self.op.positional, *self.op.keywords)]
-        return [f"try: result_array = compute_tiled(OP, None, {', '.join(values)})", NAME_OPERATION]
 
     def compute_whole(self, tree: ast.expr | None) -> list[str]:
         """Write lines that compute ``result_array`` at once."""

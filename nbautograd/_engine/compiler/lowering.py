@@ -10,9 +10,8 @@ from typing import Any
 
 from nbautograd._engine.arrays import masking
 from nbautograd._engine.compiler.elementwise import UFUNCS, UfuncCall, elementwise, ufunc_call
-from nbautograd._engine.compiler.registry import OPS
-from nbautograd._engine.compiler.rewrite import inlined
-from nbautograd._engine.compiler.schema import POINTWISE
+from nbautograd._engine.compiler.expressions import inlined
+from nbautograd._engine.compiler.schema import OPS, POINTWISE
 from nbautograd._engine.compiler.source import compiled, evaluated
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 

@@ -36,6 +36,7 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.argument_errors import (
     CALL_ERRORS,
     answer_error,
+    check_option,
     check_options,
     options_of,
     refuse_complex,
@@ -44,19 +45,22 @@ from nbautograd._engine.compiler.argument_errors import (
 from nbautograd._engine.compiler.backward import make_node
 from nbautograd._engine.compiler.elementwise import is_one_step
 from nbautograd._engine.compiler.forward import OPERATOR, TEMPORARY_VIEW, ForwardWriter
-from nbautograd._engine.compiler.inplace import make_inplace_method
-from nbautograd._engine.compiler.registry import COMPOSITES, OPS
+from nbautograd._engine.compiler.inplace import make_inplace_method, scan_in_place
+from nbautograd._engine.compiler.promotion import broadcast_shapes
 from nbautograd._engine.compiler.runtime import FORWARD
 from nbautograd._engine.compiler.schema import (
+    COMPOSITES,
     NATIVE,
     NUMPY_NAMES,
     NUMPY_OPERANDS,
+    OPS,
     PLAIN,
     POINTWISE,
     UNSUPPORTED,
     UPCAST,
     VIEW,
     OpSchema,
+    derivative_helper,
 )
 from nbautograd._engine.compiler.source import compiled, expression_of
 from nbautograd._engine.core import inplace, tracing
@@ -77,10 +81,16 @@ __all__ = [
     "VIEW",
     "CompiledOp",
     "alias",
+    "broadcast_shapes",
+    "check_option",
     "composite",
+    "derivative_helper",
     "elementwise",
+    "make_inplace_method",
     "no_method",
     "op",
+    "scan_in_place",
+    "with_argument_errors",
     "with_numpy_names",
 ]
 

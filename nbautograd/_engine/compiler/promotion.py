@@ -12,8 +12,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.strides import copied
 from nbautograd._engine.arrays.summation import upcast_half
 from nbautograd._engine.compiler.argument_errors import public_name
-from nbautograd._engine.compiler.registry import OPS
-from nbautograd._engine.compiler.schema import NATIVE, TILED, UNSUPPORTED, OpSchema
+from nbautograd._engine.compiler.schema import NATIVE, OPS, TILED, UNSUPPORTED, OpSchema
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd.errors import DeviceError, DtypeError, ShapeError, UnsupportedDtypeError
 

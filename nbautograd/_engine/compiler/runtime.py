@@ -10,31 +10,9 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, version_counter
 from nbautograd._engine.arrays.size import by_name, sizes
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
-from nbautograd._engine.compiler.argument_errors import (
-    check_option,
-    name_operation,
-    not_implemented_or_raise,
-    public_name,
-    refuse_dtype,
-    refuse_or_offer,
-)
+from nbautograd._engine.compiler import argument_errors, promotion
 from nbautograd._engine.compiler.elementwise import CONSTANTS
 from nbautograd._engine.compiler.lowering import compile_kernel
-from nbautograd._engine.compiler.promotion import (
-    F32,
-    F64,
-    HalfPrecision,
-    OnDevice,
-    broadcasts_to,
-    check_devices,
-    narrow,
-    number_like,
-    promote,
-    promote_half,
-    promote_on_device,
-    unbroadcast_spec,
-    widen_all,
-)
 from nbautograd._engine.compiler.schema import POINTWISE, OpSchema, array_name
 from nbautograd._engine.core import inplace, overlap, tracing, views
 from nbautograd._engine.core.grad_mode import is_grad_enabled
@@ -52,7 +30,7 @@ def _edge_of(t: Any) -> Any:
 
 
 def _call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: Any = None) -> Any:
-    from nbautograd._engine.compiler.former_signatures import call_former
+    from nbautograd._engine.compiler.argument_kinds import call_former
 
     return call_former(op, args, out, method)
 
@@ -60,7 +38,7 @@ def _call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: A
 def _one_of(dim: Any, axis: Any, op: OpSchema, name: str) -> Any:
     if dim is op.defaults.get(name):
         return axis
-    raise TypeError(f"{public_name(op)}() got multiple values for argument {name!r}")
+    raise TypeError(f"{argument_errors.public_name(op)}() got multiple values for argument {name!r}")
 
 
 def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
@@ -83,13 +61,13 @@ def _compute_tiled(op: OpSchema, expression: str | None, *arrays: Any) -> Any:
     try:
         return tiling.compute(kernel, arrays)
     except MemoryError as error:
-        name_operation(op, error)
+        argument_errors.name_operation(op, error)
         raise
 
 
 _BOTH = {
-    "F32": F32,
-    "F64": F64,
+    "F32": promotion.F32,
+    "F64": promotion.F64,
     "SILENT": backend.SILENT,
     "CAUGHT": CAUGHT,
     "Tensor": Tensor,
@@ -98,7 +76,7 @@ _BOTH = {
     "is_grad_enabled": is_grad_enabled,
     "ndarray": np.ndarray,
     "np": np,
-    "number_like": number_like,
+    "number_like": promotion.number_like,
     "quietly": backend.quietly.run,
     "run_quietly": backend.run_quietly,
     "get_quiet": backend.get_quiet,
@@ -107,39 +85,39 @@ _BOTH = {
 FORWARD: dict[str, Any] = {
     **_BOTH,
     "CONSTANTS": CONSTANTS,
-    "HalfPrecision": HalfPrecision,
+    "HalfPrecision": promotion.HalfPrecision,
     "INEXACT": dtypes.INEXACT,
     "LEAF": LEAF,
     "MIN_TILED_SIZE": tiling.MIN_TILED_SIZE,
-    "OnDevice": OnDevice,
+    "OnDevice": promotion.OnDevice,
     "OutputEdge": OutputEdge,
     "ViewOfOutput": views.ViewOfOutput,
     "call_former": _call_former,
     "one_of": _one_of,
-    "check_devices": check_devices,
-    "check_option": check_option,
+    "check_devices": promotion.check_devices,
+    "check_option": argument_errors.check_option,
     "compute_tiled": _compute_tiled,
     "edge_of": _edge_of,
-    "name_operation": name_operation,
+    "name_operation": argument_errors.name_operation,
     "new": new,
     "next_sequence_nr": next_sequence_nr,
-    "not_implemented_or_raise": not_implemented_or_raise,
+    "not_implemented_or_raise": argument_errors.not_implemented_or_raise,
     "operator_add": operator.add,
     "operator_mul": operator.mul,
     "operator_sub": operator.sub,
     "operator_truediv": operator.truediv,
-    "promote": promote,
-    "promote_half": promote_half,
-    "promote_on_device": promote_on_device,
-    "refuse_dtype": refuse_dtype,
-    "refuse_or_offer": refuse_or_offer,
+    "promote": promotion.promote,
+    "promote_half": promotion.promote_half,
+    "promote_on_device": promotion.promote_on_device,
+    "refuse_dtype": argument_errors.refuse_dtype,
+    "refuse_or_offer": argument_errors.refuse_or_offer,
     "register_view": views.register_view,
-    "round_to": narrow,
+    "round_to": promotion.narrow,
     "by_name": by_name,
     "sizes": sizes,
     "trace_call": tracing.note,
-    "unbroadcast_spec": unbroadcast_spec,
-    "widen_all": widen_all,
+    "unbroadcast_spec": promotion.unbroadcast_spec,
+    "widen_all": promotion.widen_all,
     "write_into_out": _write_into_out,
 }
 """Names used by an operation's function, besides ``OP``, ``body``, its other variants and the node classes."""
@@ -147,7 +125,7 @@ INPLACE: dict[str, Any] = {
     **_BOTH,
     "apply_inplace": inplace.apply_inplace,
     "call_former": _call_former,
-    "broadcasts_to": broadcasts_to,
+    "broadcasts_to": promotion.broadcasts_to,
     "check_operand": overlap.check_operand,
     "check_writable": inplace.check_writable,
     "followers": inplace.followers,

@@ -1,4 +1,4 @@
-"""The data of a declared operation, below the modules that compile it.
+"""The data of a declared operation, below the modules that compile it, and all of them by name.
 
 ``compiler/forward.py``, ``backward.py`` and ``inplace.py`` write code from an ``OpSchema``; its instances are
 ``CompiledOp`` objects (``compiler/op.py``), which compile themselves.
@@ -9,13 +9,19 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+from nbautograd._engine.core.tensor import Tensor
 
 __all__ = [
+    "COMPOSITES",
+    "HELPERS",
     "NATIVE",
     "NUMPY_NAMES",
     "NUMPY_OPERANDS",
+    "OPS",
     "PLAIN",
     "POINTWISE",
     "TILED",
@@ -24,8 +30,11 @@ __all__ = [
     "VIEW",
     "OpSchema",
     "array_name",
+    "derivative_helper",
     "slot",
 ]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 PLAIN = "plain"
 """The body gets the arrays unchanged."""
@@ -193,6 +202,38 @@ class OpSchema:
     def temporary_view(self) -> Any:
         """A view's function for temporary views, which record no view link; ``CompiledOp`` creates it."""
         raise NotImplementedError
+
+
+OPS: dict[str, OpSchema] = {}
+"""Every declared operation by name."""
+HELPERS: dict[Callable[..., Any], Callable[..., Any]] = {}
+"""Every function that formulas call over arrays and over tensors, and its versions for both."""
+COMPOSITES: dict[str, Callable[..., Any]] = {}
+"""Every function written in terms of operations, by name."""
+
+
+def derivative_helper(function: F) -> F:
+    """Make a function that formulas call use the bodies of operations for arrays, and operations for tensors.
+
+    A one-line formula is text in its ``@op``. A formula of several steps is a function, in which the name of an
+    operation must mean its body over arrays and the operation itself over tensors, just as in the text.
+    """
+    compiled: dict[bool, Callable[..., Any]] = {}
+
+    @functools.wraps(function)
+    def either(*args: Any) -> Any:
+        graph = False
+        for a in args:
+            if isinstance(a, Tensor):
+                graph = True
+        if graph not in compiled:
+            meanings = {name: op.function if graph else op.body for name, op in OPS.items()}
+            scope = {**function.__globals__, **meanings}
+            compiled[graph] = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+        return compiled[graph](*args)
+
+    HELPERS[either] = function
+    return either  # type: ignore[return-value]
 
 
 def names_used(formula: str, names: set[str], many: bool = False) -> set[str]:

@@ -185,24 +185,21 @@ def _kind(value: Any, number: Any) -> Any:
     return (value.__class__, value)
 
 
-def _described(kinds: list[Any]) -> list[Any]:
-    """Return the operands of ``lower_to_cuda`` for the kinds of a key."""
-    described: list[Any] = []
-    for kind in kinds:
-        is_value = isinstance(kind, tuple)
-        described.append(kind if not is_value else float(kind[1]) if kind[0] is float else kind[1])
-    return described
+def _lowered(kernel: ElementwiseKernel, kinds: list[Any], rounds: bool = True) -> CudaProgram:
+    """Return the program of a kernel for the kinds of a key."""
+    values = [(float(kind[1]) if kind[0] is float else kind[1]) if isinstance(kind, tuple) else kind for kind in kinds]
+    return lower_to_cuda(kernel.eager, kernel.names, values, rounds)
 
 
 def _elementwise_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
-    program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds))
+    program = _lowered(kernel, kinds)
     if program.steps < 2:
         return None  # use the library's own function
     return Launcher(elementwise_kernel(program, library), kinds, program.is_row_major)
 
 
 def _sum_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
-    program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds), rounds=False)
+    program = _lowered(kernel, kinds, rounds=False)
     dtype = next(kind for kind in kinds if isinstance(kind, np.dtype))
     if program.is_many or dtype.kind not in "fV" or not program.steps:
         return None
@@ -210,7 +207,7 @@ def _sum_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> 
 
 
 def _partial_sums_launcher(kernel: ElementwiseKernel, kinds: list[Any], library: Any) -> Launcher | None:
-    program = lower_to_cuda(kernel.eager, kernel.names, _described(kinds), rounds=False)
+    program = _lowered(kernel, kinds, rounds=False)
     if program.is_many or program.out_params[0][0].kind != "f" or not program.steps:
         return None
     return Launcher(partial_sums_kernel(program, library), kinds)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import weakref
 from contextvars import ContextVar
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -71,13 +72,8 @@ class LazyGradient:
         return materialize(self).copy()
 
 
-class _AnyTarget:
-    """A stand-in for a node that accepts a lazy gradient."""
-
-    _seq = 0
-
-
-ANY_TARGET = _AnyTarget()
+ANY_TARGET = SimpleNamespace(_seq=0)
+"""A stand-in for a node that accepts a lazy gradient."""
 
 
 def compute(
@@ -168,7 +164,7 @@ def _like_on_device(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
     library = first.library if first.__class__ is LazyGradient else tiling.kernels_for((first,))
     if library is None or first.dtype.kind not in "fV" or not all(_suits(value, first) for value in values):
         return None
-    return first if kernel.steps is not None or tiling.is_fusable(kernel, values, library) else None
+    return first if kernel.steps is not None or tiling.cuda_kernel().is_fusable(kernel, values, library) else None
 
 
 def _suits(value: Any, first: Any) -> bool:

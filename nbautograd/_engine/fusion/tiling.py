@@ -26,7 +26,7 @@ __all__ = [
     "TILE_SIZE",
     "compact",
     "compute",
-    "is_fusable",
+    "cuda_kernel",
     "is_owned",
     "kernels_for",
     "reusable",
@@ -148,7 +148,7 @@ def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...], fit: Any = None
     """Return the result at once, or by a kernel of the arrays' device."""
     library = kernels_for(values)
     if library is not None:
-        return _cuda_kernel().compute(kernel, values, library, fit)
+        return cuda_kernel().compute(kernel, values, library, fit)
     with backend.quiet():
         return kernel.eager(*values)
 
@@ -266,18 +266,14 @@ def kernels_for(values: tuple[Any, ...]) -> Any:
     return None
 
 
-def _cuda_kernel() -> Any:
+def cuda_kernel() -> Any:
+    """Return the module of kernels for devices, which is loaded late."""
     from nbautograd._engine.fusion import cuda_kernel
 
     return cuda_kernel
 
 
-def is_fusable(kernel: ElementwiseKernel, values: tuple[Any, ...], library: Any) -> bool:
-    """Call ``cuda_kernel.is_fusable``."""
-    return _cuda_kernel().is_fusable(kernel, values, library)  # type: ignore[no-any-return]
-
-
 def sum_on_device(function: Callable[..., Any], operands: tuple[Any, ...], axes: Any, keepdims: bool) -> Any:
     """Sum the values of ``function`` for each element over ``axes``, by a kernel; None if that is not faster."""
     library = kernels_for(operands)
-    return None if library is None else _cuda_kernel().sum_of(function, operands, library, axes, keepdims)
+    return None if library is None else cuda_kernel().sum_of(function, operands, library, axes, keepdims)

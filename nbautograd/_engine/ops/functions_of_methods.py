@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nbautograd._engine.compiler.argument_errors import with_argument_errors
-from nbautograd._engine.compiler.op import composite
+from nbautograd._engine.compiler.op import composite, with_argument_errors
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.matmul import mm
 from nbautograd._engine.ops.queries import check_tensors

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
-from nbautograd._engine.compiler.argument_errors import check_option, with_argument_errors
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import no_method, op
+from nbautograd._engine.compiler.op import check_option, derivative_helper, no_method, op, with_argument_errors
 from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import highest, pairwise_sum, zeros_of

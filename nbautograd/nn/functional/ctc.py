@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd._engine.arrays import backend, precise
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import no_method
+from nbautograd._engine.compiler.op import check_option, no_method
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.elementwise.selection import where

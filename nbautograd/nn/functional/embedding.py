@@ -8,8 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.size import as_int
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import no_method
+from nbautograd._engine.compiler.op import check_option, no_method
 from nbautograd._engine.core.batched import checks_values, elements, looks_at_elements
 from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.sparse import sparse_gradient, stored

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import no_method, op
+from nbautograd._engine.compiler.op import derivative_helper, no_method, op
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.shape.joining import stack_same

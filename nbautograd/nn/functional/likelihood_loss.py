@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes, precise
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import no_method
+from nbautograd._engine.compiler.op import derivative_helper, no_method
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.inplace import check_cast
 from nbautograd._engine.core.tensor import Tensor

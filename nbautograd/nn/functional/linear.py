@@ -7,8 +7,7 @@ from typing import Any
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.argument_kinds import check_arguments
-from nbautograd._engine.compiler.op import composite, with_numpy_names
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.op import OPS, composite, with_numpy_names
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd._engine.core.tensor import Tensor

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import no_method
-from nbautograd._engine.compiler.promotion import broadcast_shapes
+from nbautograd._engine.compiler.op import broadcast_shapes, derivative_helper, no_method
 from nbautograd._engine.core.inplace import check_cast
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import pairwise_sum, summed

@@ -11,9 +11,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes, normalization as kernels, rows as row_kernels
 from nbautograd._engine.arrays.size import as_int
 from nbautograd._engine.arrays.strides import images_like, in_format
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import no_method, op
+from nbautograd._engine.compiler.op import check_option, derivative_helper, no_method, op
 from nbautograd._engine.core import batched
 from nbautograd._engine.core.grad_mode import unrecorded
 from nbautograd._engine.core.tensor import Tensor

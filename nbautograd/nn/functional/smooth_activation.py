@@ -9,8 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import error_function, precise
 from nbautograd._engine.arrays.size import dimension
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, no_method
+from nbautograd._engine.compiler.op import composite, derivative_helper, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.exp_log import sigmoid
 from nbautograd._engine.ops.elementwise.trigonometric import tanh

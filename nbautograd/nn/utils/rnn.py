@@ -9,8 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import dimension
-from nbautograd._engine.compiler.argument_errors import with_argument_errors
-from nbautograd._engine.compiler.op import no_method
+from nbautograd._engine.compiler.op import no_method, with_argument_errors
 from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.ops.creation.creation import full
 from nbautograd._engine.ops.creation.from_data import as_tensor, tensor

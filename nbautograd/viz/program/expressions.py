@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,10 @@ import numpy as np
 from nbautograd._engine.arrays import masking, precise
 from nbautograd._engine.compiler.expressions import binds_names, computes_twice, substituted, without_conj
 from nbautograd._engine.compiler.folding import decided, folded, is_constant
-from nbautograd._engine.compiler.registry import OPS
-from nbautograd._engine.compiler.schema import METADATA, OpSchema
+from nbautograd._engine.compiler.schema import METADATA, OPS, OpSchema
 from nbautograd._engine.compiler.source import copied, expression_of, parsed, rewritten
-from nbautograd.viz.program.bundle import Bundle
-from nbautograd.viz.program.definitions import NotBundled, module_of
-from nbautograd.viz.program.forms import FORMS, GUESSED
-from nbautograd.viz.program.scopes import global_names, renamed
+from nbautograd.viz.program.bundle import Bundle, NotBundled, module_of
+from nbautograd.viz.program.names import global_names, renamed
 
 __all__ = [
     "EXACT",
@@ -30,6 +27,7 @@ __all__ = [
     "Expressions",
     "Operand",
     "arguments_of",
+    "formula_of",
     "own_call",
     "with_metadata",
     "with_operands",
@@ -41,6 +39,50 @@ READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
 with calls of those."""
 
 
+FORMS: dict[str, tuple[str, ...]] = {
+    "zeros_of": ("np.zeros_like(input)",),
+    "conj": ("np.conjugate(input)",),
+    "where": ("np.where(condition, input, other)",),
+    "view": ("input.reshape(shape)",),
+    "unsafe_view": ("input.reshape(shape)",),
+    "reshape_copy": ("input.reshape(shape).copy()",),
+    "unsqueeze": ("np.expand_dims(input, dim)",),
+    "expand": ("np.broadcast_to(input, size)",),
+    "t": ("input.T",),
+    "transpose": ("input.swapaxes(dim0, dim1)",),
+    "permute": ("input.transpose(dims)",),
+    "cat_same": ("np.concatenate(tensors, axis=dim)",),
+    "stack_same": ("np.stack(tensors, axis=dim)",),
+    "clone": ("input.copy()",),
+    "mm": ("input @ mat2",),
+    "bmm": ("input @ mat2",),
+    "mv": ("input @ vec",),
+    "dot": ("input @ tensor",),
+    "vdot": ("np.vdot(input, other)",),
+    "outer_product": ("np.outer(input, vec2)",),
+    "addmm": ("mat1 @ mat2 + input",),
+    "addmv": ("mat @ vec + input",),
+    "move": ("input.astype(dtype)",),
+    "cast": ("input.astype(dtype)",),
+    "real": ("input.real.copy()",),
+    "imag": ("input.imag.copy()",),
+}
+"""By operation: its form in NumPy, shorter to read than the body and of the same bits."""
+GUESSED: dict[str, tuple[str, ...]] = {
+    "sum_all": ("input.sum()",),
+    "sum_over": ("input.sum(axis=dim, keepdims=keepdim)",),
+    "sum_along": ("input.sum(axis=dim, keepdims=True)",),
+    "mean_all": ("input.mean()",),
+    "mean_over": ("input.mean(axis=dim, keepdims=keepdim)",),
+    "select": ("input[index] if dim == 0 else input[..., index]",),
+    "cast_back": ("input",),
+    "spread": ("np.broadcast_to(input, shape)",),
+    "sum_to": ("input.sum(axis=0)", "input.copy()"),
+    "mm_like": ("input @ mat2", "(mat2.T @ input.T).T"),
+}
+"""Forms of operations that may add up in another order than NumPy does: tried, and used if they agree."""
+
+
 @dataclass(slots=True, eq=False)
 class Operand:
     """The meaning of a name in a formula: an expression, and its value."""
@@ -49,14 +91,6 @@ class Operand:
     value: Any
     short: ast.expr | None = None
     """A shorter expression of the same value in most places, such as a number without its dtype."""
-
-
-def add_results(operands: dict[str, Operand], many: bool, arrived: list[Operand], results: list[Operand]) -> None:
-    """Add ``g`` and ``result``: lists for an operation with several results."""
-    for name, each in (("g", arrived), ("result", results)):
-        operands[name] = each[0]
-        if many:
-            operands[name] = Operand(ast.List([o.tree for o in each], ast.Load()), [o.value for o in each])
 
 
 class Expressions:
@@ -101,11 +135,11 @@ class Expressions:
     def body_call(self, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         """The result of an operation."""
         key = _key((op.body, None, style, dtype), operands)
-        return self.known(key, operands, style, lambda: self._body(op, operands, style, dtype))
 
-    def _body(self, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
-        writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
-        return writer.operation(op, own_call(op), {op.rest} if op.rest else set())
+        def write() -> ast.expr:
+            return _Writer(self, op.body.__module__, {*operands}, style, dtype).operation(op, own_call(op))
+
+        return self.known(key, operands, style, write)
 
     def formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         """A formula of an operation's declaration.
@@ -113,7 +147,12 @@ class Expressions:
         :param dtype: the dtype of the computation.
         """
         key = _key((op.body, text, style, dtype), operands)
-        return self.known(key, operands, style, lambda: self._formula(text, op, operands, style, dtype))
+
+        def write() -> Any:
+            tree = formula_of(text, operands, dtype is not None and dtype.kind == "c")
+            return _Writer(self, op.body.__module__, {*operands}, style, dtype).visit(tree)
+
+        return self.known(key, operands, style, write)
 
     def known(self, key: Any, operands: Mapping[str, Operand], style: str, write: Callable[[], ast.expr]) -> ast.expr:
         """An expression with the variables of the program: a known one, or what ``write`` returns."""
@@ -124,14 +163,6 @@ class Expressions:
             if key is not None:
                 (self.written if self.calls or len(_shared) >= MAX_SHARED else _shared)[key] = tree
         return with_operands(tree, operands, style)  # type: ignore[no-any-return]
-
-    def _formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
-        tree = parsed(text)
-        if dtype is None or dtype.kind != "c":
-            tree = without_conj(tree)
-        tree = with_options(with_metadata(tree, operands), operands)  # so that no false statement is written
-        writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
-        return writer.visit(tree)  # type: ignore[no-any-return]
 
 
 MAX_SHARED = 2000  # expressions
@@ -202,15 +233,16 @@ class _Writer(ast.NodeTransformer):
             return ast.Call(ast.Attribute(computed, "astype", ast.Load()), [parsed("np.float32")], [])
         return ast.Call(ast.Name(self.refer(precise.__name__, name), ast.Load()), arguments, [])
 
-    def operation(self, op: OpSchema, call: ast.Call, starred: Collection[str] = ()) -> ast.expr:
+    def operation(self, op: OpSchema, call: ast.Call) -> ast.expr:
         """A call of an operation, whose arguments are written already."""
         form = self.form(op.name)
-        if form and (tree := self.inlined(op, call, parsed(form), starred)) is not None:
+        if form and (tree := self.inlined(op, call, parsed(form))) is not None:
             return tree
         made = "<locals>" in op.body.__qualname__  # created by a function, so its own source is missing
         expression = expression_of(op.body) if self.style != PLAIN or made else None
-        if expression is not None and not _is_helper_of_ours(expression):
-            tree = self.inlined(op, call, expression, starred, in_body=True)
+        is_helper = isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
+        if expression is not None and not is_helper:  # of one call the operation's own name says more
+            tree = self.inlined(op, call, expression, in_body=True)
             if tree is not None:
                 return tree
         call.func = ast.Name(self.to.function(op.body, self.style), ast.Load())
@@ -223,9 +255,7 @@ class _Writer(ast.NodeTransformer):
             forms = forms or GUESSED.get(name, ())
         return forms[-1 if self.style == OTHERWISE else 0] if forms else ""
 
-    def inlined(
-        self, op: OpSchema, call: ast.Call, expression: ast.expr, starred: Collection[str], in_body: bool = False
-    ) -> ast.expr | None:
+    def inlined(self, op: OpSchema, call: ast.Call, expression: ast.expr, in_body: bool = False) -> ast.expr | None:
         """The expression with the arguments of a call in it; None where that cannot be."""
         arguments = arguments_of(op, call)
         if arguments is None or binds_names(expression) or computes_twice(expression, arguments):
@@ -280,11 +310,6 @@ class _Writer(ast.NodeTransformer):
         return self.to.named(module, name, getattr(sys.modules[module], name), self.style)
 
 
-def _is_helper_of_ours(expression: ast.expr) -> bool:
-    """Return whether a body is one call of an adjacent function: then the operation's own name says more."""
-    return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
-
-
 def own_call(op: OpSchema) -> ast.Call:
     """The call of an operation with its own parameters."""
     arguments: list[ast.expr] = [ast.Name(name, ast.Load()) for name in op.positional]
@@ -319,6 +344,12 @@ _VARIABLE = "__variable__"
 """The beginning of a variable of the program among the names of a formula."""
 
 
+def formula_of(text: str, operands: Mapping[str, Operand], is_complex: bool) -> Any:
+    """Return a formula with its shapes and constant options put in, so that no false statement is written."""
+    tree = parsed(text) if is_complex else without_conj(parsed(text))
+    return with_options(with_metadata(tree, operands), operands)
+
+
 def with_metadata(tree: Any, operands: Mapping[str, Operand]) -> Any:
     """Return a formula with the shape itself for ``input.shape``."""
 
@@ -342,7 +373,7 @@ def with_metadata(tree: Any, operands: Mapping[str, Operand]) -> Any:
 def with_options(tree: Any, operands: Mapping[str, Operand]) -> Any:
     """Return a formula with constant options, and with the parts that depend only on them decided."""
     constants = {name: o.tree for name, o in operands.items() if isinstance(o.tree, ast.List) or is_constant(o.tree)}
-    return _folded(substituted(tree, {name: _marked(tree) for name, tree in constants.items()}))
+    return folded(substituted(tree, {name: _marked(tree) for name, tree in constants.items()}), _is_gradient)
 
 
 def _marked(tree: ast.expr) -> ast.expr:
@@ -385,11 +416,6 @@ def with_operands(tree: Any, operands: Mapping[str, Operand], style: str) -> Any
             _put_in.clear()
         _put_in[key] = tree, made
     return made
-
-
-def _folded(tree: Any) -> Any:
-    """Return an expression with the parts decided that depend on constants."""
-    return folded(tree, _is_gradient)
 
 
 def _is_gradient(name: str) -> bool:

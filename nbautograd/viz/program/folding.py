@@ -20,7 +20,7 @@ import heapq
 import textwrap
 import types
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Protocol
 
@@ -38,27 +38,14 @@ MAX_JOINED_SUMS = 6
 
 
 class Segment(Protocol):
-    """Operations that follow each other, by their places: a module (``scope``), a ``loop``, a ``step``, or any."""
+    """Operations from ``start`` to before ``stop``: a module (``scope``), whose class is the label, a ``loop``, ..."""
 
-    @property
-    def start(self) -> int:
-        """The first operation."""
-
-    @property
-    def stop(self) -> int:
-        """The one after the last."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of the statement."""
-
-    @property
-    def label(self) -> str:
-        """The class of a module."""
-
-    @property
-    def children(self) -> Sequence[Any]:
-        """The segments in it."""
+    start: int
+    stop: int
+    kind: str
+    label: str
+    children: Any
+    """The segments in it."""
 
 
 class Folded:
@@ -95,15 +82,6 @@ class Folded:
         for name, text in [*((f.name, "\n".join(f.written())) for f in self.functions), ("backward", main)]:
             names[name] = types.FunctionType(compiled(text, "<folded program>", name), names)
         return names["backward"]()  # type: ignore[no-any-return]
-
-    def statements(self) -> Iterator[tuple[Function | None, Statement]]:
-        """All of them, with the function in which each is."""
-        for function in self.functions:
-            for statement in function.body:
-                yield from ((function, inner) for inner in statement.inner())
-        for statements in self.parts.values():
-            for statement in statements:
-                yield from ((None, inner) for inner in statement.inner())
 
 
 class _SharedBlock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -11,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd._engine.arrays import strides
 from nbautograd._engine.arrays.version_counter import changed_since
-from nbautograd._engine.compiler.schema import OpSchema
+from nbautograd._engine.compiler.schema import OPS, OpSchema
 from nbautograd._engine.core.node import FREED, AccumulateGrad, Node, saved_slots
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._engine.core.views import AsStridedBackward0, CopySlices
+from nbautograd._engine.core.views import AsStridedBackward0, CopySlices, replay_view
 from nbautograd.errors import ProgramError
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.program.literals import same_elements
@@ -94,7 +96,7 @@ def refuse(node: Any, reason: str) -> ProgramError:
 
 
 def read(
-    root: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str], tape: Tape | None = None
+    root: Any, name_of: Callable[[Any, int], str] | None, tensor_name: Callable[[Any], str] | None, tape: Tape | None
 ) -> Graph:
     """The graph that made ``root``.
 
@@ -103,7 +105,11 @@ def read(
     :param tape: the nodes that made it with their edges, if they have been read.
     :raises ProgramError: something in it is no declared operation, or was not noted.
     """
-    return _Reader(name_of, tensor_name).read(root, tape)
+    counter = itertools.count(1)
+    name_of = name_of or (lambda node, index: "y" if node is root.grad_fn else f"t{next(counter)}")
+    graph = _Reader(name_of, tensor_name or (lambda tensor: "")).read(root, tape)
+    graph.root.array = root._a
+    return graph
 
 
 def apart(graph: Graph) -> None:
@@ -230,10 +236,8 @@ class _Reader:
 
     def call_of_write(self, node: Any, trace: Any, targets: list[Value | None]) -> Call:
         """A view that was written to, or a view of such a view, as another operation."""
-        from nbautograd.viz.program.writes import as_operation  # few programs have them
-
         operands: list[Any] = [] if trace is None else [*trace.operands]
-        op, arguments = as_operation(node, operands[0].shape if operands else node.shape)
+        op, arguments = _as_operation(node, operands[0].shape if operands else node.shape)
         for i, name in enumerate(op.tensors):
             target = targets[i]
             arguments[name] = self.constant(node, operands[i]) if target is None else target
@@ -277,6 +281,49 @@ class _Reader:
             known = Value(name or f"c{len(self.constants) + 1}", array)
             self.constants[key if key not in self.constants else (key, id(known))] = known
         return known
+
+
+SCATTERING = {"select": "select_scatter", "slice_": "slice_scatter", "diagonal": "diagonal_scatter"}
+"""By the operation that creates a view, the one that replaces it in a copy of the whole."""
+
+
+def _as_operation(node: Any, shape: tuple[int, ...]) -> tuple[OpSchema, dict[str, Any]]:
+    """Return a view that was written to, or a view of such a view, as an operation that makes a new tensor.
+
+    ``y[0] = x`` gives the base of the view a node with the old base and the written values. A program computes the new
+    base by ``select_scatter``, and the new value of a view by the operation that created the view, or by its strides.
+
+    :param shape: of the base.
+    """
+    from nbautograd._engine.ops.indexing import slice_scatter  # noqa: F401 - declares what replaces a part
+
+    if len(node.steps) == 1:
+        _, function, values = node.steps[0]
+        op = getattr(function, "__globals__", {}).get("OP")
+        if type(node) is CopySlices:
+            op = OPS.get(SCATTERING.get(getattr(op, "name", ""), ""))
+        if isinstance(op, OpSchema) and not op.rest and not op.many:
+            options = [name for name in op.positional if name not in op.tensors]
+            return op, op.defaults | dict(zip(options, values, strict=False))
+    home, view = _geometry(node, shape)
+    if type(node) is CopySlices:
+        return OPS["strided_scatter"], {"view": view, "home": home, "length": home.end()}
+    return OPS["as_strided_in"], {
+        "size": view.shape,
+        "stride": view.strides,
+        "storage_offset": view.offset,
+        "home": home,
+    }
+
+
+def _geometry(node: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return the memory layout of the base and of the view."""
+    if node.layout is None:
+        base = np.empty(shape, np.int8)
+    else:
+        geometry, length = node.layout
+        base = strides.restride(np.empty(length, np.int8), geometry.shape, geometry.strides)
+    return strides.of(base), strides.of(replay_view(base, node.steps))
 
 
 def _declaration(node: Any) -> OpSchema:

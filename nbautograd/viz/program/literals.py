@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import enum
 import math
 from collections.abc import Callable, Iterable
@@ -89,10 +88,8 @@ def _text_in_order(a: np.ndarray[Any, Any], load: Callable[[Any], str] | None) -
 
 
 def _loaded(a: np.ndarray[Any, Any], load: Callable[[Any], str] | None) -> str:
-    return _written(a) if load is None or a.size <= MAX_INLINE_ELEMENTS else load(a)
-
-
-def _written(a: np.ndarray[Any, Any]) -> str:
+    if load is not None and a.size > MAX_INLINE_ELEMENTS:
+        return load(a)
     is_small = 0 < a.size <= MAX_INLINE_ELEMENTS and not a.dtype.hasobject
     return _small_written(a.tobytes(), a.dtype, a.shape) if is_small else _array_text(a)
 
@@ -179,11 +176,6 @@ def _object_text(value: Any, array: Callable[[Any], str], refer: Callable[[Any],
         if callable(value) and hasattr(value, "__qualname__"):
             return refer(value)
     raise ProgramError(f"a program cannot be written with a {type(value).__name__} as an argument")
-
-
-def constant(text: str) -> ast.expr:
-    """The expression of a text."""
-    return ast.parse(text, mode="eval").body
 
 
 _COLLECTIONS = {slice, range, tuple, Size, list, dict, set, frozenset}

@@ -14,11 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, compress, groupby, repeat
 from typing import Any
 
-from nbautograd.viz.program.leaves import Form, Place, Value
 from nbautograd.viz.program.lines import BACKWARD
 from nbautograd.viz.program.names import Names, common_start, identifier
 from nbautograd.viz.program.statements import Block, Loop, Statement, Statements, text_of
-from nbautograd.viz.program.terms import EITHER, FIRST, kind_of_all
+from nbautograd.viz.program.terms import EITHER, FIRST, Form, Place, Value, kind_of_all
 
 __all__ = ["MIN_STEPS", "Roller"]
 

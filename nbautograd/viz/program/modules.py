@@ -110,7 +110,8 @@ class Modules:
     def share(self, calls: list[_Call]) -> None:
         """The functions of calls that do the same."""
         first = calls[0]
-        stem = self.names.new(_snake(first.label))
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", first.label)
+        stem = self.names.new(words.lower())
         local = self.local_names(first)
         kept = [local[first.order[i]] for i in sorted({i for call in calls for i in call.needed})]
         self.share_forward(calls, stem, local, kept)
@@ -136,7 +137,7 @@ class Modules:
             call.saved = self.names.new(f"saved_{name}")
             targets.append(call.saved)
         self.roller.forget(s for s in call.forward if not s.writes().keys() & {*targets})
-        call.block.forward = [self.call(name, call.inputs, targets, call.forward, call.inside)]
+        call.block.forward = [self.call(name, call.inputs, targets, call.forward)]
 
     def share_backward(
         self, calls: list[_Call], stem: str, local: dict[str, str], first: _Call, kept: list[str]
@@ -157,7 +158,7 @@ class Modules:
         for call, arguments in zip(calls, taken, strict=True):
             own = [*arguments, *([call.saved] if kept else [])]
             targets_of = [call.gradients[i] for i in outputs]
-            call.block.backward = [self.call(name, own, targets_of, call.backward, call.inside)]
+            call.block.backward = [self.call(name, own, targets_of, call.backward)]
 
     def with_gradients(self, local: dict[str, str], call: _Call) -> dict[str, str]:
         """Return the local names of a backward pass: those of the forward pass, and of gradients."""
@@ -192,9 +193,7 @@ class Modules:
                     statement.tree = term.written(kind)
                     self.index.add([statement])
 
-    def call(
-        self, name: str, arguments: Sequence[str], targets: Sequence[str], of: list[Statement], inside: set[Statement]
-    ) -> Statement:
+    def call(self, name: str, arguments: Sequence[str], targets: Sequence[str], of: list[Statement]) -> Statement:
         """The statement that calls a function, in the place of those that it has now."""
         text = f"{name}({', '.join(arguments)})"
         statement = Call(
@@ -287,9 +286,3 @@ def _tuple(names: Sequence[str], bare: bool = False) -> str:
     if bare:
         return ", ".join(names) or "None"
     return f"({', '.join(names)}{',' if len(names) == 1 else ''})"
-
-
-def _snake(label: str) -> str:
-    """The name of a class as that of a function."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", label)
-    return words.lower()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-import heapq
 import sys
-from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -16,12 +14,12 @@ from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.source import parsed
 from nbautograd._engine.core.node import MULTIPLE, OutputGrads
 from nbautograd.errors import ProgramError
-from nbautograd.viz.program.definitions import NotBundled
-from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand, add_results
+from nbautograd.viz.program.bundle import NotBundled
+from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
 from nbautograd.viz.program.graph import Call, Value, drawn, is_freed, is_random, place_of, refuse
 from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.viz.program.literals import dtype_text, same, same_elements
-from nbautograd.viz.program.variables import Variables, method, widen
+from nbautograd.viz.program.variables import Variables, method
 
 __all__ = ["NumpyWriter"]
 
@@ -29,35 +27,12 @@ LAYOUT = attrgetter("shape", "dtype", "strides")
 STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
 
 
-class Ready:
-    """Nodes with an arrived gradient; the one that ran last is taken first, as in the engine."""
-
-    def __init__(self, *calls: Call) -> None:
-        self.waiting: list[tuple[int, int]] = []
-        self.calls: dict[int, Call] = {}
-        for call in calls:
-            self.add(call)
-
-    def __len__(self) -> int:
-        return len(self.waiting)
-
-    def add(self, call: Call) -> None:
-        """Return a new or an existing one."""
-        if id(call) not in self.calls:
-            self.calls[id(call)] = call
-            heapq.heappush(self.waiting, (-call.node._seq, id(call)))
-
-    def pop(self) -> Call:
-        """The next one, which is there no longer."""
-        return self.calls.pop(heapq.heappop(self.waiting)[1])
+Ready = dict[tuple[int, int], Call]
+"""Nodes with an arrived gradient; the one that ran last, with the largest key, is taken first, as in the engine."""
 
 
 class NumpyWriter(Variables):
-    """Writes the lines of a program.
-
-    :ivar values: the value of each variable of the program.
-    :ivar stored: large arrays, by the names under which they are stored beside the program.
-    """
+    """Writes the lines of a program."""
 
     def write(self) -> None:
         """All lines."""
@@ -214,9 +189,9 @@ class NumpyWriter(Variables):
             start = self.seed
         self.gradient[root] = name
         self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins", origin=("array", start))
-        ready = Ready(self.call_of[root])
+        ready = {_turn(self.call_of[root]): self.call_of[root]}
         while ready:
-            self.backward_of(ready.pop(), ready)
+            self.backward_of(ready.pop(max(ready)), ready)
         paths: dict[str, list[Line]] = {}
         for line in self.lines:
             if line.part == BACKWARD and line.slot is not None:
@@ -308,19 +283,8 @@ class NumpyWriter(Variables):
         """Return the gradient that a node sends to one of its inputs, reduced to its shape and dtype."""
         op = call.op
         operands = {key: Operand(o.tree, o.value, o.short) for key, o in self.operands[call].items()}
-
-        def variable(name: str | None) -> Operand:
-            if name is None:
-                return Operand(ast.Constant(None), None)
-            operand = Operand(ast.Name(name, ast.Load()), self.values[name])
-            if call in self.rounded:
-                widen(operand)
-            return operand
-
-        gs = [variable(self.gradient.get(value)) for value in call.outputs.values()]
-        results = [variable(self.variable[value]) for value in call.outputs.values()]
-        add_results(operands, op.many, gs, results)
-        tree = self.expressions.formula(op.formulas[name], op, operands, style, _dtype_of(operands, gs, results))
+        every = [*operands.values(), *self.add_results(operands, call, call in self.rounded)]
+        tree = self.expressions.formula(op.formulas[name], op, operands, style, _dtype_of(every))
         meta = call.node.input_meta
         if slot is None or meta is None:
             return tree
@@ -374,10 +338,9 @@ class NumpyWriter(Variables):
             before = self.values[name]
             total = before + value
             text = self.text(tree)
-            if self.fresh[name] and _lies_alike(total, before):
-                self.lines.append(Line(f"{name} += {text}", call.name, BACKWARD, name=name, **about))
-            else:
-                self.lines.append(Line(f"{name} = {name} + {text}", call.name, BACKWARD, name=name, **about))
+            lies_alike = isinstance(before, np.generic) or LAYOUT(total) == LAYOUT(before)
+            added = f"{name} += {text}" if self.fresh[name] and lies_alike else f"{name} = {name} + {text}"
+            self.lines.append(Line(added, call.name, BACKWARD, name=name, **about))
             self.hold(name, total)
             self.fresh[name] = True
         further = self.call_of.get(target)
@@ -386,7 +349,7 @@ class NumpyWriter(Variables):
         if type(further.node)._relays:
             self.backward_of(further, ready)
         else:
-            ready.add(further)
+            ready[_turn(further)] = further
 
     def accumulate(self) -> None:
         """The lines that add to the gradients of the leaves."""
@@ -412,9 +375,13 @@ class NumpyWriter(Variables):
             self.hold(name, held._a + value)
 
 
-def _dtype_of(operands: Mapping[str, Operand], gs: list[Operand], results: list[Operand]) -> Any:
+def _turn(call: Call) -> tuple[int, int]:
+    return call.node._seq, -id(call)
+
+
+def _dtype_of(operands: list[Operand]) -> Any:
     """Return the dtype in which a formula is computed: the first complex one of its numbers, else the first."""
-    values = [o.value for o in (*operands.values(), *gs, *results)]
+    values = [o.value for o in operands]
     kinds = [value.dtype for value in values if getattr(getattr(value, "dtype", None), "kind", "-") in "fc"]
     return next(iter([kind for kind in kinds if kind.kind == "c"] or kinds), None)
 
@@ -439,7 +406,3 @@ def _ordered(tree: ast.expr, value: Any, expected: Any) -> ast.expr | None:
         return None
     function = "np.asfortranarray" if expected.flags.f_contiguous else "np.ascontiguousarray"
     return ast.Call(parsed(function), [tree], []) if expected.flags.forc and expected.ndim > 1 else None
-
-
-def _lies_alike(a: Any, b: Any) -> bool:
-    return isinstance(b, np.generic) or a.strides == b.strides and a.dtype == b.dtype

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import io
-import itertools
 import os
 import re
 import textwrap
@@ -176,10 +175,10 @@ def write(
     :raises ProgramError: something in the graph cannot be written with the same numbers.
     """
     with tracing.traced():  # products are computed as they were recorded
-        writer = _written(_read(root, name_of, tensor_name, tape), gradient, helpers, Choices())
+        writer = _written(read(root, name_of, tensor_name, tape), gradient, helpers, Choices())
         if tree is not None and writer.choices.changed:
             writer.choices.changed = False
-            writer = _written(_read(root, name_of, tensor_name, tape), gradient, helpers, writer.choices)
+            writer = _written(read(root, name_of, tensor_name, tape), gradient, helpers, writer.choices)
     graph = writer.graph
     leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
 
@@ -223,7 +222,7 @@ def write_later(
 
     :raises ProgramError: as for :func:`write`; what cannot be written may also be found when it is written.
     """
-    graph, seed = _read(root, name_of, tensor_name, tape), getattr(gradient, "_a", gradient)
+    graph, seed = read(root, name_of, tensor_name, tape), getattr(gradient, "_a", gradient)
     nodes = [call.node for call in graph.calls]
     apart(graph)
     if isinstance(seed, np.ndarray):
@@ -235,21 +234,6 @@ def write_later(
             return _written(graph, seed, False, Choices()).lines
 
     return lines, {call.node: node for call, node in zip(graph.calls, nodes, strict=True)}
-
-
-def _read(
-    root: Any, name_of: Callable[[Any, int], str] | None, tensor_name: Callable[[Any], str] | None, tape: Tape | None
-) -> Graph:
-    """The graph of a result."""
-    counter = itertools.count(1)
-    graph = read(
-        root,
-        name_of or (lambda node, index: "y" if node is root.grad_fn else f"t{next(counter)}"),
-        tensor_name or (lambda tensor: ""),
-        tape,
-    )
-    graph.root.array = root._a
-    return graph
 
 
 def _written(graph: Graph, gradient: Any, helpers: bool, choices: Choices) -> NumpyWriter:

@@ -157,31 +157,20 @@ def kind_of(value: Any) -> str:
     return type(value).__name__
 
 
-STAND_INS: dict[tuple[str, str], str] = {
-    ("nbautograd._engine.arrays.thread_pool", "parallel_for"): "parallel_for",
-    ("nbautograd._engine.arrays.backend", "run_quietly"): "run_quietly",
-    ("nbautograd._engine.arrays.backend", "quietly"): "quietly",
-    ("nbautograd._engine.arrays.backend", "quiet"): "quiet",
-    ("nbautograd._engine.arrays.backend", "scipy"): "scipy",
-    ("nbautograd._engine.arrays.backend", "add_at"): "add_at",
-    ("nbautograd._engine.arrays.backend", "sum_of_rows"): "sum_of_rows",
-    ("nbautograd._engine.fusion.tiling", "sum_on_device"): "sum_on_device",
-    ("nbautograd._engine.arrays.backend", "module"): "module",
-    ("nbautograd._engine.arrays.backend", "device_of"): "device_of",
-    ("nbautograd._engine.arrays.backend", "fetch"): "fetch",
-    ("nbautograd._engine.arrays.strides", "restride"): "restride",
-    ("nbautograd._engine.arrays.strides", "root"): "root",
-    ("nbautograd._engine.arrays.strides", "offset_of"): "offset_of",
-    ("nbautograd._engine.ops.linalg.matmul", "large_product"): "large_product",
-    ("nbautograd.errors", "kind_of"): "kind_of",
-    ("nbautograd._engine.core.tensor", "Tensor"): "Tensor",
-    ("nbautograd._engine.arrays.backend", "of"): "of",
-    ("nbautograd._engine.core.batched", "elements"): "elements",
-    ("nbautograd._engine.core.batched", "BatchedTensor"): "BatchedTensor",
-    ("nbautograd._engine.core.sparse", "SparseTensor"): "SparseTensor",
-    ("nbautograd._engine.compiler.promotion", "number_like"): "number_like",
+_BY_MODULE = {
+    "_engine.arrays.thread_pool": "parallel_for",
+    "_engine.arrays.backend": "run_quietly quietly quiet scipy add_at sum_of_rows module device_of fetch of",
+    "_engine.fusion.tiling": "sum_on_device",
+    "_engine.arrays.strides": "restride root offset_of",
+    "_engine.ops.linalg.matmul": "large_product",
+    "errors": "kind_of",
+    "_engine.core.tensor": "Tensor",
+    "_engine.core.batched": "elements BatchedTensor",
+    "_engine.core.sparse": "SparseTensor",
+    "_engine.compiler.promotion": "number_like",
 }
-"""For a name in a module the name here that stands for it."""
+STAND_INS = {(f"nbautograd.{module}", name) for module, names in _BY_MODULE.items() for name in names.split()}
+"""The names in modules for which something of the same name stands here."""
 
 
 def exception_base(kind: type[BaseException]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from nbautograd._engine.compiler.expressions import substituted
 from nbautograd._engine.compiler.source import copied, parsed, rewritten
 from nbautograd.viz.program.lines import Line
-from nbautograd.viz.program.scopes import bound_outside
+from nbautograd.viz.program.names import bound_outside
 
 __all__ = ["Block", "Call", "Loop", "Statement", "Statements", "replaced", "text_of", "wrapped"]
 

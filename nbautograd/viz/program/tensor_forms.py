@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["SINGLE", "TENSOR_FORMS", "VJP"]
+__all__ = ["AFFIXES", "OWNERS", "SINGLE", "TENSOR_FORMS", "VJP"]
+
+
+def _each(form: str, names: str, key: str = "{}") -> dict[str, str]:
+    """Return a form of several operations, in which ``{}`` stands for the name; and likewise in the key of each."""
+    return {key.replace("{}", name): form.replace("{}", name) for name in names.split()}
+
 
 TENSOR_FORMS: dict[str, str] = {
     "add": "input + other if alpha == 1 else torch.add(input, other, alpha=alpha)",
@@ -10,76 +16,25 @@ TENSOR_FORMS: dict[str, str] = {
     "rsub": "other - input if alpha == 1 else torch.rsub(input, other, alpha=alpha)",
     "mul": "input * other",
     "neg": "-input",
+    "clone": "input.clone()",
     "true_divide": "input / other",
-    "pow_number": "input ** exponent",
-    "pow_tensor": "input ** exponent",
     "pow_base": "base ** exponent",
-    "where": "torch.where(condition, input, other)",
-    "maximum": "torch.maximum(input, other)",
-    "minimum": "torch.minimum(input, other)",
-    "_clamp": "torch.clamp(input, low, high)",
     "_clamp_min": "torch.clamp(input, min=low)",
     "_clamp_max": "torch.clamp(input, max=high)",
-    "mm": "input @ mat2",
-    "mm_like": "input @ mat2",
-    "bmm": "input @ mat2",
     "mv": "input @ vec",
     "dot": "input @ tensor",
     "outer_product": "torch.outer(input, vec2)",
     "addmm": "torch.addmm(input, mat1, mat2) if alpha == 1 and beta == 1 else "
     "torch.addmm(input, mat1, mat2, beta=beta, alpha=alpha)",
-    "t": "input.t()",
-    "transpose": "input.transpose(dim0, dim1)",
     "permute": "input.permute(dims)",
-    "view": "input.reshape(shape)",
-    "unsafe_view": "input.reshape(shape)",
-    "reshape_copy": "input.reshape(shape)",
-    "unsqueeze": "input.unsqueeze(dim)",
     "squeeze_all": "input.squeeze()",
-    "squeeze_one": "input.squeeze(dim)",
-    "squeezed": "input.squeeze(dim)",
     "squeeze_some": "input.squeeze(dims)",
     "expand": "input.expand(size)",
-    "select": "input.select(dim, index)",
     "slice_": "input[(slice(None),) * (dim % input.ndim) + (slice(start, stop, step),)]",
-    "cat_same": "torch.cat(tensors, dim)",
-    "stack_same": "torch.stack(tensors, dim)",
-    "split_evenly": "torch.split(input, sections, dim)",
-    "split_at": "torch.split(input, sections, dim)",
-    "split_apart": "torch.split(input, sections, dim)",
-    "split_apart_at": "torch.split(input, sections, dim)",
-    "unbind": "torch.unbind(input, dim)",
-    "clone": "input.clone()",
-    "cast": "input.to(dtype)",
-    "cast_back": "input.to(dtype)",
-    "sum_all": "input.sum()",
-    "sum_over": "input.sum(dim, keepdim)",
     "sum_along": "input.sum(dim, True)",
-    "mean_all": "input.mean()",
-    "mean_over": "input.mean(dim, keepdim)",
-    "max_all": "input.max()",
-    "min_all": "input.min()",
-    "max_over": "input.max(dim, keepdim)",
-    "min_over": "input.min(dim, keepdim)",
-    "prod_all": "input.prod()",
-    "prod_over": "input.prod(dim, keepdim)",
-    "logsumexp_over": "torch.logsumexp(input, dim, keepdim)",
-    "cumsum_over": "input.cumsum(dim)",
-    "cumprod_over": "input.cumprod(dim)",
-    "var_over": "torch.var(input, dim, correction=correction, keepdim=keepdim)",
-    "std_over": "torch.std(input, dim, correction=correction, keepdim=keepdim)",
-    "sort_over": "torch.sort(input, dim, descending)",
-    "topk_over": "torch.topk(input, k, dim, largest)",
     "euclidean_norm": "torch.linalg.vector_norm(input, 2, dim, keepdim)",
-    "softmax_over": "torch.softmax(input, dim)",
-    "log_softmax_over": "torch.log_softmax(input, dim)",
-    "nll_rows": "torch.nn.functional.nll_loss(input, target, weight, reduction=reduction) if ignored is None else "
-    "torch.nn.functional.nll_loss(input, target, weight, ignore_index=ignored, reduction=reduction)",
     "_mse": "torch.nn.functional.mse_loss(input, target, reduction=reduction)",
-    "_gelu": "torch.nn.functional.gelu(input)",
     "_gelu_tanh": "torch.nn.functional.gelu(input, approximate='tanh')",
-    "_celu": "torch.celu(input, alpha)",
-    "_hardtanh": "torch.nn.functional.hardtanh(input, low, high)",
     "native_layer_norm": "torch.nn.functional.layer_norm(input, own, weight, bias, eps)",
     "native_batch_norm": "torch.nn.functional.batch_norm(input, None, None, weight, bias, True, 0.0, eps)",
     "convolution": "torch.nn.functional.conv1d(input, weight, bias, stride, padding, dilation, groups) "
@@ -92,22 +47,13 @@ TENSOR_FORMS: dict[str, str] = {
     "zeros_of": "torch.zeros_like(input)",
     "_alias": "input.view_as(input)",
     "repeat": "input.repeat(repeats)",
-    "unfold": "input.unfold(dimension, size, step)",
-    "_lerp": "torch.lerp(input, end, weight)",
-    "_round": "torch.round(input)",
-    "_complex": "torch.complex(re, im)",
-    "_nan_to_num": "torch.nan_to_num(input, nan, posinf, neginf)",
     "_clamp_min_tensor": "torch.clamp(input, min=min)",
     "_clamp_max_tensor": "torch.clamp(input, max=max)",
     "absolute_norm": "torch.linalg.vector_norm(input, 1, dim, keepdim)",
     "power_norm": "torch.linalg.vector_norm(input, p, dim, keepdim)",
     "_prelu": "torch.where(input > 0, input, input * weight)",
     "as_strided_in": "torch.as_strided(input, size, stride, storage_offset)",
-    "move": "input.to(dtype)",
     "copy": "src.to(input).expand_as(input)",
-    "conj": "torch.conj_physical(input)",
-    "_conj_physical": "torch.conj_physical(input)",
-    "_polar": "torch.polar(abs, angle)",
     "crop_like": "input[tuple(slice(n) for n in shape)]",
     "pad_like": "torch.nn.functional.pad(input, [n for pair in zip((0,) * len(shape), (m - n for m, n in "
     "zip(reversed(shape), reversed(input.shape)))) for n in pair])",
@@ -125,25 +71,17 @@ TENSOR_FORMS: dict[str, str] = {
     "_fft_c2r": "torch.fft.irfftn(input, [*(input.shape[d] for d in dims[:-1]), length], dims, norm)",
     "divide_rounded": "torch.div(input, other, rounding_mode=rounding_mode)",
     "_clamp_tensors": "torch.clamp(input, low, high)",
-    "nansum_over": "torch.nansum(input, dim, keepdim)",
     "both_extremes": "torch.aminmax(input, dim=dim, keepdim=keepdim)",
     "extreme_norm": "torch.linalg.vector_norm(input, float('inf' if largest else '-inf'), dim, keepdim)",
     "derivative_of_digamma": "torch.polygamma(order, input)",
     "put_at": "torch.index_put(input, key, values, accumulate)",
-    "special_i1": "torch.special.i1(input)",
-    "special_i1e": "torch.special.i1e(input)",
-    "special_xlog1py": "torch.special.xlog1py(input, other)",
-    "special_zeta": "torch.special.zeta(input, other)",
     "cholesky_parts": "torch.linalg.cholesky_ex(A, upper=upper)",
-    "eig_parts": "torch.linalg.eig(A)",
     "lu_triple": "torch.linalg.lu(A)",
     "lu_packed": "torch.linalg.lu_factor_ex(A)",
     "pinv_same": "torch.linalg.pinv(A, atol=atol, rtol=rtol, hermitian=hermitian)",
     "solve_same": "torch.linalg.solve(A, B, left=left)",
     "solve_columns": "torch.linalg.solve(A, B)",
     "triangle_solve": "torch.linalg.solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)",
-    "linalg_matrix_exp": "torch.linalg.matrix_exp(A)",
-    "linalg_householder_product": "torch.linalg.householder_product(A, tau)",
     "linalg_cross_same": "torch.linalg.cross(input, other, dim=dim)",
     "_soft_margin": "torch.nn.functional.softplus(-target * input) if reduction == 'none' else "
     "torch.nn.functional.softplus(-target * input).mean() if reduction == 'mean' else "
@@ -151,45 +89,59 @@ TENSOR_FORMS: dict[str, str] = {
     "_multi_margin": "torch.nn.functional.multi_margin_loss(input, target, p=p, margin=margin, weight=weight, "
     "reduction=reduction)",
     "_multilabel_margin": "torch.nn.functional.multilabel_margin_loss(input, target, reduction=reduction)",
-    "nll_images": "torch.nn.functional.nll_loss(input, target, weight, reduction=reduction) if ignored is None else "
-    "torch.nn.functional.nll_loss(input, target, weight, ignore_index=ignored, reduction=reduction)",
-    "softshrink": "torch.nn.functional.softshrink(input, lambd)",
-    "threshold": "torch.nn.functional.threshold(input, limit, value)",
     "im2col": "torch.nn.functional.unfold(input, kernel, dilation, padding, stride)",
     "col2im": "torch.nn.functional.fold(input, shape[-2:], kernel, dilation, padding, stride)",
-    "adaptive_avg_pool3d": "torch.nn.functional.adaptive_avg_pool3d(input, out)",
-    "adaptive_max_pool2d": "torch.nn.functional.adaptive_max_pool2d(input, out, return_indices=True)",
-    "adaptive_max_pool3d": "torch.nn.functional.adaptive_max_pool3d(input, out, return_indices=True)",
-    "max_pool3d_with_indices": "torch.nn.functional.max_pool3d(input, kernel, stride, padding, dilation, "
-    "return_indices=True)",
     "elu": "torch.nn.functional.elu(input, alpha)",
-    "softplus": "torch.nn.functional.softplus(input, beta, threshold)",
-    "silu": "torch.nn.functional.silu(input)",
-    "mish": "torch.nn.functional.mish(input)",
-    "hardswish": "torch.nn.functional.hardswish(input)",
-    "hardsigmoid": "torch.nn.functional.hardsigmoid(input)",
-    "leaky_relu": "torch.nn.functional.leaky_relu(input, negative_slope)",
-    "logsigmoid": "torch.nn.functional.logsigmoid(input)",
-    "_glu": "torch.nn.functional.glu(input, dim)",
     "_smooth_l1": "torch.nn.functional.smooth_l1_loss(input, target, reduction=reduction, beta=beta)",
     "_huber": "torch.nn.functional.huber_loss(input, target, reduction=reduction, delta=delta)",
     "_bce": "torch.nn.functional.binary_cross_entropy(input, target, weight, reduction=reduction)",
     "_bce_logits": "torch.nn.functional.binary_cross_entropy_with_logits(input, target, weight, "
     "pos_weight=pos_weight, reduction=reduction)",
-    "max_pool2d_with_indices": "torch.nn.functional.max_pool2d(input, kernel, stride, padding, dilation, "
-    "return_indices=True)",
-    "adaptive_avg_pool2d": "torch.nn.functional.adaptive_avg_pool2d(input, out)",
-    "inv_same": "torch.linalg.inv(A)",
-    "linalg_det": "torch.linalg.det(A)",
-    "svd_parts": "torch.linalg.svd(A, full_matrices)",
-    "eigh_parts": "torch.linalg.eigh(A, UPLO)",
-    "qr_parts": "torch.linalg.qr(A, mode)",
-    "slogdet_parts": "torch.linalg.slogdet(A)",
-    "median_over": "torch.median(input, dim, keepdim)",
-    "var_and_mean": "torch.var_mean(input, dim, correction=correction, keepdim=keepdim)",
-    "std_and_mean": "torch.std_mean(input, dim, correction=correction, keepdim=keepdim)",
+    **_each("input.{}()", "sum mean max min prod", "{}_all"),
+    **_each("torch.split(input, sections, dim)", "evenly at apart apart_at", "split_{}"),
+    **_each("input.reshape(shape)", "view unsafe_view reshape_copy"),
+    **_each("input ** exponent", "number tensor", "pow_{}"),
+    **_each("input.to(dtype)", "cast cast_back move"),
+    **_each("torch.{}(input, dim, correction=correction, keepdim=keepdim)", "var std", "{}_over"),
+    **_each("torch.{}_mean(input, dim, correction=correction, keepdim=keepdim)", "var std", "{}_and_mean"),
+    "cumsum_over": "input.cumsum(dim)",
+    **_each("input @ mat2", "mm mm_like bmm"),
+    "conj": "torch.conj_physical(input)",
+    **_each("input.squeeze(dim)", "squeeze_one squeezed"),
+    **_each(
+        "torch.nn.functional.nll_loss(input, target, weight, reduction=reduction) if ignored is None else "
+        "torch.nn.functional.nll_loss(input, target, weight, ignore_index=ignored, reduction=reduction)",
+        "rows images",
+        "nll_{}",
+    ),
+    **_each("torch.nn.functional.adaptive_max_pool{}d(input, out, return_indices=True)", "2 3", "adaptive_max_pool{}d"),
+    **_each(
+        "torch.nn.functional.max_pool{}d(input, kernel, stride, padding, dilation, return_indices=True)",
+        "2 3",
+        "max_pool{}d_with_indices",
+    ),
 }
 """By operation, its form on tensors. Others are called as ``torch.name`` or ``torch.nn.functional.name``."""
+_FUNCTIONS = {
+    "torch": """
+        where _clamp cat_same stack_same unbind logsumexp_over sort_over topk_over _celu _lerp _round _complex
+        _nan_to_num _polar nansum_over median_over softmax_over log_softmax_over maximum minimum _conj_physical
+    """,
+    "input": "t transpose unsqueeze select unfold sum_over mean_over max_over min_over prod_over cumprod_over",
+    "torch.nn.functional": """
+        _gelu _hardtanh softshrink threshold softplus leaky_relu _glu silu mish hardswish hardsigmoid logsigmoid
+        adaptive_avg_pool2d adaptive_avg_pool3d
+    """,
+    "torch.linalg": """
+        eig_parts linalg_matrix_exp linalg_householder_product inv_same linalg_det svd_parts eigh_parts qr_parts
+        slogdet_parts
+    """,
+    "torch.special": "special_i1 special_i1e special_xlog1py special_zeta",
+}
+OWNERS = {name: owner for owner, names in _FUNCTIONS.items() for name in names.split()}
+"""By operation, what has a function, or a method, that takes its operands and options by position."""
+AFFIXES = "^_|^special_|^linalg_|_same$|_over$|_parts$"
+"""The part of the name of such an operation that the function's does not have."""
 
 SINGLE = ("native_layer_norm", "native_batch_norm")
 """Operations of several results here, of which PyTorch's function gives the first."""

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.compiler.expressions import substituted, without_conj
-from nbautograd._engine.compiler.registry import OPS
-from nbautograd._engine.compiler.schema import OpSchema
+from nbautograd._engine.compiler.expressions import substituted
+from nbautograd._engine.compiler.schema import OPS, OpSchema
 from nbautograd._engine.compiler.source import compiled, evaluated, parsed
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import wrap
@@ -22,8 +21,8 @@ from nbautograd.errors import ProgramError
 from nbautograd.viz.program.expressions import (
     READABLE,
     Operand,
-    add_results,
     arguments_of,
+    formula_of,
     own_call,
     with_metadata,
     with_operands,
@@ -32,7 +31,7 @@ from nbautograd.viz.program.expressions import (
 from nbautograd.viz.program.graph import Call, refuse
 from nbautograd.viz.program.lines import BACKWARD, GRADS, Line
 from nbautograd.viz.program.numpy_writer import NumpyWriter
-from nbautograd.viz.program.tensor_forms import SINGLE, TENSOR_FORMS, VJP
+from nbautograd.viz.program.tensor_forms import AFFIXES, OWNERS, SINGLE, TENSOR_FORMS, VJP
 from nbautograd.viz.program.variables import method
 
 __all__ = ["TensorWriter", "is_near"]
@@ -54,7 +53,9 @@ class TensorWriter:
         self.lines: list[Line] = []
         self.uses_vjp = False
         self.variable = base.names.new("v")
-        self.values: dict[str, Any] = {"torch": sys.modules["nbautograd"], "vjp": _vjp(), "np": np}
+        ours = {"torch": sys.modules["nbautograd"]}
+        vjp = types.FunctionType(compiled(VJP, "<program vjp>", "vjp"), ours)
+        self.values: dict[str, Any] = {**ours, "vjp": vjp, "np": np}
 
     def write(self) -> None:
         """All lines."""
@@ -145,7 +146,7 @@ class TensorWriter:
                 return self.checked(call, self.formula(call, call.inputs[slot], value), [value])
             except (_Unknown, ProgramError, TypeError, AttributeError, RuntimeError, ValueError, IndexError):
                 pass
-        tree = self.checked(call, self.derivative(call, slot, value), [value])
+        tree = self.checked(call, self.derivative(call, slot), [value])
         self.uses_vjp = True
         return tree
 
@@ -153,13 +154,8 @@ class TensorWriter:
         """Return the value of the formula of an input."""
         op, base = call.op, self.base
         operands = self.operands(call)
-        arrived = [base.named(base.gradient.get(output)) for output in call.outputs.values()]
-        results = [base.named(base.variable[output]) for output in call.outputs.values()]
-        add_results(operands, op.many, arrived, results)
-        tree = parsed(op.formulas[name])
-        if value.dtype.kind != "c":
-            tree = without_conj(tree)
-        tree = with_options(with_metadata(tree, operands), operands)
+        base.add_results(operands, call)
+        tree = formula_of(op.formulas[name], operands, value.dtype.kind == "c")
         tree = with_operands(_Words(operands, op.body.__module__).visit(tree), operands, READABLE)
         return self.brought_back(tree, value)
 
@@ -172,7 +168,7 @@ class TensorWriter:
             tree = method(tree, "to", parsed(f"torch.{value.dtype.name}"))
         return tree
 
-    def derivative(self, call: Call, slot: int, value: Any) -> ast.expr:
+    def derivative(self, call: Call, slot: int) -> ast.expr:
         """The call of ``vjp``."""
         target = call.targets[slot]
         assert target is not None
@@ -257,10 +253,10 @@ class _Words(ast.NodeTransformer):
         """A call of an operation in PyTorch's words."""
         form = TENSOR_FORMS.get(op.name)
         if form is None:
-            home = _home_of(op)
-            positional = ", ".join(op.positional)
-            keywords = "".join(f", {name}={name}" for name in op.keywords)
-            form = f"{home}.{op.name}({positional}{keywords})"
+            owner = OWNERS.get(op.name) or _home_of(op)
+            name = re.sub(AFFIXES, "", op.name) if op.name in OWNERS else op.name
+            keywords = [f"{name}={name}" for name in op.keywords]
+            form = f"{owner}.{name}({', '.join([*op.positional[owner == 'input' :], *keywords])})"
             if op.rest:  # as a method, which takes a tuple
                 form = f"{op.positional[0]}.{op.name}({op.rest})"
         arguments = arguments_of(op, call)
@@ -283,11 +279,6 @@ def _home_of(op: OpSchema) -> str:
         if getattr(module, op.name, None) is op.function and not op.name.startswith("_"):
             return home
     raise _Unknown(op.name)
-
-
-def _vjp() -> Any:
-    scope: dict[str, Any] = {"torch": sys.modules["nbautograd"]}
-    return types.FunctionType(compiled(VJP, "<program vjp>", "vjp"), scope)
 
 
 def is_near(have: Any, want: Any) -> bool:

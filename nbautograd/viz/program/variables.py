@@ -165,6 +165,21 @@ class Variables:
             return Operand(ast.Constant(None), None)
         return Operand(ast.Name(name, ast.Load()), self.values[name])
 
+    def add_results(self, operands: dict[str, Operand], call: Call, wide: bool = False) -> list[Operand]:
+        """Add ``g`` and ``result``, lists for an operation with several results; return the operands in them.
+
+        :param wide: half precision in float32.
+        """
+        gradients = [self.named(self.gradient.get(value)) for value in call.outputs.values()]
+        results = [self.named(self.variable[value]) for value in call.outputs.values()]
+        for operand in (*gradients, *results) if wide else ():
+            widen(operand)
+        for name, each in (("g", gradients), ("result", results)):
+            operands[name] = each[0]
+            if call.op.many:
+                operands[name] = Operand(ast.List([o.tree for o in each], ast.Load()), [o.value for o in each])
+        return [*gradients, *results]
+
     def unpromoted(self, call: Call) -> dict[str, Operand]:
         """The arguments of the call by parameter."""
         op = call.op

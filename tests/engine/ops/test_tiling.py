@@ -7,8 +7,7 @@ import nbautograd as T
 import nbautograd.nn.functional
 from nbautograd._engine.compiler.backward import formula_kernels
 from nbautograd._engine.compiler.lowering import compile_kernel
-from nbautograd._engine.compiler.registry import OPS
-from nbautograd._engine.compiler.schema import POINTWISE
+from nbautograd._engine.compiler.schema import OPS, POINTWISE
 from nbautograd._engine.fusion import tiling
 from tests import oracle
 

@@ -14,8 +14,7 @@ import nbautograd as nb
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.compiler.backward import formula_kernels
-from nbautograd._engine.compiler.registry import OPS
-from nbautograd._engine.compiler.schema import POINTWISE, UPCAST
+from nbautograd._engine.compiler.schema import OPS, POINTWISE, UPCAST
 from nbautograd._engine.fusion import cuda_kernel
 from nbautograd._engine.fusion.cuda_source import CudaProgram, lower_to_cuda
 from nbautograd._engine.fusion.kernel import ElementwiseKernel

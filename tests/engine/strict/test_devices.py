@@ -9,7 +9,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd._engine.compiler.op import POINTWISE
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd.errors import DeviceError
 from tests.engine.strict.strict_array import StrictArray
 

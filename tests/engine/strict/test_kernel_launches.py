@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tensor import wrap
 from nbautograd._engine.fusion import cuda_kernel
 from nbautograd._engine.fusion.kernel import ElementwiseKernel

@@ -12,7 +12,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core import tracing
 from nbautograd.nn import functional as F
 from nbautograd.viz.capture import chain_rule

@@ -22,7 +22,7 @@ import nbautograd as nb
 from nbautograd._engine.core import dispatch_mode, tracing
 from nbautograd._engine.core.dispatch_mode import DETOUR, FIRST_CALL
 from nbautograd.autograd import inference
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tensor import on_wrap
 from tests.product.faults.fault_injection import count_moments, interrupt
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbautograd._engine.batching.mode import BatchedCall, Unsuitable, rule
 from nbautograd._engine.batching.rules.elementwise import leading, only_tensors, pointwise
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.ranges import arange
 from nbautograd._engine.ops.shape.shape import reshape

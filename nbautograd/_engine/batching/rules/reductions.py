@@ -8,7 +8,7 @@ from typing import Any
 from nbautograd._engine.batching.mode import BatchedCall, rebuilt, rule
 from nbautograd._engine.batching.rules.elementwise import only_tensors
 from nbautograd._engine.batching.rules.shapes import physical_dim
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.shape import reshape, unsqueeze
 

@@ -10,9 +10,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.memory_format import contiguous_format, memory_format as memory_formats, preserve_format
 from nbautograd._engine.arrays.strides import copied
-from nbautograd._engine.compiler.inplace import make_inplace_method
-from nbautograd._engine.compiler.op import NATIVE, composite, no_method
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.op import NATIVE, OPS, composite, make_inplace_method, no_method
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.tensor import Tensor, wrap_known

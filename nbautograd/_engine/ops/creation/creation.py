@@ -13,9 +13,7 @@ from nbautograd._engine.arrays.device import as_device
 from nbautograd._engine.arrays.memory_format import contiguous_format, memory_format, preserve_format, sparse_coo
 from nbautograd._engine.arrays.size import as_int, by_name, dimension, new_shape
 from nbautograd._engine.arrays.sparse import SparseArray
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import NATIVE, op
-from nbautograd._engine.compiler.promotion import broadcast_shapes
+from nbautograd._engine.compiler.op import NATIVE, broadcast_shapes, check_option, op
 from nbautograd._engine.core.batched import BatchedTensor, batched
 from nbautograd._engine.core.inplace import resize_into
 from nbautograd._engine.core.overrides import offer, overloaded, subclasses

@@ -16,8 +16,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.size import as_int, by_name, new_shape
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import NATIVE, no_method
+from nbautograd._engine.compiler.op import NATIVE, check_option, no_method
 from nbautograd._engine.core.batched import elements, random_function
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.inplace import copy_into, out_rules

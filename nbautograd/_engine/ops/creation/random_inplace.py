@@ -13,8 +13,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import device
-from nbautograd._engine.compiler.argument_errors import check_option, with_argument_errors
-from nbautograd._engine.compiler.op import NATIVE, no_method
+from nbautograd._engine.compiler.op import NATIVE, check_option, no_method, with_argument_errors
 from nbautograd._engine.core.batched import random_function
 from nbautograd._engine.core.inplace import check_call, check_writable, copy_into
 from nbautograd._engine.core.tensor import Tensor

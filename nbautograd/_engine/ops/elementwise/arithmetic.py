@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes, precise
-from nbautograd._engine.compiler.inplace import make_inplace_method
-from nbautograd._engine.compiler.op import POINTWISE, alias, composite, elementwise, no_method
+from nbautograd._engine.compiler.op import OPS, POINTWISE, alias, composite, elementwise, make_inplace_method, no_method
 from nbautograd._engine.compiler.promotion import number_like
-from nbautograd._engine.compiler.registry import OPS
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import complex_array, ratio  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.creation.from_data import number_in

@@ -8,8 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes, precise
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.inplace import make_inplace_method
-from nbautograd._engine.compiler.op import POINTWISE, composite, no_method
+from nbautograd._engine.compiler.op import POINTWISE, composite, make_inplace_method, no_method
 from nbautograd._engine.core.inplace import apply_augmented, out_rules
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in

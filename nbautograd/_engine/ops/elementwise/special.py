@@ -12,8 +12,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, error_function, precise
 from nbautograd._engine.arrays.strides import copied, row_major
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import POINTWISE, UNSUPPORTED, composite, elementwise, no_method
+from nbautograd._engine.compiler.op import POINTWISE, UNSUPPORTED, check_option, composite, elementwise, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.queries import Number

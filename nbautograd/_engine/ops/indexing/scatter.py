@@ -9,8 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes, strides as stride_tools
 from nbautograd._engine.arrays.size import dimension
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
+from nbautograd._engine.compiler.op import NATIVE, composite, derivative_helper, no_method, op
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.creation.from_data import number_as, number_in

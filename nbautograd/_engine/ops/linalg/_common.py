@@ -16,8 +16,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import no_method
+from nbautograd._engine.compiler.op import derivative_helper, no_method
 from nbautograd._engine.core.tensor import Tensor, array_of
 from nbautograd._engine.ops._internal import added, sum_to
 from nbautograd._engine.ops.elementwise.complex import conj

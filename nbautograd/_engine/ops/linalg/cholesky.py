@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import NATIVE, composite, no_method, op
+from nbautograd._engine.compiler.op import NATIVE, composite, derivative_helper, no_method, op
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg._common import check_info, checked, each, mH, no_info, triangle_solve

@@ -8,8 +8,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from nbautograd._engine.arrays.size import dimension
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import composite
+from nbautograd._engine.compiler.op import check_option, composite
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.matmul import bmm, check_same_dtype, dot, mm
 from nbautograd._engine.ops.queries import check_tensors

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import NATIVE, alias, composite, no_method, op
+from nbautograd._engine.compiler.op import NATIVE, alias, composite, derivative_helper, no_method, op
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import refuse_derivative  # noqa: F401 - a formula names it

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, no_method
+from nbautograd._engine.compiler.op import composite, derivative_helper, no_method
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor

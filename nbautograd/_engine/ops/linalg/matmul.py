@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import blas, dtypes
-from nbautograd._engine.compiler.op import alias, composite, no_method, op
-from nbautograd._engine.compiler.promotion import broadcast_shapes
+from nbautograd._engine.compiler.op import alias, broadcast_shapes, composite, no_method, op
 from nbautograd._engine.core import tracing
 from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.tensor import Tensor

@@ -9,8 +9,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import alias, composite, no_method
+from nbautograd._engine.compiler.op import alias, composite, derivative_helper, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg._common import checked, eye_of, identity_of, mH, solve_array
 from nbautograd._engine.ops.linalg.matmul import matmul

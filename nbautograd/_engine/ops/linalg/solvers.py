@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays.size import as_int
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import NATIVE, alias, composite, no_method, op
+from nbautograd._engine.compiler.op import NATIVE, alias, composite, derivative_helper, no_method, op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, no_method
+from nbautograd._engine.compiler.op import composite, derivative_helper, no_method
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.grad_mode import is_grad_enabled

@@ -9,8 +9,7 @@ from typing import Any
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import dimension
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import composite
+from nbautograd._engine.compiler.op import check_option, composite
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.linalg._common import check_float, checked

@@ -9,8 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import Int, dimension
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.inplace import make_inplace_method, scan_in_place
-from nbautograd._engine.compiler.op import composite, no_method
+from nbautograd._engine.compiler.op import composite, make_inplace_method, no_method, scan_in_place
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.reduction.reduction import accumulated, upcast_half
 from nbautograd._engine.ops.reduction.scan import WIDE, moved, recurrence, shifted  # noqa: F401 - formulas name two

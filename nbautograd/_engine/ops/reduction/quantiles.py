@@ -9,8 +9,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.size import Int, dimension
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import composite, no_method
+from nbautograd._engine.compiler.op import check_option, composite, no_method
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor, wrap

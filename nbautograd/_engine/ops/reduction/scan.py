@@ -12,9 +12,7 @@ from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.arrays.summation import cumulative_sums
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.inplace import make_inplace_method, scan_in_place
-from nbautograd._engine.compiler.op import composite, no_method
+from nbautograd._engine.compiler.op import composite, derivative_helper, make_inplace_method, no_method, scan_in_place
 from nbautograd._engine.core.return_types import return_type
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import check_tensors

@@ -8,8 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.indices import as_int64
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import composite, no_method
+from nbautograd._engine.compiler.op import check_option, composite, no_method
 from nbautograd._engine.core.tensor import Tensor, wrap
 
 __all__ = ["bucketize", "searchsorted"]

@@ -7,8 +7,7 @@ from typing import Any
 from nbautograd._engine.arrays import dtypes, precise, rows
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import composite, no_method
+from nbautograd._engine.compiler.op import composite, derivative_helper, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import highest, pairwise_sum
 from nbautograd._engine.ops.elementwise.exp_log import exp

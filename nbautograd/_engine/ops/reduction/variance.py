@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import composite, no_method
+from nbautograd._engine.compiler.op import check_option, composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import added, axes, count, pairwise_mean, ratio, summed, upcast_half  # noqa: F401 - formulas name some
 from nbautograd._engine.ops.reduction.reduction import Dims

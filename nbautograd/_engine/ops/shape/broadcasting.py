@@ -7,9 +7,7 @@ from typing import Any
 
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.arrays.strides import restride, strides_of
-from nbautograd._engine.compiler.argument_errors import with_argument_errors
-from nbautograd._engine.compiler.op import VIEW, alias, composite, op
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.op import OPS, VIEW, alias, composite, op, with_argument_errors
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.shape import reshape, unsqueeze
 from nbautograd._names.docstrings import described

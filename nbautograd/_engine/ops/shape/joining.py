@@ -11,8 +11,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import is_channels_last, row_major
-from nbautograd._engine.compiler.argument_errors import with_argument_errors
-from nbautograd._engine.compiler.op import NATIVE, VIEW, no_method, op, with_numpy_names
+from nbautograd._engine.compiler.op import NATIVE, VIEW, no_method, op, with_argument_errors, with_numpy_names
 from nbautograd._engine.core.inplace import into
 from nbautograd._engine.core.overlap import check_operands
 from nbautograd._engine.core.overrides import UNHANDLED, offer, subclasses

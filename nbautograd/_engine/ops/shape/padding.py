@@ -8,8 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.strides import images_like, is_channels_last
-from nbautograd._engine.compiler.argument_errors import with_argument_errors
-from nbautograd._engine.compiler.op import no_method, op
+from nbautograd._engine.compiler.op import no_method, op, with_argument_errors
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import under_node
 from nbautograd._engine.ops.queries import Number, check_tensors

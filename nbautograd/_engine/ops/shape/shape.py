@@ -13,8 +13,7 @@ from nbautograd._engine.arrays import dtypes, memory_format as memory_formats, s
 from nbautograd._engine.arrays.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from nbautograd._engine.arrays.size import Ints, by_name, dimension, sizes
 from nbautograd._engine.arrays.strides import restride, strides_of
-from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, no_method, op
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.op import NATIVE, OPS, VIEW, composite, no_method, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.queries import method_of_tensor
 from nbautograd.errors import ShapeError, kind_of

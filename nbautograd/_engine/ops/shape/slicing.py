@@ -8,8 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.arrays.strides import Geometry, laid_out, places, restride, strides_of
-from nbautograd._engine.compiler.derivative_helper import derivative_helper
-from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, no_method, op
+from nbautograd._engine.compiler.op import NATIVE, VIEW, composite, derivative_helper, no_method, op
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap
 from nbautograd._engine.core.views import AsStridedBackward0, CopySlices
 

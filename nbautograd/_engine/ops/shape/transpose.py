@@ -7,8 +7,7 @@ from typing import Any
 
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.arrays.strides import restride, strides_of
-from nbautograd._engine.compiler.op import VIEW, alias, composite, op
-from nbautograd._engine.compiler.registry import OPS
+from nbautograd._engine.compiler.op import OPS, VIEW, alias, composite, op
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import warn
 

@@ -10,8 +10,7 @@ from nbautograd._engine.arrays import backend, dtypes
 from nbautograd._engine.arrays.device import as_device, device
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.argument_errors import with_argument_errors
-from nbautograd._engine.compiler.op import NATIVE, composite, op
+from nbautograd._engine.compiler.op import NATIVE, composite, op, with_argument_errors
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import pairwise_sum
 from nbautograd._engine.ops.creation.from_data import check_options, creation

@@ -14,8 +14,7 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int, dimension
 from nbautograd._engine.arrays.strides import row_major
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import composite, no_method
+from nbautograd._engine.compiler.op import check_option, composite, no_method
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.complex import conj
 from nbautograd._engine.ops.indexing.gather import crop_like, pad_like

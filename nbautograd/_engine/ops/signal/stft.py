@@ -8,8 +8,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.size import as_int
-from nbautograd._engine.compiler.argument_errors import check_option
-from nbautograd._engine.compiler.op import composite, no_method
+from nbautograd._engine.compiler.op import check_option, composite, no_method
 from nbautograd._engine.core.batched import elements
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import ones
