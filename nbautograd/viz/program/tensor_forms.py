@@ -53,7 +53,7 @@ TENSOR_FORMS: dict[str, str] = {
     "power_norm": "torch.linalg.vector_norm(input, p, dim, keepdim)",
     "_prelu": "torch.where(input > 0, input, input * weight)",
     "as_strided_in": "torch.as_strided(input, size, stride, storage_offset)",
-    "copy": "src.to(input).expand_as(input)",
+    "copy": "other.to(input).expand_as(input)",
     "crop_like": "input[tuple(slice(n) for n in shape)]",
     "pad_like": "torch.nn.functional.pad(input, [n for pair in zip((0,) * len(shape), (m - n for m, n in "
     "zip(reversed(shape), reversed(input.shape)))) for n in pair])",
