@@ -1,9 +1,8 @@
 """Place the nodes and edges of a graph: a layered (Sugiyama) layout in plain Python.
 
-1. Layer assignment, and 2. dummy nodes where an edge passes a layer: ``layering``.
-3. Crossing reduction: ``crossings``.
-4. Coordinates across the layers, and 5. along the edges: ``coordinates``.
-6. The lines of the edges, and their ports at the nodes: ``edge_routing``. Spots for their labels: ``labels``.
+1. Layer assignment, 2. dummy nodes where an edge passes a layer, and 3. crossing reduction: ``layering``.
+4. Coordinates across the layers, 5. along the edges, and 6. the lines of the edges with their ports at the nodes:
+   ``coordinates``. Spots for their labels: ``labels``.
 7. Where it is asked for, the whole in several rows: ``ribbon``.
 
 Everything is computed with *depth* along the edges and *breadth* across them; the direction decides which is x.
@@ -16,11 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from nbautograd.viz.draw.coordinates import BreadthAssignment, DepthAssignment
-from nbautograd.viz.draw.crossings import order_layers
-from nbautograd.viz.draw.edge_routing import EdgeRouter
+from nbautograd.viz.draw.coordinates import BreadthAssignment, DepthAssignment, EdgeRouter
 from nbautograd.viz.draw.labels import Box, Point, Size, is_turn, label_spots
-from nbautograd.viz.draw.layering import LayeredGraph
+from nbautograd.viz.draw.layering import LayeredGraph, order_layers
 from nbautograd.viz.draw.lines import aside, path
 from nbautograd.viz.draw.ribbon import Ribbon
 from nbautograd.viz.read.model import GraphModel

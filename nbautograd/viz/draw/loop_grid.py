@@ -9,7 +9,7 @@ steps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from nbautograd.viz.draw.labels import Box, Point, Size
@@ -33,10 +33,9 @@ class _Block:
     """A column, or the part before or after the columns: it has its own layout, of which only rows are moved."""
 
     places: Layout
-    nodes: list[str]
-    rows: list[list[str]] = field(default_factory=list)
+    rows: list[list[str]]
+    boxes: dict[str, Box]
     x: float = 0.0
-    boxes: dict[str, Box] = field(default_factory=dict)
 
     @property
     def width(self) -> float:
@@ -78,7 +77,7 @@ class _Grid:
         rows: list[list[str]] = [[] for _ in range(depth + 1)]
         for node in nodes:  # rows are counted from the end, where all columns are equal
             rows[depth - places.layers[node.id]].append(node.id)
-        return _Block(places, [node.id for node in nodes], rows, boxes=dict(places.boxes))
+        return _Block(places, rows, dict(places.boxes))
 
     def align(self) -> None:
         """Let the last operation of each column be in one row, whether its result has a box or not."""

@@ -85,9 +85,7 @@ def draw(
     places = places or layout(model, measure(model, grids=grids), direction=direction)
     state = state or FrameState()
     tiles = PictureTiles(model, state, grids, painted)
-    picture = _Picture(model, places, state, title or say("graph_of", label=model.label), description, tiles)
-    picture.kind = "nb-svg nb-bare" if bare else "nb-svg"
-    return picture.text()
+    return _Picture(model, places, state, title or say("graph_of", label=model.label), description, tiles).text(bare)
 
 
 class _Picture:
@@ -99,25 +97,24 @@ class _Picture:
         self.model, self.places, self.state = model, places, state
         self.title, self.description = title, description
         self.texts = texts_of(model)
-        self.tiles, self.painted, self.kind = tiles, tiles.painted, "nb-svg"
+        self.tiles = tiles
         self.out: list[str] = []
 
-    def text(self) -> str:
+    def text(self, bare: bool) -> str:
         """The SVG text of the whole picture."""
         self.drawing()
-        notes = self.model.notes if self.painted else ()  # a player shows them elsewhere
+        notes = self.model.notes if self.tiles.painted else ()  # a player shows them elsewhere
         keyed = self.tiles.colored
         high = self.places.height + NOTE_HEIGHT_PX * (len(notes) + keyed)
         longest = max((width(note, 11) + 32 for note in notes), default=0.0)
         wide = max(self.places.width, longest, KEY_WIDTH_PX * keyed)
         w, h = _n(wide), _n(high)
-        p = PREFIX
         head = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" viewBox="0 0 {w} {h}" width="{w}" '
-            f'height="{h}" role="img" aria-labelledby="{p}-title {p}-desc" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="nb-svg{" nb-bare" * bare}" viewBox="0 0 {w} {h}" '
+            f'width="{w}" height="{h}" role="img" aria-labelledby="{PREFIX}-title {PREFIX}-desc" '
             f'font-family="{SANS_MARKUP}" font-size="12">',
-            f'<title id="{p}-title">{escape(self.title)}</title>',
-            f'<desc id="{p}-desc">{escape_long(self.description or self.model.label, 20_000)}</desc>',
+            f'<title id="{PREFIX}-title">{escape(self.title)}</title>',
+            f'<desc id="{PREFIX}-desc">{escape_long(self.description or self.model.label, 20_000)}</desc>',
             "<defs>",
             *MARKERS,
             "</defs>",
@@ -130,7 +127,7 @@ class _Picture:
         if keyed:
             self.out.append(scale_key(16, high - NOTE_HEIGHT_PX + 2, self.tiles.gradients.largest))
         text = "\n".join([*head, *self.out, "</svg>"]) + "\n"
-        return text.replace(p, "nb" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:10])
+        return text.replace(PREFIX, "nb" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:10])
 
     def drawing(self) -> None:
         """Lines, boxes and labels."""
@@ -179,14 +176,7 @@ class _Picture:
                 x, y = self.places.joints[edge.id]
                 done = edge.id in self.state.active | self.state.done
                 name = escape(self.model.by_id[edge.src].name)
-                self.out.append(
-                    f'<g class="nb-bead nb-joint{" nb-full" * done}" data-joint="{edge.id}">'
-                    f"<title>{escape(say('joint', name=name))}</title>"
-                    f'<circle class="nb-bead-ground" cx="{_n(x)}" cy="{_n(y)}" r="6" '
-                    f'fill="{LIGHT["grad" if done else "bg"]}" stroke="{LIGHT["wire"]}"/>'
-                    f'<path class="nb-bead-sign" d="M{_n(x + 2.5)} {_n(y - 3)}h-5l2.9 3l-2.9 3h5" fill="none" '
-                    f'stroke="{LIGHT["on-grad" if done else "grad"]}" stroke-width="1.4"/></g>'
-                )
+                self.sum_bead("nb-joint", f'data-joint="{edge.id}"', say("joint", name=name), x, y, done)
 
     def labels(self) -> None:
         """The gradients on the edges, with a rim in the color of the card so that lines do not cross them."""
@@ -343,10 +333,7 @@ class _Picture:
             f'<rect class="nb-arriving{" nb-some" * waits}" data-slot="{node.id}:row" x="{_n(left)}" '
             f'y="{_n(top)}" width="{_n(box.width - 1.5)}" height="{_n(high - 0.75)}" rx="7" fill="{fill}"/>'
         )
-        self.out.append(
-            f'<line class="nb-rule" x1="{_n(left)}" y1="{_n(top)}" x2="{_n(right - 0.75)}" y2="{_n(top)}" '
-            f'stroke="{LIGHT["line"]}"/>'
-        )
+        self.rule(box, top)
         came, held = self.tiles.in_rows(node, state)
         y, x, at = top + 15, box.x + PAD_PX, box.x + PAD_PX + LEAD_PX
         if waits or not self.tiles.painted:
@@ -378,32 +365,41 @@ class _Picture:
     def joint_row(self, node: Node, box: Box, state: LeafState) -> None:
         """The sum over paths of a computed value, which several operations use."""
         y = box.y + box.height - ROW_PX
-        self.out.append(
-            f'<line class="nb-rule" x1="{_n(box.x + 0.75)}" y1="{_n(y)}" x2="{_n(box.x + box.width - 0.75)}" '
-            f'y2="{_n(y)}" stroke="{LIGHT["line"]}"/>'
-        )
+        self.rule(box, y)
         ink = LIGHT["grad" if state.got else "muted"]
         came = f"{self.bead(node, box.x, y + 15, state)} {state.arriving}"
         self.put(box.x + PAD_PX, y + 15, came, "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
         right = box.x + box.width - PAD_PX
         self.put(right, y + 15, state.count, "nb-in", ink, MIN_FONT_PX, anchor="end", slot=f"{node.id}:count")
 
+    def rule(self, box: Box, y: float) -> None:
+        """Draw a line across a box."""
+        x1, x2 = _n(box.x + 0.75), _n(box.x + box.width - 0.75)
+        self.out.append(
+            f'<line class="nb-rule" x1="{x1}" y1="{_n(y)}" x2="{x2}" y2="{_n(y)}" stroke="{LIGHT["line"]}"/>'
+        )
+
     def bead(self, node: Node, x: float, y: float, state: LeafState) -> str:
         """Return the sign before the arriving gradient: an arrow, or a bead that holds terms until all have arrived."""
         of = state.of or (node.arrivals if node.arrivals > 1 else 0)
         if not of:
             return "⇠"
-        full, x, y = state.got >= of, x + PAD_PX + 3.5, y - 4
+        x, y = x + PAD_PX + 3.5, y - 4
         ring = f'<circle class="nb-bead-ring" cx="{_n(x)}" cy="{_n(y)}" r="6" fill="none" stroke="{LIGHT["grad"]}" '
         ring += f'stroke-width="1.6" pathLength="{of}" stroke-dasharray="{state.got} {of}"/>'
+        self.sum_bead("", f'data-bead="{node.id}"', say("bead", n=of), x, y, state.got >= of, ring)
+        return NBSP
+
+    def sum_bead(self, kind: str, what: str, tip: str, x: float, y: float, full: bool, ring: str = "") -> None:
+        """Draw the bead of a sum, filled if all terms have come."""
+        classes = "".join([f" {name}" for name in (kind, "nb-full" * full) if name])
         self.out.append(
-            f'<g class="nb-bead{" nb-full" * full}" data-bead="{node.id}"><title>{escape(say("bead", n=of))}</title>'
+            f'<g class="nb-bead{classes}" {what}><title>{escape(tip)}</title>'
             f'<circle class="nb-bead-ground" cx="{_n(x)}" cy="{_n(y)}" r="6" '
             f'fill="{LIGHT["grad" if full else "bg"]}" stroke="{LIGHT["wire"]}"/>{ring}'
             f'<path class="nb-bead-sign" d="M{_n(x + 2.5)} {_n(y - 3)}h-5l2.9 3l-2.9 3h5" fill="none" '
             f'stroke="{LIGHT["on-grad" if full else "grad"]}" stroke-width="1.4"/></g>'
         )
-        return NBSP
 
     def put(
         self,

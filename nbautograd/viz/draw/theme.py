@@ -14,24 +14,9 @@ from nbautograd.viz.draw.shades import shades
 from nbautograd.viz.escape import escape
 
 __all__ = [
-    "DARK",
-    "DARK_OF",
-    "FOLLOWS",
-    "HOSTS",
-    "LIGHT",
-    "MIN_FONT_PX",
-    "MONO",
-    "MONO_MARKUP",
-    "PAINT",
-    "PATHS",
-    "SANS",
-    "SANS_MARKUP",
-    "STILL",
-    "adaptive",
-    "contrast",
-    "css",
-    "darkened",
-]
+    "DARK", "DARK_OF", "FOLLOWS", "LIGHT", "MIN_FONT_PX", "MONO", "MONO_MARKUP", "PAINT", "PATHS", "SANS",
+    "SANS_MARKUP", "STILL", "adaptive", "css", "darkened",
+]  # fmt: skip
 
 LIGHT = {
     "bg": "#ffffff", "fg": "#1f2328", "muted": "#5b6672", "line": "#d0d7de", "wire": "#818d99",
@@ -60,15 +45,6 @@ _FROM_HOST = {
     "panel": ("--jp-layout-color0", "--vscode-editor-background"),
 }
 """Settings that a player takes from the notebook around it, so that it matches."""
-
-HOSTS = {
-    "light": {"JupyterLab": "#ffffff", "VS Code Light+": "#ffffff", "VS Code Quiet Light": "#f5f5f5"},
-    "dark": {
-        "JupyterLab": "#111111", "VS Code Dark Modern": "#1f1f1f", "VS Code Dark+": "#1e1e1e",
-        "VS Code high contrast": "#000000", "JupyterLab high contrast": "#000000",
-    },
-}  # fmt: skip
-"""Backgrounds on which the contrast is tested."""
 
 SANS = (
     "system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', "
@@ -102,7 +78,7 @@ def css(selector: str = ".nb-player") -> str:
         [
             _rule(selector, LIGHT, "light"),
             "@media (prefers-color-scheme: dark) {",
-            _rule(f"{selector}", DARK, "dark"),
+            _rule(selector, DARK, "dark"),
             "}",
             _rule(",\n".join(f"{host} {selector}" for host in _LIGHT_HOSTS), LIGHT, "light", follow=True),
             _rule(",\n".join(f"{host} {selector}" for host in _DARK_HOSTS), DARK, "dark", follow=True),
@@ -157,19 +133,3 @@ def adaptive(svg: str) -> str:
     rules = "".join([f'[{what}="{color}"]{{{what}:{DARK_OF[color]}}}' for what, color in paints])
     start = svg.index(">") + 1
     return f"{svg[:start]}<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{svg[start:]}"
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast of two colors as WCAG defines it, from 1 to 21.
-
-    >>> round(contrast("#000000", "#ffffff"))
-    21
-    """
-    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (bright + 0.05) / (dark + 0.05)
-
-
-def _luminance(color: str) -> float:
-    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -12,9 +12,10 @@ from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.draw import shades
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, grid_of
-from nbautograd.viz.draw.theme import DARK, LIGHT, contrast, darkened
+from nbautograd.viz.draw.theme import DARK, LIGHT, darkened
 from nbautograd.viz.read.tiles import coarser, tile
 
+from .colors import contrast
 from .gallery import PROGRAMS
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
