@@ -1,5 +1,5 @@
-import { h, s } from "./dom.js";
-import { isForPage } from "./keys.js";
+import { attach, h, s } from "./dom.js";
+import { moveOf } from "./keys.js";
 import { shortNumber } from "./numbers.js";
 import { TileView } from "./tile.js";
 
@@ -125,6 +125,7 @@ export class BucketView {
     this.passes = Math.max(1, ...stack.segments.map(({ pass }) => pass));
     const sum = stack.segments.reduce((total, { amount }) => total + amount, 0);
     const scalar = stack.after?.cells.length === 1, now = scalar ? amountOf(stack.after) : null;
+    const bad = stack.segments.find(({ amount }) => amount !== null && !Number.isFinite(amount));
     this.svg = s("svg", { class: "nb-bucket", width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img",
       "aria-label": this.spoken(name, words, t) },
     s("path", { class: "nb-bucket-floor", d: `M4 ${tall - 0.5}H${wide - 4}` }),
@@ -133,13 +134,10 @@ export class BucketView {
     ...this.stacked(stack.segments, (segment, i) => this.filled(segment, i, tall)),
     ...this.stacked(stack.waiting ? [...stack.segments, stack.waiting] : [], (segment) =>
       segment === stack.waiting && { class: "nb-bucket-waits", y: 3.5, height: tall - 7 }),
-    s("path", { class: "nb-bucket-zero", d: `M${this.x(0)} 0V${tall}` }));
-    if (Number.isFinite(now) && Math.abs(sum) > 0) {
-      const x = this.x(Math.min(Math.max(now, low), high));
-      this.svg.append(s("path", { class: "nb-bucket-now", d: `M${x} 0V${tall}` }));
-    }
-    const bad = stack.segments.find(({ amount }) => amount !== null && !Number.isFinite(amount));
-    if (bad) this.svg.append(s("text", { class: "nb-bucket-nan", x: 8, y: tall - 5 }, shortNumber(bad.amount)));
+    s("path", { class: "nb-bucket-zero", d: `M${this.x(0)} 0V${tall}` }),
+    Number.isFinite(now) && Math.abs(sum) > 0
+      && s("path", { class: "nb-bucket-now", d: `M${this.x(Math.min(Math.max(now, low), high))} 0V${tall}` }),
+    bad && s("text", { class: "nb-bucket-nan", x: 8, y: tall - 5 }, shortNumber(bad.amount)));
     this.listen(show, t);
   }
 
@@ -202,18 +200,12 @@ export class BucketView {
     });
     for (const name of ["pointerleave", "blur"]) this.svg.addEventListener(name, () => tell(-1));
     if (!segments.length) return;
-    const about = { role: "slider", tabindex: 0, "aria-valuemin": 0, "aria-valuemax": segments.length - 1 };
-    const say = (i) => {
-      this.svg.setAttribute("aria-valuenow", i);
-      this.svg.setAttribute("aria-valuetext", segmentText(segments[i], t));
-    };
-    for (const [key, value] of Object.entries(about)) this.svg.setAttribute(key, value);
+    const say = (i) => attach(this.svg, { "aria-valuenow": i, "aria-valuetext": segmentText(segments[i], t) });
+    attach(this.svg, { role: "slider", tabindex: 0, "aria-valuemin": 0, "aria-valuemax": segments.length - 1 });
     say(0);
     this.svg.addEventListener("keydown", (event) => {
-      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!by || isForPage(event)) return;
-      event.preventDefault();
-      event.stopPropagation();
+      const by = moveOf(event, { ArrowLeft: -1, ArrowRight: 1 });
+      if (by === undefined) return;
       tell(Math.min(Math.max(here < 0 ? (by > 0 ? 0 : segments.length - 1) : here + by, 0), segments.length - 1));
       say(here);
     });

@@ -7,6 +7,12 @@ const OF_A_PASS = ["done", "bad", "labels", "sizes", "tiles", "ran"]; // parts o
 
 const OF_GROUPS = ["op", "accumulate"]; // kinds of frames that are merged if they happen in one group
 
+/** The state in which nothing has happened. */
+export const emptyState = (index, scene) => ({
+  index, scene, active: new Set(), done: new Set(), bad: new Set(), freed: new Set(), labels: new Map(),
+  leaves: new Map(), ledger: new Map(), sizes: new Map(), tiles: new Map(), ran: new Map(), frame: null,
+});
+
 /**
  * What has happened after each number of steps; computed from the frames, never from the page. Frames name every
  * operation; a view in which some are folded into groups says for each what stands for it (`stands`), and shows what
@@ -151,10 +157,7 @@ export class History {
   at(index, view, t) {
     const scene = this.sceneAt(index), nodes = view?.nodes || {};
     const freed = Object.entries(nodes).filter(([, node]) => node.freed).map(([id]) => id);
-    const state = {
-      index, scene, active: new Set(), done: new Set(), bad: new Set(), freed: new Set(freed), labels: new Map(),
-      leaves: new Map(), ledger: new Map(), sizes: new Map(), tiles: new Map(), ran: new Map(), frame: null,
-    };
+    const state = { ...emptyState(index, scene), freed: new Set(freed) };
     let joins = false;
     this.frames.slice(0, index).forEach((frame, i) => {
       if (frame.scene !== scene) return;

@@ -1,6 +1,6 @@
 import { BUCKET, BucketCard, Buckets, BucketView, differenceText } from "./bucket.js";
-import { h, ROOMY } from "./dom.js";
-import { isForPage } from "./keys.js";
+import { choice, h, ROOMY } from "./dom.js";
+import { moveOf } from "./keys.js";
 
 const FEW_TABS = 4; // limit of the passes shown with their whole name
 
@@ -25,10 +25,8 @@ export class Passes {
     all.length > FEW_TABS ? String(n) : t("pass_n", { n })));
     this.list = h("span", { class: "nb-pass-tabs", role: "tablist", "aria-label": t("jump"),
       title: t("jump"), onkeydown: (event) => this.key(event) }, ...this.tabs);
-    const options = all.map(([n]) => [n, t("compare_with", { n })]);
-    this.choice = h("select", { class: "nb-speed nb-against", "aria-label": t("compare"), title: t("compare"),
-      onchange: () => this.compare(Number(this.choice.value)) },
-    ...[[0, t("compare_none")], ...options].map(([value, text]) => h("option", { value }, text)));
+    const options = [[0, t("compare_none")], ...all.map(([n]) => [n, t("compare_with", { n })])];
+    this.choice = choice(" nb-against", t("compare"), options, (n) => this.compare(n));
     this.element = h("span", { class: "nb-passes" }, this.list);
   }
 
@@ -47,10 +45,9 @@ export class Passes {
   }
 
   key(event) {
-    const by = { ArrowLeft: -1, ArrowRight: 1, Home: -this.place, End: this.all.length - 1 - this.place }[event.key];
-    if (by === undefined || isForPage(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
+    const { place } = this, end = this.all.length - 1 - place;
+    const by = moveOf(event, { ArrowLeft: -1, ArrowRight: 1, Home: -place, End: end });
+    if (by === undefined) return;
     this.move(by);
     this.tabs[this.place].focus();
   }

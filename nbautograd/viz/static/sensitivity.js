@@ -2,7 +2,7 @@ import { SIGN } from "./beads.js";
 import { shared } from "./camera.js";
 import { indexOf, largestAt } from "./cells.js";
 import { dimsOf } from "./chain.js";
-import { h, icon, s } from "./dom.js";
+import { button, h, icon, press, s } from "./dom.js";
 import { atom, formula, math, rootOf } from "./formula.js";
 import { keyList } from "./keys.js";
 import { isGroup } from "./links.js";
@@ -203,8 +203,8 @@ export class MarkLegend {
     const { t } = player;
     const about = { role: "dialog", "aria-label": t("marks"), tabindex: -1, hidden: "" };
     this.element = h("div", { class: "nb-marks", ...about });
-    this.button = h("button", { type: "button", class: "nb-button nb-marks-button", "aria-label": t("marks"),
-      title: t("marks"), "aria-expanded": "false", onclick: () => this.toggle() }, icon("marks"));
+    this.button = button("marks-button", t("marks"), () => this.toggle(), icon("marks"));
+    press(this.button, false, "aria-expanded");
   }
 
   get open() { return !this.element.hidden; }
@@ -215,8 +215,7 @@ export class MarkLegend {
       this.element.replaceChildren(...this.content());
     }
     this.element.hidden = this.open;
-    this.button.setAttribute("aria-expanded", String(this.open));
-    this.button.classList.toggle("nb-pressed", this.open);
+    press(this.button, this.open, "aria-expanded");
     if (this.open) this.element.focus();
     else (this.player.root.contains(this.from) ? this.from : this.button).focus({ preventScroll: true });
   }

@@ -49,23 +49,22 @@ export class Stage extends Camera {
     this.find = new Map();
     this.boxes = new Map();
     this.beads = null;
-    for (const key of ["node", "edge", "flow", "label", "slot"]) {
-      for (const part of this.svg.querySelectorAll(`[data-${key}]`)) this.find.set(`${key} ${part.dataset[key]}`, part);
-    }
-    const slots = [...this.find].filter(([key]) => key.startsWith("slot "));
     this.painted = new Map(); // the drawn state of each part: a step touches only the changes
-    for (const [key, element] of this.find) {
-      const [kind, id] = key.split(" ");
-      if (kind !== "slot") this.painted.set(key, { kind, id, element, look: "" });
+    this.start = new Map();
+    for (const kind of ["node", "edge", "flow", "label", "slot"]) {
+      for (const element of this.svg.querySelectorAll(`[data-${kind}]`)) {
+        const id = element.dataset[kind], key = `${kind} ${id}`;
+        this.find.set(key, element);
+        if (kind === "slot") this.start.set(key, element.textContent);
+        else this.painted.set(key, { kind, id, element, look: "" });
+      }
     }
-    this.start = new Map(slots.map(([key, element]) => [key, element.textContent]));
     this.tiles.load(this.svg, links);
     this.addTargets();
     this.nameSaved();
     this.covers = s("g", { class: "nb-covers" });
-    this.svg.append(this.covers);
     this.tokens = s("g", { class: "nb-tokens", "aria-hidden": "true" });
-    this.svg.append(this.tokens);
+    this.svg.append(this.covers, this.tokens);
     const rim = (side) => h("div", { class: `nb-rim nb-rim-${side}`, "aria-hidden": "true" });
     this.rims = Object.fromEntries(RIMS.map((side) => [side, rim(side)]));
     this.element.replaceChildren(this.svg, ...Object.values(this.rims));
@@ -125,9 +124,7 @@ export class Stage extends Camera {
     const hidden = new Set();
     for (const id of this.folded) for (const other of this.links.private(id)) hidden.add(other);
     this.hidden = hidden;
-    for (const [key, element] of this.find) {
-      const [kind, id] = key.split(" ");
-      if (kind === "slot") continue;
+    for (const { kind, id, element } of this.painted.values()) {
       const edge = kind !== "node" && this.links.byId.get(id);
       const away = kind === "node" ? hidden.has(id) : !!edge && (hidden.has(edge.src) || hidden.has(edge.dst));
       element.classList.toggle("nb-away", away);
