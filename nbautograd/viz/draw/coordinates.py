@@ -99,9 +99,7 @@ class BreadthAssignment:
                 break
 
     def pulls(self) -> tuple[Pulls, Pulls]:
-        """Return the neighbors and the strengths of their pull: trunks are straight first, then the spine; leaves move
-        aside.
-        """
+        """Return neighbors and how strongly they pull: trunks are straight first, then the spine; leaves go aside."""
         graph = self.graph
         source = [not graph.before[v] for v in range(graph.total)]
 
@@ -148,8 +146,7 @@ class BreadthAssignment:
                 low = max((self.breadth[before[v]] + lower[v] for v in chain if before[v] >= 0), default=-float("inf"))
                 high = min((self.breadth[after[v]] - upper[v] for v in chain if after[v] >= 0), default=float("inf"))
                 if low <= high + 1e-6:
-                    mean = self.wish(chain)
-                    place = min(max(mean, low), high)
+                    place = min(max(self.wish(chain), low), high)
                     for v in chain:
                         self.breadth[v] = place
 
@@ -157,8 +154,7 @@ class BreadthAssignment:
         """A chain's preferred breadth: for a trunk nearest to the nodes it leads to, otherwise the current one."""
         graph = self.graph
         served = [u for v in chain for u in graph.after[v] if u < graph.count] if chain[0] >= graph.count else []
-        members = served or chain
-        return sum(self.breadth[v] for v in members) / len(members)
+        return sum(self.breadth[v] for v in served or chain) / len(served or chain)
 
     def chains(self) -> list[list[int]]:
         """Paths that should be straight: trunks, and from each node on to the one that has it as its main input."""
@@ -311,9 +307,7 @@ class EdgeRouter:
         return lines
 
     def ports(self) -> tuple[list[float], list[float]]:
-        """Return the points where each edge enters its destination and leaves its source, ordered to avoid
-        crossings.
-        """
+        """Return where each edge enters its destination and where it leaves its source, ordered to avoid crossings."""
         graph = self.graph
         enters, leaves = [0.0] * len(graph.edges), [0.0] * len(graph.edges)
         arriving: dict[int, list[tuple[float, int]]] = {}

@@ -25,7 +25,12 @@ LIGHT = {
     "bad": "#b3123f", "bad-bg": "#ffe9ef", "panel": "#fbfcfd",
     "size-0": "#818d99", "size-1": "#a5846b", "size-2": "#d5702c", "size-3": "#a8203a", "size-4": "#5b0a4e",
     "teal": "#0f766e", "ochre": "#8a6100", "indigo": "#1d4ed8",
-    **shades("#5e8dcc", "#f1f3f5", "#d56d4c", "#848b93"),
+    **shades(
+        "#f1f3f5",
+        "#dee6f1 #cbd9ec #b9cde7 #a7c0e2 #94b3dd #82a6d7 #709ad2 #5e8dcc",
+        "#f0e3e0 #eed2ca #ebc2b5 #e8b1a1 #e4a08c #df9077 #da7f62 #d56d4c",
+        "#e3e5e8 #d5d8dc #c7cbcf #b9bec3 #abb1b7 #9ea4ab #91979f #848b93",
+    ),
 }  # fmt: skip
 DARK = {
     "bg": "#111418", "fg": "#e6edf3", "muted": "#9aa4af", "line": "#343b44", "wire": "#6b7682",
@@ -34,7 +39,12 @@ DARK = {
     "bad": "#ff8fab", "bad-bg": "#3d1422", "panel": "#151a20",
     "size-0": "#6b7682", "size-1": "#a88d78", "size-2": "#c4743f", "size-3": "#ff6f7d", "size-4": "#f9a8f0",
     "teal": "#4fc9bb", "ochre": "#dcb14a", "indigo": "#5b7cff",
-    **shades("#366baf", "#232a33", "#a05632", "#5a646f"),
+    **shades(
+        "#232a33",
+        "#263241 #293a50 #2b425f #2e4a6e #30527e #325a8e #34639e #366baf",
+        "#323035 #413636 #513c36 #604137 #704737 #804c36 #905134 #a05632",
+        "#29313a #303841 #373f49 #3d4650 #444d58 #4c555f #535c67 #5a646f",
+    ),
 }  # fmt: skip
 
 PATHS = ("leaf", "ochre", "out", "teal", "bad", "op")

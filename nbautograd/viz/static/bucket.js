@@ -6,6 +6,8 @@ import { TileView } from "./tile.js";
 export const BUCKET = { wide: 120, narrow: 84, high: 18 }; // sizes of the bar of a leaf's .grad
 const FAINT = 34; // per cent of color of the first pass; the last one has 100
 
+const RESETS = { zeroed: "↺ 0", none: "↺ None", changed: "✎" }; // what was done to .grad between two passes
+
 /** What a gradient counts for in a stack: a number by its value, a tensor by its norm. */
 function amountOf(tile) {
   if (!tile) return null;
@@ -33,7 +35,8 @@ export function differenceText(one, other) {
 }
 
 /**
- * Every leaf's .grad as a stack of passes: what each has added, by which paths, and where it was emptied in between.
+ * Every leaf's .grad as a stack of passes: what each has added, by which paths, and where it was emptied in between;
+ * `trail`: what it was after each pass.
  * Computed from the steps alone, by the leaf's name: a loop makes a new graph for each pass.
  */
 export class Buckets {
@@ -68,7 +71,7 @@ export class Buckets {
 
   begin(entry) {
     const held = entry.before_tile >= 0 ? [this.segment(0, entry.before_tile)] : [];
-    return { segments: held, emptied: [], reset: "", waiting: null, after: this.tiles[entry.before_tile] };
+    return { segments: held, emptied: [], reset: "", waiting: null, after: this.tiles[entry.before_tile], trail: [] };
   }
 
   /** A pass begins, and .grad may have been emptied or written to since the last one. */
@@ -76,6 +79,7 @@ export class Buckets {
     Object.assign(stack, { reset: entry.reset || "", waiting: null, emptied: [] });
     if (!entry.reset && entry.before === "None") stack.segments = []; // another leaf without a name, as of a checkpoint
     if (!entry.reset) return;
+    if (RESETS[entry.reset]) stack.trail.push(RESETS[entry.reset]);
     stack.emptied = stack.segments;
     stack.segments = entry.reset === "changed" && entry.before_tile >= 0 ? [this.segment(0, entry.before_tile)] : [];
     stack.after = this.tiles[entry.before_tile];
@@ -86,6 +90,7 @@ export class Buckets {
     const parts = (entry.terms || []).map(([, via], i) => ({ via, amount: amountOf(this.tiles[entry.tiles?.[i]]) }));
     const segment = this.segment(pass, entry.total_tile ?? -1, parts);
     if (!entry.after) { stack.waiting = segment; return; }
+    stack.trail.push(entry.after);
     if (stack.segments.at(-1)?.pass === pass) stack.segments.pop(); // a failed pass repeats it
     stack.segments.push(segment);
     Object.assign(stack, { waiting: null, emptied: [], after: this.tiles[entry.after_tile] });

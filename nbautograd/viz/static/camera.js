@@ -28,7 +28,6 @@ export const extent = (text) => {
  * it may not be on the page yet, and the page need not be laid out for them.
  */
 export class Camera extends Viewport {
-  /** The box of a node. */
   box(id) {
     if (!this.boxes.has(id)) this.boxes.set(id, this.boxOf(this.part("node", id)));
     return this.boxes.get(id);

@@ -22,7 +22,8 @@ export function paletteOf(level, kind) {
 }
 
 /**
- * The color of a cell; "plain": it has an outline only; "none": of what is no number. Decided here alone, and by the same rules in draw/shades.py.
+ * The color of a cell; "plain": it has an outline only; "none": its number is not finite. Decided here alone, and by
+ * the same rules in draw/shades.py.
  * `scale`: that of all "gradients" or of all "values" of a picture, as `{ kind, largest }`; a "local" derivative has no
  * color: where there is no room for its number, one that is not zero is full.
  */
@@ -109,7 +110,6 @@ export class Cells {
     return column >= 0 && column < this.across && cell >= 0 && cell < this.tile.cells.length ? cell : null;
   }
 
-  /** Mark cells. */
   light(cells) {
     this.lights?.remove();
     this.lights = null;

@@ -46,10 +46,8 @@ export class Chain {
   /** All elements that came. */
   get cells() { return this.came.flatMap(({ cells }) => cells); }
 
-  /** A cell of a tile as text. */
   said({ cells, form }, place) { return shortNumber(cells[place], form); }
 
-  /** One term as text. */
   termText([u, , local]) {
     return `${shortNumber(this.cells[u], this.came[0].form)} × ${shortNumber(local, this.factor?.form)}`;
   }

@@ -110,4 +110,3 @@ export function drawing(text) {
   }
   return [root, own];
 }
-

@@ -226,7 +226,8 @@ export class EquationBar {
   // -- a step of the chain rule --------------------------------------------------------------------------------
   chain(frame) {
     const { links, t } = this.player, step = frame.chain[Math.min(this.chosen, frame.chain.length - 1)];
-    const chain = (this.now = new Chain(step, this.tiles)), from = links.resultOf(step.edge);
+    const chain = (this.now = new Chain(step, this.tiles));
+    const [from, to] = [links.resultOf(step.edge), lastName(step.sent_name)];
     this.views = {};
     const product = PRODUCTS.includes(step.kind), moves = !product && !this.multiplies(chain);
     const passes = step.product !== undefined && chain.factor?.cells.every((cell) => cell === 1); // what came is summed
@@ -234,8 +235,7 @@ export class EquationBar {
     this.now.tiles = [...chain.came, multiplied && factor, passes ? null : chain.product, chain.sent].filter(Boolean);
     const came = chain.came.map((tile, i) =>
       this.cell(chain.partsOf()[i], t("upstream"), frame.receives?.[i]?.[0] ?? step.upstream_name, tile));
-    const local = multiplied && this.cell("factor", t("local"), `∂${atom(from)}/∂${atom(lastName(step.sent_name))}`, factor,
-      step.local);
+    const local = multiplied && this.cell("factor", t("local"), `∂${atom(from)}/∂${atom(to)}`, factor, step.local);
     const sent = this.cell("sent", t("sent_on"), step.sent_name, chain.sent);
     const sign = this.sign(SIGNS[step.kind] || "×"), sums = step.product !== undefined
       && this.sign(`Σ dim ${step.summed.map(([d]) => d).join(", ")}`);
@@ -333,7 +333,6 @@ export class EquationBar {
     return written && `${written}${this.left(only < 0 ? terms.length : count, shown.length)} = `;
   }
 
-  /** The alarms of a step, in words. */
   warned({ alarms = [] }) { return alarms.map((text) => h("div", { class: "nb-bad-text" }, text)); }
 
   /** What the number of an element means for the root. */
@@ -433,7 +432,8 @@ export class EquationBar {
       this.sign(row.before === "None" ? "←" : "+"), this.cell("total", t("arrived_sum"), "", tile(row.total_tile)),
       this.sign("="), this.cell("after", t("now"), name, tile(row.after_tile)),
     ];
-    return [this.parts(parts), h("div", { class: "nb-equation-words" }, ...this.warned(frame), ...this.added(row, name))];
+    const words = [...this.warned(frame), ...this.added(row, name)];
+    return [this.parts(parts), h("div", { class: "nb-equation-words" }, ...words)];
   }
 
   /** The addition to `.grad`, written out for one element. */

@@ -76,7 +76,6 @@ export class ForwardPass {
     };
   }
 
-  /** What the panel says of a step. */
   panel(frame) {
     const { equation, panel, t } = this.player;
     if (!frame.node) return [heading(frame.title), h("p", { class: "nb-hint" }, frame.caption), ...panel.listing(null)];

@@ -207,23 +207,6 @@ export class History {
     for (const [id, value] of Object.entries(sizes)) put(state.sizes, see(view, id), value);
   }
 
-  /** What .grad was after each pass up to this step, by the leaf's name, with what was done to it in between. */
-  grads(index) {
-    const found = new Map(), resets = { zeroed: "↺ 0", none: "↺ None", changed: "✎" };
-    const add = (name, text) => found.set(name, [...(found.get(name) || []), text]);
-    for (const frame of this.frames.slice(0, Math.max(index, 0))) {
-      const nodes = this.scenes[frame.scene].nodes;
-      if (frame.kind === "start") {
-        for (const [id, row] of Object.entries(frame.ledger || {})) {
-          if (row.reset && nodes[id]) add(nodes[id].name, resets[row.reset]);
-        }
-      }
-      const row = frame.kind === "accumulate" && frame.ledger?.[frame.node];
-      if (row && nodes[frame.node]) add(nodes[frame.node].name, row.after);
-    }
-    return found;
-  }
-
   /** [number of the pass, its first step] of every pass. */
   passes() {
     const found = new Map();
@@ -231,4 +214,3 @@ export class History {
     return [...found];
   }
 }
-

@@ -102,4 +102,3 @@ export class Links {
     return Object.entries(this.nodes).filter(([, node]) => said(node).includes(wanted)).map(([id]) => id);
   }
 }
-

@@ -34,7 +34,6 @@ export class SensitivityCard {
     this.edge = null;
   }
 
-  /** Listen to a drawing's window. */
   watch(canvas) {
     const over = (event) => {
       const { hit, label } = event.target.dataset || {}, edge = hit || (event.target.textContent && label);
@@ -201,8 +200,7 @@ export class MarkLegend {
   constructor(player) {
     this.player = player;
     const { t } = player;
-    const about = { role: "dialog", "aria-label": t("marks"), tabindex: -1, hidden: "" };
-    this.element = h("div", { class: "nb-marks", ...about });
+    this.element = h("div", { class: "nb-marks", role: "dialog", "aria-label": t("marks"), tabindex: -1, hidden: "" });
     this.button = button("marks-button", t("marks"), () => this.toggle(), icon("marks"));
     press(this.button, false, "aria-expanded");
   }
@@ -232,8 +230,8 @@ export class MarkLegend {
 
   sample(parts) {
     const shapes = parts.map(([tag, kind, attributes]) => s("g", { class: kind }, s(tag, attributes)));
-    const about = { viewBox: "0 0 44 24", width: 44, height: 24, "aria-hidden": "true", class: "nb-mark" };
-    return s("svg", about, ...shapes);
+    return s("svg", { viewBox: "0 0 44 24", width: 44, height: 24, "aria-hidden": "true", class: "nb-mark" },
+      ...shapes);
   }
 }
 

@@ -1,6 +1,6 @@
 import { paintBeads } from "./beads.js";
 import { Camera, extent, rectangle } from "./camera.js";
-import { drawing, fill, h, notFinite, s } from "./dom.js";
+import { attach, DRAWABLE, drawing, fill, h, notFinite, s } from "./dom.js";
 import { paintSums } from "./folded_sums.js";
 import { drawnText, IS_NUMBER } from "./numbers.js";
 import { POUR } from "./pours.js";
@@ -15,6 +15,8 @@ function heldIn({ arriving, grad, kept }, { before, total } = {}, room = 0) {
   return sums.find((sum) => extent(`.grad ${sum}`).width <= room) ?? grad;
 }
 
+const SAVED_STYLES = ["fill", "stroke", "stroke-width", "visibility", "font-weight", "font-family", "opacity",
+  "stroke-dasharray", "display"];
 const RIMS = ["top", "right", "bottom", "left"];
 
 /** The drawing of a graph: the state of one moment, what is folded, and what is pointed at. */
@@ -117,7 +119,6 @@ export class Stage extends Camera {
   fold(id) {
     if (!this.folded.delete(id) && this.links.private(id).size) this.folded.add(id);
     this.showFolds();
-    return this.folded.has(id);
   }
 
   showFolds() {
@@ -343,5 +344,21 @@ export class Stage extends Camera {
     else text.split("\n").forEach((line, i, lines) => group.append(
       s("text", { "text-anchor": "middle", y: 4 + (i - (lines.length - 1) / 2) * 14 }, line.replace(/ /g, "\u00a0"))));
     this.tokens.append(group);
+  }
+
+  /** The moment that is shown, as a file: what the style sheet says is written into the drawing. */
+  save(name) {
+    const copy = this.svg.cloneNode(true), [, , wide, high] = this.full;
+    const originals = this.svg.querySelectorAll("*");
+    copy.querySelectorAll("*").forEach((element, i) => {
+      if (!DRAWABLE.has(element.localName)) return;
+      const style = getComputedStyle(originals[i]);
+      for (const property of SAVED_STYLES) element.setAttribute(property, style.getPropertyValue(property));
+    });
+    attach(copy, { viewBox: this.full.join(" "), width: wide, height: high });
+    const text = new XMLSerializer().serializeToString(copy);
+    const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    h("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
   }
 }

@@ -31,7 +31,6 @@ export class Track {
     slider.value = here;
     const at = (part) => `calc(${THUMB}px + (100% - ${2 * THUMB}px) * ${part.toFixed(4)})`;
     this.element.style.setProperty("--nb-part", at(this.part(here)));
-    this.element.style.setProperty("--nb-zero", at(this.part(0)));
     this.element.classList.toggle("nb-goes-forward", here < 0);
     this.forward.hidden = first === 0;
     const key = `${first} ${most} ${player.scene} ${player.predict.hides}`;
@@ -40,7 +39,7 @@ export class Track {
   }
 
   draw(first, most) {
-    const { player } = this, marks = [];
+    const marks = [];
     for (let here = first; here <= most; here++) {
       const flag = here > 0 ? this.flag(here) : "";
       if (!here || (!flag && most - first > TICKS)) continue;
@@ -50,7 +49,6 @@ export class Track {
       marks.push(mark);
     }
     this.ticks.replaceChildren(...marks);
-    player.root?.style.setProperty("--nb-backward", String(this.part(0)));
   }
 
   /** The class of the largest gradient that a step sends, where that is known and may be seen. */
