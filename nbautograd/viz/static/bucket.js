@@ -1,4 +1,4 @@
-import { attach, h, s } from "./dom.js";
+import { attach, clamp, h, s } from "./dom.js";
 import { moveOf } from "./keys.js";
 import { shortNumber } from "./numbers.js";
 import { TileView } from "./tile.js";
@@ -141,7 +141,7 @@ export class BucketView {
       segment === stack.waiting && { class: "nb-bucket-waits", y: 3.5, height: tall - 7 }),
     s("path", { class: "nb-bucket-zero", d: `M${this.x(0)} 0V${tall}` }),
     Number.isFinite(now) && Math.abs(sum) > 0
-      && s("path", { class: "nb-bucket-now", d: `M${this.x(Math.min(Math.max(now, low), high))} 0V${tall}` }),
+      && s("path", { class: "nb-bucket-now", d: `M${this.x(clamp(now, low, high))} 0V${tall}` }),
     bad && s("text", { class: "nb-bucket-nan", x: 8, y: tall - 5 }, shortNumber(bad.amount)));
     this.listen(show, t);
   }
@@ -211,7 +211,7 @@ export class BucketView {
     this.svg.addEventListener("keydown", (event) => {
       const by = moveOf(event, { ArrowLeft: -1, ArrowRight: 1 });
       if (by === undefined) return;
-      tell(Math.min(Math.max(here < 0 ? (by > 0 ? 0 : segments.length - 1) : here + by, 0), segments.length - 1));
+      tell(clamp(here < 0 ? (by > 0 ? 0 : segments.length - 1) : here + by, 0, segments.length - 1));
       say(here);
     });
   }

@@ -1,4 +1,4 @@
-import { s } from "./dom.js";
+import { clamp, s } from "./dom.js";
 import { shortNumber, textsOf } from "./numbers.js";
 
 const GAP = 1, TIGHT = 5; // gap between two cells in pixels, and the side of cells without a gap
@@ -128,7 +128,7 @@ export function gridIn(tile, { wide, high, line }) {
     const each = Math.max(longest() * 6.8 + 8, 22);
     if (each * columns <= wide) return [0, 0, each, line, columns, true];
   }
-  const fit = (room, count) => Math.min(Math.max(room / count, 2), 9);
+  const fit = (room, count) => clamp(room / count, 2, 9);
   const w = fit(wide, columns), down = fit(high, rows);
   return [0, 0, Math.min(w, 2 * down), Math.min(down, 2 * w), columns, false];
 }

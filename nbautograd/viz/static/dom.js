@@ -23,6 +23,8 @@ const ICONS = {
   save: "M10.8 3h2.4v9l3.3-3.2 1.6 1.7L12 16.4l-6.1-5.9 1.6-1.7 3.3 3.2zM4 18.4h16V21H4z",
 };
 
+export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+
 /** Whether a text tells of a number that is not finite. */
 export const notFinite = (text) => /(^|[^\p{L}])(nan|inf)(?![\p{L}_])/iu.test(text);
 

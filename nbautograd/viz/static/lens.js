@@ -1,5 +1,5 @@
 import { Axis, roundTicks } from "./axes.js";
-import { attach, fill, h, icon, s, TELEPHONE } from "./dom.js";
+import { attach, clamp, fill, h, icon, s, TELEPHONE } from "./dom.js";
 import { keyAttributes, leave, SPOKEN } from "./keys.js";
 import { mount } from "./player.js";
 import { commonPrefix, middleCut, numberOf, RidgeView, usedBins } from "./ridges.js";
@@ -293,7 +293,7 @@ class Lens {
 
   /** Choose a step; its pass is shown as soon as no further one is chosen. */
   select(i) {
-    const to = Math.min(Math.max(i, 0), this.data.steps.length - 1);
+    const to = clamp(i, 0, this.data.steps.length - 1);
     this.pointed = null;
     if (to !== this.index || !this.player) {
       this.index = to;

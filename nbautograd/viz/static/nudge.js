@@ -1,6 +1,6 @@
 import { extent } from "./camera.js";
 import { indexOf, largestAt } from "./cells.js";
-import { button, h, s } from "./dom.js";
+import { button, clamp, h, s } from "./dom.js";
 import { isGroup } from "./links.js";
 import { shortNumber } from "./numbers.js";
 
@@ -227,9 +227,9 @@ export class Nudge {
   /** A small text on the upper (0) or lower (1) rim of a box, or below it (2). */
   ghost(box, low, text, kind) {
     const wide = extent(text).width + 12, [, , fw, fh] = this.player.stage.full;
-    const x = Math.min(Math.max(box.x + box.width - wide + 6, 2), fw - wide - 2);
+    const x = clamp(box.x + box.width - wide + 6, 2, fw - wide - 2);
     const rim = low > 1 ? box.y + box.height + 3 : box.y + low * box.height - GHOST_HIGH / 2;
-    const y = Math.min(Math.max(rim, 1), fh - GHOST_HIGH - 1);
+    const y = clamp(rim, 1, fh - GHOST_HIGH - 1);
     this.ghosts.append(s("g", { class: `nb-ghost ${kind}` },
       s("rect", { x, y, width: wide, height: GHOST_HIGH, rx: 8 }),
       s("text", { x: x + wide / 2, y: y + 12.5, "text-anchor": "middle" }, text)));

@@ -1,6 +1,6 @@
 import { addSumBeads } from "./beads.js";
 import { CLOSER, Controls, FURTHER } from "./controls.js";
-import { fill, h, TELEPHONE } from "./dom.js";
+import { clamp, fill, h, TELEPHONE } from "./dom.js";
 import { Drawer } from "./drawer.js";
 import { EquationBar } from "./equation.js";
 import { ForwardPass } from "./forward.js";
@@ -205,7 +205,7 @@ class Player {
     const from = this.position(this.index), { first } = this.forwardPass;
     const starts = this.rests && !rests;
     this.rests = rests;
-    const wanted = this.predict.limit(Math.min(Math.max(Math.round(index) || 0, first), this.last));
+    const wanted = this.predict.limit(clamp(Math.round(index) || 0, first, this.last));
     this.goesBack = wanted < this.index;
     this.index = wanted < 0 ? wanted : this.stops[this.position(wanted)] ?? this.last;
     this.root.classList.toggle("nb-goes", this.index < 0);

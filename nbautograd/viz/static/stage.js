@@ -1,6 +1,6 @@
 import { paintBeads } from "./beads.js";
 import { Camera, extent, rectangle } from "./camera.js";
-import { attach, DRAWABLE, drawing, fill, h, notFinite, s } from "./dom.js";
+import { attach, clamp, DRAWABLE, drawing, fill, h, notFinite, s } from "./dom.js";
 import { paintSums } from "./folded_sums.js";
 import { drawnText, IS_NUMBER } from "./numbers.js";
 import { POUR } from "./pours.js";
@@ -277,7 +277,7 @@ export class Stage extends Camera {
 
   /** A line from a place to the nearest point of a node. */
   tail(id, [x, y]) {
-    const box = this.box(id), near = (at, from, size) => Math.min(Math.max(at, from + 8), from + size - 8);
+    const box = this.box(id), near = (at, from, size) => clamp(at, from + 8, from + size - 8);
     return s("path", { class: "nb-hook-tail",
       d: `M${x} ${y}L${near(x, box.x, box.width)} ${near(y, box.y, box.height)}` });
   }
@@ -303,7 +303,7 @@ export class Stage extends Camera {
     for (const id of moving) {
       const first = received.size === 0 || received.has(id);
       const share = both ? progress * 2 - (first ? 0 : 1) : progress;
-      this.travelAlong(id, Math.min(Math.max(share, 0), 1), frame.labels?.[id] || "", frame.tiles?.[id]);
+      this.travelAlong(id, clamp(share, 0, 1), frame.labels?.[id] || "", frame.tiles?.[id]);
     }
   }
 

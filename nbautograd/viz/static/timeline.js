@@ -1,4 +1,4 @@
-import { h } from "./dom.js";
+import { clamp, h } from "./dom.js";
 import { bin } from "./sizes.js";
 
 const THUMB = 7; // pixels: half of the slider's thumb, which does not go over the ends
@@ -72,8 +72,7 @@ export class Track {
     const { player, slider } = this, box = slider.getBoundingClientRect();
     const share = (event.clientX - box.left - THUMB) / (box.width - 2 * THUMB), { first } = player.forwardPass;
     if (event.clientY < box.top || !box.width) { this.leave(); return; }
-    const here = Math.min(Math.max(Math.round(first + share * (player.stops.length - 1 - first)), first),
-      player.stops.length - 1);
+    const here = clamp(Math.round(first + share * (player.stops.length - 1 - first)), first, player.stops.length - 1);
     if (here === this.at) return;
     this.at = here;
     const frame = player.stepAt(here);
@@ -81,7 +80,7 @@ export class Track {
     this.tip.textContent = `${player.numbered(here)}: ${what}`;
     this.tip.hidden = false;
     const left = event.clientX - box.left, wide = this.tip.offsetWidth / 2;
-    this.tip.style.left = `${Math.min(Math.max(left, wide), box.width - wide)}px`;
+    this.tip.style.left = `${clamp(left, wide, box.width - wide)}px`;
     player.hover(frame?.node || null, null);
   }
 

@@ -1,3 +1,4 @@
+import { clamp } from "./dom.js";
 import { paintSize } from "./sizes.js";
 
 const RANK = 400, IN_ALL = 5000; // milliseconds: of a rank, and at most of all of them
@@ -59,7 +60,7 @@ export class Wave {
       paintSize(stage.part("flow", id), true, this.all.sizes.get(id), true);
     }
     playback.run(time, (part) => {
-      for (const id of moves ? lines : []) stage.travelAlong(id, Math.min(Math.max(part, 0), 0.999), "");
+      for (const id of moves ? lines : []) stage.travelAlong(id, clamp(part, 0, 0.999), "");
     }, () => {
       stage.still();
       this.rank(k + 1);
