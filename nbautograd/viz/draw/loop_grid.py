@@ -103,9 +103,7 @@ class _Grid:
             block.boxes, block.places = turned, replace(block.places, boxes=dict(turned), routes=routes)
 
     def find_rails(self) -> list[str]:
-        """Return the nodes that have a rail: those that the steps share, and those before them that lead to more than
-        the first.
-        """
+        """Return the nodes with a rail: those that the steps share, and earlier ones that lead to later steps."""
         rails = dict.fromkeys(self.loop.shared)
         for edge in self.model.edges:
             if self.loop.place.get(edge.src) == -1 and self.loop.place[edge.dst] > 0:
@@ -138,11 +136,9 @@ class _Grid:
     def clear(self, block: _Block, key: str, right: bool) -> bool:
         """Return whether one side of a box is free of other boxes of its column."""
         own = block.boxes[key]
-        for other, box in block.boxes.items():
-            level = box.y < own.y + own.height and own.y < box.y + box.height
-            if other != key and level and (box.x > own.x) == right:
-                return False
-        return True
+        level = [box for other, box in block.boxes.items()
+                 if other != key and box.y < own.y + own.height and own.y < box.y + box.height]  # fmt: skip
+        return right not in [box.x > own.x for box in level]
 
     def straight(self, block: _Block, edge: Edge) -> float | None:
         """Return the position at which a branch of a rail reaches a box straight from above; None if it cannot."""
@@ -166,7 +162,7 @@ class _Grid:
             box, user = block.boxes[edge.src], block.boxes[edge.dst]
             x = user.x + 2 * PORT_OFFSET_PX
             if self.clear(block, edge.src, True) and box.x < x:
-                block.boxes[edge.src] = Box(x, box.y, box.width, box.height)
+                block.boxes[edge.src] = replace(box, x=x)
 
     def routes_in(self, block: _Block, edge: Edge) -> list[Point]:
         """The line of an edge within a block, from the left of the block."""
@@ -203,12 +199,10 @@ class _Grid:
             at = self.loop.place[edge.src] + 1
             side = "right" if self.clear(self.blocks[at], edge.src, True) else "bottom"
             self.ports.setdefault((edge.src, side), []).append(edge.id)
-            if to == at + 1:
-                self.enter(edge, to, "left", block)
-            else:
+            if to != at + 1:
                 self.slots[at + 1].append((edge.id, "down"))
                 self.below.append(edge.id)
-                self.enter(edge, to, "left", block)
+            self.enter(edge, to, "left", block)
 
     def enter(self, edge: Edge, gutter: int, side: str, block: _Block) -> None:
         """Note the gutter of the end of a line."""
@@ -269,9 +263,7 @@ class _Grid:
         return [at, (at[0], at[1] + 12), (x, at[1] + 12)]
 
     def way_in(self, edge: Edge, start: float) -> list[Point]:
-        """Return the path from a gutter, which a line reaches from ``start``, to its end; the last piece but one holds
-        a label.
-        """
+        """Return the way from a gutter, reached from ``start``, to a line's end; its last piece but one has a label."""
         x = self.lines[edge.id, "in"]
         for side in ("left", "right"):
             if (at := self.port(edge, edge.dst, side)) is not None:
@@ -357,10 +349,8 @@ class _Grid:
 
     def headings(self) -> list[tuple[Point, str]]:
         """Return the heading of each step, above its column."""
-        told = []
-        for name, block in zip(self.loop.names, self.blocks[1:-1], strict=True):
-            told.append(((round(block.x + block.width / 2, 1), MARGIN_PX + 6), name))
-        return told
+        columns = zip(self.loop.names, self.blocks[1:-1], strict=True)
+        return [((round(block.x + block.width / 2, 1), MARGIN_PX + 6), name) for name, block in columns]
 
 
 def _tail(block: _Block, model: GraphModel) -> int:

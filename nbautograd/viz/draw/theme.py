@@ -86,6 +86,7 @@ def css(selector: str = ".nb-player") -> str:
     """
     return "\n".join(
         [
+            f"{selector} {{ --nb-sans: {SANS}; --nb-mono: {MONO}; }}",
             _rule(selector, LIGHT, "light"),
             "@media (prefers-color-scheme: dark) {",
             _rule(selector, DARK, "dark"),
@@ -104,7 +105,7 @@ def css(selector: str = ".nb-player") -> str:
 def _rule(selector: str, colors: dict[str, str], scheme: str, follow: bool = False) -> str:
     values = {name: _followed(name, color) if follow else color for name, color in colors.items()}
     properties = " ".join(f"--nb-{name}: {color};" for name, color in values.items())
-    return f"{selector} {{ color-scheme: {scheme}; {properties} --nb-sans: {SANS}; --nb-mono: {MONO}; }}"
+    return f"{selector} {{ color-scheme: {scheme}; {properties} }}"
 
 
 def _followed(name: str, color: str) -> str:
