@@ -43,7 +43,6 @@ class Layout:
     routes: dict[str, tuple[Point, ...]]
     labels: dict[str, Point]
     """The middle of the text on an edge."""
-    layers: dict[str, int]
     direction: str
     trunks: tuple[tuple[Point, ...], ...] = ()
     branches: dict[str, tuple[Point, ...]] = field(default_factory=dict)
@@ -87,7 +86,6 @@ def layout(
     *,
     direction: str = "LR",
     labels: Mapping[str, Size] | None = None,
-    margin: float = MARGIN_PX,
     rows: int = 1,
 ) -> Layout:
     """Lay out a graph whose nodes have these sizes (width, height).
@@ -96,9 +94,7 @@ def layout(
     :param labels: sizes of the texts on edges, by edge id; room is left for them.
     :param rows: the number of rows into which a drawing from left to right is cut; one if it cannot be cut.
     """
-    return labelled(
-        Arranged(outline_of(model), sizes, direction, labels or {}, margin).in_rows(rows), labels or {}, margin
-    )
+    return labelled(Arranged(outline_of(model), sizes, direction, labels or {}).in_rows(rows), labels or {})
 
 
 class Arranged:
@@ -160,13 +156,12 @@ class Arranged:
         boxes = {key: frame.box(*place, self.sizes[key]) for key, place in zip(ids, nodes, strict=True)}
         lines = {key: frame.line(line) for key, line in zip(keys, routes, strict=True)}
         branches = {key: _branch(lines[key]) for i, key in enumerate(keys) if graph.branches_off(i)}
-        layers = {key: graph.layer[i] for i, key in enumerate(ids)}
         width, height = self.extent(rows)
         drawn = tuple(map(frame.line, trunks))
-        return Layout(width, height, boxes, lines, {}, layers, self.direction, drawn, branches)
+        return Layout(width, height, boxes, lines, {}, self.direction, drawn, branches)
 
 
-def labelled(places: Layout, labels: Mapping[str, Size], margin: float = MARGIN_PX) -> Layout:
+def labelled(places: Layout, labels: Mapping[str, Size]) -> Layout:
     """The layout with a spot for each text, and as large as these need."""
     spots = label_spots(places.routes, labels, places.boxes, places.direction == "LR")
     left = min([x - labels[key][0] / 2 for key, (x, _) in spots.items()], default=0.0)
@@ -175,7 +170,7 @@ def labelled(places: Layout, labels: Mapping[str, Size], margin: float = MARGIN_
         places, spots = _moved(places, spots, max(-left, 0.0), max(-top, 0.0))
     right = max([x + labels[key][0] / 2 for key, (x, _) in spots.items()], default=0.0)
     low = max([y + labels[key][1] / 2 for key, (_, y) in spots.items()], default=0.0)
-    width, height = max(places.width, right + margin), max(places.height, low + margin)
+    width, height = max(places.width, right + MARGIN_PX), max(places.height, low + MARGIN_PX)
     return replace(places, width=round(width, 1), height=round(height, 1), labels=spots)
 
 

@@ -72,11 +72,11 @@ class _Grid:
         nodes = [node for node in self.model.nodes if loop.place.get(node.id) == place]
         edges = [edge for edge in self.model.edges if loop.place[edge.dst] == place and inside(edge, loop)]
         part = GraphModel(tuple(nodes), tuple(edges), ())
-        places = Arranged(outline_of(part), self.sizes, "TB", self.labels, 0.0).in_rows()
-        depth = max(places.layers.values(), default=-1)
+        arranged = Arranged(outline_of(part), self.sizes, "TB", self.labels, 0.0)
+        places, depth = arranged.in_rows(), max(arranged.graph.layer[: len(nodes)], default=-1)
         rows: list[list[str]] = [[] for _ in range(depth + 1)]
-        for node in nodes:  # rows are counted from the end, where all columns are equal
-            rows[depth - places.layers[node.id]].append(node.id)
+        for node, layer in zip(nodes, arranged.graph.layer, strict=False):  # from the end, where all columns are equal
+            rows[depth - layer].append(node.id)
         return _Block(places, rows, dict(places.boxes))
 
     def align(self) -> None:
@@ -324,9 +324,8 @@ class _Grid:
         self.route()
         boxes = {node.id: self.box(node.id) for node in self.model.nodes}
         low = max([self.bottom + BELOW_GAP_PX * (len(self.below) + 1), *(box.y + box.height for box in boxes.values())])
-        layers = {key: self.loop.place.get(key, -1) + 1 for key in boxes}
         routes = {edge.id: self.routes[edge.id] for edge in self.model.edges}
-        return Layout(round(self.width, 1), round(low + MARGIN_PX, 1), boxes, routes, {}, layers, "TB",
+        return Layout(round(self.width, 1), round(low + MARGIN_PX, 1), boxes, routes, {}, "TB",
                       tuple(self.rail_lines()), self.branches, self.beads, tuple(self.headings()))  # fmt: skip
 
     def stacked(self) -> dict[str, Box]:

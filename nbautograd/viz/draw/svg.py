@@ -66,7 +66,6 @@ def draw(
     state: FrameState | None = None,
     *,
     direction: str = "LR",
-    title: str = "",
     description: str = "",
     grids: Mapping[str, Grid] | None = None,
     painted: bool = True,
@@ -85,19 +84,18 @@ def draw(
     places = places or layout(model, measure(model, grids=grids), direction=direction)
     state = state or FrameState()
     tiles = PictureTiles(model, state, grids, painted)
-    return _Picture(model, places, state, title or say("graph_of", label=model.label), description, tiles).text(bare)
+    return _Picture(model, places, state, description, tiles).text(bare)
 
 
 class _Picture:
     """Writes one SVG, element by element."""
 
     def __init__(
-        self, model: GraphModel, places: Layout, state: FrameState, title: str, description: str, tiles: PictureTiles
+        self, model: GraphModel, places: Layout, state: FrameState, description: str, tiles: PictureTiles
     ) -> None:
         self.model, self.places, self.state = model, places, state
-        self.title, self.description = title, description
+        self.description, self.tiles = description, tiles
         self.texts = texts_of(model)
-        self.tiles = tiles
         self.out: list[str] = []
 
     def text(self, bare: bool) -> str:
@@ -113,7 +111,7 @@ class _Picture:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="nb-svg{" nb-bare" * bare}" viewBox="0 0 {w} {h}" '
             f'width="{w}" height="{h}" role="img" aria-labelledby="{PREFIX}-title {PREFIX}-desc" '
             f'font-family="{SANS_MARKUP}" font-size="12">',
-            f'<title id="{PREFIX}-title">{escape(self.title)}</title>',
+            f'<title id="{PREFIX}-title">{escape(say("graph_of", label=self.model.label))}</title>',
             f'<desc id="{PREFIX}-desc">{escape_long(self.description or self.model.label, 20_000)}</desc>',
             "<defs>",
             *MARKERS,

@@ -134,12 +134,12 @@ export function gridIn(tile, { wide, high, line }) {
 }
 
 /** A tile that stands in a text: an element, and its cells. */
-export function inlineTile(tile, scale, room, name = "") {
+export function inlineTile(tile, scale, room) {
   const grid = gridIn(tile, room), group = s("g", { class: "nb-cells" }), cells = new Cells(group, grid);
   cells.show(tile, scale);
   const [width, height] = cells.size;
   const svg = s("svg", { class: "nb-inline-tile", width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": tileWords(tile, name, tile.cells.length <= 9) }, group);
+    "aria-label": tileWords(tile, "", tile.cells.length <= 9) }, group);
   return { svg, cells };
 }
 

@@ -100,7 +100,7 @@ export class Groups {
     this.opened.clear();
     this.level.set(this.scene, key);
     this.redraw();
-    this.player.controls.showFolds?.();
+    this.player.controls.showFolds();
   }
 
   /** Whether something is folded that another level opens. */

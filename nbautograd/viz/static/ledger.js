@@ -117,13 +117,11 @@ export class Ledger {
   /** A gradient as a tile; where it is one number, or too large to be kept, as the text. */
   number(id, what, number, text, nth = 0) {
     const { tiles } = this.player, { room } = this, name = `${id} ${what} ${nth} ${number} ${room.wide}`;
-    if (!this.known.has(name)) {
-      this.known.set(name, tiles.inline(`${id}:${what === "grad" ? "grad" : "arriving"}`, number, room, ""));
-    }
+    const shown = `${id}:${what === "grad" ? "grad" : "arriving"}`;
+    if (!this.known.has(name)) this.known.set(name, tiles.inline(shown, number, room));
     const tile = this.known.get(name);
     if (!tile) return text;
-    const key = tile.cells.group.dataset.cells;
-    tiles.elsewhere.set(key, [...(tiles.elsewhere.get(key) || []), tile.cells]);
+    tiles.elsewhere.set(shown, [...(tiles.elsewhere.get(shown) || []), tile.cells]);
     return tile.svg;
   }
 

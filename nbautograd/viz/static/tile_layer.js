@@ -128,10 +128,10 @@ export class TileLayer {
 
   // -- in the ledger ----------------------------------------------------------------------------------------------
   /** The tile of a leaf's gradient as an element, made once. */
-  inline(key, number, room, name) {
+  inline(key, number, room) {
     const tile = this.tiled(this.gradient(number));
     if (!tile) return null;
-    const made = inlineTile(tile, this.scales.gradients, room, name);
+    const made = inlineTile(tile, this.scales.gradients, room);
     made.cells.group.dataset.cells = key;
     return made;
   }
@@ -169,7 +169,7 @@ export class TileLayer {
     this.here = { group, cell };
     this.lightFrom(key, cells.tile, cell);
     this.tell(key, cells.tile, cell, event);
-    if (!key.includes(":") && !cells.tile.block) this.player.equation.follow?.(key, cell);
+    if (!key.includes(":") && !cells.tile.block) this.player.equation.follow(key, cell);
   }
 
   leave() {
@@ -177,7 +177,7 @@ export class TileLayer {
     this.here = null;
     this.light(new Map());
     this.card.hidden = true;
-    this.player.equation.follow?.(null);
+    this.player.equation.follow(null);
   }
 
   light(lit) {

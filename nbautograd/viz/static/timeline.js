@@ -29,8 +29,6 @@ export class Track {
     slider.min = first;
     slider.max = most;
     slider.value = here;
-    const at = (part) => `calc(${THUMB}px + (100% - ${2 * THUMB}px) * ${part.toFixed(4)})`;
-    this.element.style.setProperty("--nb-part", at(this.part(here)));
     this.element.classList.toggle("nb-goes-forward", here < 0);
     this.forward.hidden = first === 0;
     const key = `${first} ${most} ${player.scene} ${player.predict.hides}`;
