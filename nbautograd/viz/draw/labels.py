@@ -41,11 +41,6 @@ class Box:
         """The middle."""
         return self.x + self.width / 2, self.y + self.height / 2
 
-    @property
-    def area(self) -> Area:
-        """The left, top, right and bottom side."""
-        return self.x, self.y, self.x + self.width, self.y + self.height
-
 
 def is_turn(line: Sequence[Point]) -> tuple[Point, Point] | None:
     """Return the ends of the turn to another row at the end of a line, if it has one."""
@@ -81,11 +76,11 @@ def label_spots(
     right = max(ends) + 2 * _EDGE_PX
     sides = (_NEAR, _FURTHER) if len(labels) <= _MANY_LABELS else (_NEAR,)
     spots = {}
-    for key, size in labels.items():
+    for key, (w, h) in labels.items():
         points = [*zip(_STARTS, curve_points(routes[key], _TRIES, across), strict=True)]
-        x, y = _spot(points, size, taken, right, sides)
+        x, y = _spot(points, (w, h), taken, right, sides)
         spots[key] = round(x, 1), round(y, 1)
-        taken.add(_around((x, y), size), 12.0)  # labels that come later keep off it
+        taken.add((x - w / 2, y - h / 2, x + w / 2, y + h / 2), 12.0)  # labels that come later keep off it
     return _pushed_apart(spots, labels, boxes) if len(labels) <= _MANY_LABELS else spots
 
 
@@ -116,13 +111,11 @@ def _areas(
     spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Iterable[Box]
 ) -> tuple[list[Area], list[Area]]:
     """The areas of labels, and those of boxes."""
-    return [_around(spot, labels[key]) for key, spot in spots.items()], [box.area for box in boxes]
-
-
-def _around(middle: Point, size: Size) -> Area:
-    """The area of a text."""
-    (x, y), (wide, high) = middle, size
-    return x - wide / 2, y - high / 2, x + wide / 2, y + high / 2
+    sized = [(*spot, *labels[key]) for key, spot in spots.items()]
+    return (
+        [(x - wide / 2, y - high / 2, x + wide / 2, y + high / 2) for x, y, wide, high in sized],
+        [(box.x, box.y, box.x + box.width, box.y + box.height) for box in boxes],
+    )
 
 
 def _way_off(area: Area, others: Iterable[Area]) -> tuple[float, float, float]:
@@ -178,7 +171,7 @@ def _obstacles(routes: Mapping[str, Sequence[Point]], boxes: Mapping[str, Box], 
     """Boxes, and the lines as rows of small rectangles: covering a box is three times as bad."""
     taken = _Obstacles()
     for b in boxes.values():
-        taken.add(b.area, 12.0)
+        taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 12.0)
     both = 2 + LABEL_OFFSET_PX  # the gradient's line is beside it
     wide, high = (2, both) if across else (both, 2)
     samples: dict[Point, None] = {}

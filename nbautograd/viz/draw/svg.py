@@ -104,7 +104,7 @@ class _Picture:
         notes = self.model.notes if self.tiles.painted else ()  # a player shows them elsewhere
         keyed = self.tiles.colored
         high = self.places.height + NOTE_HEIGHT_PX * (len(notes) + keyed)
-        longest = max((width(note, 11) + 32 for note in notes), default=0.0)
+        longest = max([width(note, 11) + 32 for note in notes]) if notes else 0.0
         wide = max(self.places.width, longest, KEY_WIDTH_PX * keyed)
         w, h = _n(wide), _n(high)
         head = [
@@ -174,7 +174,7 @@ class _Picture:
                 x, y = self.places.joints[edge.id]
                 done = edge.id in self.state.active | self.state.done
                 name = escape(self.model.by_id[edge.src].name)
-                self.sum_bead("nb-joint", f'data-joint="{edge.id}"', say("joint", name=name), x, y, done)
+                self.sum_bead(" nb-joint", f'data-joint="{edge.id}"', say("joint", name=name), x, y, done)
 
     def labels(self) -> None:
         """The gradients on the edges, with a rim in the color of the card so that lines do not cross them."""
@@ -331,7 +331,10 @@ class _Picture:
             f'<rect class="nb-arriving{" nb-some" * waits}" data-slot="{node.id}:row" x="{_n(left)}" '
             f'y="{_n(top)}" width="{_n(box.width - 1.5)}" height="{_n(high - 0.75)}" rx="7" fill="{fill}"/>'
         )
-        self.rule(box, top)
+        self.out.append(
+            f'<line class="nb-rule" x1="{_n(left)}" y1="{_n(top)}" x2="{_n(right - 0.75)}" y2="{_n(top)}" '
+            f'stroke="{LIGHT["line"]}"/>'
+        )
         came, held = self.tiles.in_rows(node, state)
         y, x, at = top + 15, box.x + PAD_PX, box.x + PAD_PX + LEAD_PX
         if waits or not self.tiles.painted:
@@ -363,19 +366,15 @@ class _Picture:
     def joint_row(self, node: Node, box: Box, state: LeafState) -> None:
         """The sum over paths of a computed value, which several operations use."""
         y = box.y + box.height - ROW_PX
-        self.rule(box, y)
+        self.out.append(
+            f'<line class="nb-rule" x1="{_n(box.x + 0.75)}" y1="{_n(y)}" x2="{_n(box.x + box.width - 0.75)}" '
+            f'y2="{_n(y)}" stroke="{LIGHT["line"]}"/>'
+        )
         ink = LIGHT["grad" if state.got else "muted"]
         came = f"{self.bead(node, box.x, y + 15, state)} {state.arriving}"
         self.put(box.x + PAD_PX, y + 15, came, "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
         right = box.x + box.width - PAD_PX
         self.put(right, y + 15, state.count, "nb-in", ink, MIN_FONT_PX, anchor="end", slot=f"{node.id}:count")
-
-    def rule(self, box: Box, y: float) -> None:
-        """Draw a line across a box."""
-        x1, x2 = _n(box.x + 0.75), _n(box.x + box.width - 0.75)
-        self.out.append(
-            f'<line class="nb-rule" x1="{x1}" y1="{_n(y)}" x2="{x2}" y2="{_n(y)}" stroke="{LIGHT["line"]}"/>'
-        )
 
     def bead(self, node: Node, x: float, y: float, state: LeafState) -> str:
         """Return the sign before the arriving gradient: an arrow, or a bead that holds terms until all have arrived."""
@@ -390,9 +389,8 @@ class _Picture:
 
     def sum_bead(self, kind: str, what: str, tip: str, x: float, y: float, full: bool, ring: str = "") -> None:
         """Draw the bead of a sum, filled if all terms have come."""
-        classes = "".join([f" {name}" for name in (kind, "nb-full" * full) if name])
         self.out.append(
-            f'<g class="nb-bead{classes}" {what}><title>{escape(tip)}</title>'
+            f'<g class="nb-bead{kind}{" nb-full" * full}" {what}><title>{escape(tip)}</title>'
             f'<circle class="nb-bead-ground" cx="{_n(x)}" cy="{_n(y)}" r="6" '
             f'fill="{LIGHT["grad" if full else "bg"]}" stroke="{LIGHT["wire"]}"/>{ring}'
             f'<path class="nb-bead-sign" d="M{_n(x + 2.5)} {_n(y - 3)}h-5l2.9 3l-2.9 3h5" fill="none" '
