@@ -21,6 +21,8 @@ BEND_GAP_PX = 14.0  # beside a passing line
 LANE_GAP_PX = 9.0  # of two lanes beside the drawing
 DEPTH_GAP_PX, MAX_DEPTH_GAP_PX = 28.0, 90.0  # of two layers: at least; at most where steep lines bend between them
 PORT_GAP_PX = 14.0  # of the ends of two lines at one node
+CORNER_PX, STRAIGHT_PX = 8.0, 14.0  # at both ends of a node's side: without lines; without straight ones off the middle
+MIN_REACH_PX = 9.0  # from the middle of a side to the outermost line
 MAX_MOVE_PX, MAX_LARGE_MOVE_PX = 0.05, 0.5  # of a sweep after which positions count as found; of a large drawing
 LABEL_ROOM_PX = 10.0  # in addition to a label's own length
 MAX_LABEL_PX, MIN_ROOM_PX = 92.0, 62.0  # a longer label is above or below the boxes, which have this room
@@ -30,7 +32,7 @@ Pulls = list[list[tuple[int, float]]]
 
 
 class BreadthAssignment:
-    """``breadth``: the middle of each node across the layers; ``span``: how broad the whole is."""
+    """``breadth``: the middle of each node across the layers; ``span``: how broad the whole is; both in pixels."""
 
     def __init__(self, graph: LayeredGraph, rows: list[list[int]]) -> None:
         self.graph, self.rows = graph, rows
@@ -193,7 +195,7 @@ def total_weight(pull: list[tuple[int, float]]) -> float:
 
 
 class DepthAssignment:
-    """``depth``: the middle of each node along the edges; ``starts`` and ``ends`` of the layers; ``length`` in all."""
+    """In pixels along edges: ``depth``, each node's middle; ``starts`` and ``ends`` of layers; ``length`` of all."""
 
     def __init__(self, graph: LayeredGraph, rows: list[list[int]], breadth: Sequence[float]) -> None:
         deep = [max((graph.sizes[v][0] for v in row if v < graph.count), default=2.0) for row in rows]
@@ -250,7 +252,7 @@ def isotonic(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[f
 
 
 class EdgeRouter:
-    """Lines as points (depth, breadth). A *port* is where lines enter or leave a node."""
+    """Lines as points (depth, breadth) in pixels. A *port* is where lines enter or leave a node."""
 
     def __init__(self, graph: LayeredGraph, across: BreadthAssignment, along: DepthAssignment) -> None:
         self.graph, self.across, self.along = graph, across, along
@@ -339,14 +341,15 @@ class EdgeRouter:
         half = graph.thickness[v] / 2
         if len(others) == 1 and others[0] == self.breadth[v]:
             return others
-        gap = min(PORT_GAP_PX, max(2 * half - 16, 0) / max(len(others) - 1, 1))
+        gap = min(PORT_GAP_PX, max(2 * (half - CORNER_PX), 0) / max(len(others) - 1, 1))
         middle = self.breadth[v]
-        reach = max(half - 14, 0.0) if graph.boxy[v] else 0.0  # limit of the deviation of a straight line
-        near = max(gap * (len(others) - 1) / 2, 9.0)
+        reach = max(half - STRAIGHT_PX, 0.0) if graph.boxy[v] else 0.0  # limit of the deviation of a straight line
+        near = max(gap * (len(others) - 1) / 2, MIN_REACH_PX)
         wanted = [
             other if abs(other - middle) <= reach else min(max(other, middle - near), middle + near) for other in others
         ]
         weights = [20.0 if abs(place - other) < 1 else 1.0 for place, other in zip(wanted, others, strict=True)]
         placed = isotonic(wanted, weights, [gap] * (len(others) - 1))
-        shift = max(placed[-1] - middle - max(half - 8, 0), 0) + min(placed[0] - middle + max(half - 8, 0), 0)
+        room = max(half - CORNER_PX, 0)
+        shift = max(placed[-1] - middle - room, 0) + min(placed[0] - middle + room, 0)
         return [place - shift for place in placed]
