@@ -17,22 +17,9 @@ from nbautograd.viz.read.numbers import drawn
 from nbautograd.viz.read.tiles import Tile
 
 __all__ = [
-    "LEAD_PX",
-    "about_text",
-    "cut",
-    "cut_lines",
-    "grids_of",
-    "head_height",
-    "is_alarming",
-    "is_beside",
-    "label_size",
-    "markup_lines",
-    "measure",
-    "name_text",
-    "name_width",
-    "texts_of",
-    "value_text",
-]
+    "LEAD_PX", "about_text", "cut", "cut_lines", "grids_of", "head_height", "is_alarming", "is_beside", "label_size",
+    "markup_lines", "measure", "name_text", "name_width", "texts_of", "value_text",
+]  # fmt: skip
 
 ROW_PX = 22.0  # of a leaf
 LINE_PX = 16.0  # of a value

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from nbautograd._engine.base.installing import command
 from nbautograd._engine.base.process_group import end_group
+from nbautograd.viz.draw.mermaid import label_lines
 from nbautograd.viz.escape import clean
 
 if TYPE_CHECKING:
-    from nbautograd.viz.read.model import GraphModel, Node
+    from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["dot_svg", "program", "run", "to_dot"]
 
@@ -45,22 +46,10 @@ def to_dot(model: GraphModel, direction: str = "LR") -> str:
             looks["peripheries"] = "2"
         elif node.kind == "constant":
             looks = {"shape": "plaintext", "style": ""}
-        drawn.node(node.id, label=_dot_label(node), **looks)
+        drawn.node(node.id, label="\\n".join(map(_dot_text, label_lines(node))), **looks)
     for edge in model.edges:
         drawn.edge(edge.src, edge.dst)
     return str(drawn.source)
-
-
-def _dot_label(node: Node) -> str:
-    parts = [
-        node.symbol,
-        node.name,
-        node.label if node.kind == "group" else node.value,
-        f"{node.dtype} {node.shape}".strip(),
-    ]
-    if node.kind == "leaf":
-        parts.append(f".grad {node.grad}")
-    return "\\n".join(_dot_text(line) for part in parts if part for line in clean(part).split("\n"))
 
 
 def _dot_text(text: str) -> str:

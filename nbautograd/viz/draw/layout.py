@@ -1,9 +1,8 @@
 """Place the nodes and edges of a graph: a layered (Sugiyama) layout in plain Python.
 
-1. Layer assignment, and 2. dummy nodes where an edge passes a layer: ``layering``.
-3. Crossing reduction: ``crossings``.
-4. Coordinates across the layers, and 5. along the edges: ``coordinates``.
-6. The lines of the edges, and their ports at the nodes: ``edge_routing``. Spots for their labels: ``labels``.
+1. Layer assignment, 2. dummy nodes where an edge passes a layer, and 3. crossing reduction: ``layering``.
+4. Coordinates across the layers, 5. along the edges, and 6. the lines of the edges with their ports at the nodes:
+   ``coordinates``. Spots for their labels: ``labels``.
 7. Where it is asked for, the whole in several rows: ``ribbon``.
 
 Everything is computed with *depth* along the edges and *breadth* across them; the direction decides which is x.
@@ -16,11 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from nbautograd.viz.draw.coordinates import BreadthAssignment, DepthAssignment
-from nbautograd.viz.draw.crossings import order_layers
-from nbautograd.viz.draw.edge_routing import EdgeRouter
+from nbautograd.viz.draw.coordinates import BreadthAssignment, DepthAssignment, EdgeRouter
 from nbautograd.viz.draw.labels import Box, Point, Size, is_turn, label_spots
-from nbautograd.viz.draw.layering import LayeredGraph
+from nbautograd.viz.draw.layering import LayeredGraph, order_layers
 from nbautograd.viz.draw.lines import aside, path
 from nbautograd.viz.draw.ribbon import Ribbon
 from nbautograd.viz.read.model import GraphModel
@@ -46,7 +43,6 @@ class Layout:
     routes: dict[str, tuple[Point, ...]]
     labels: dict[str, Point]
     """The middle of the text on an edge."""
-    layers: dict[str, int]
     direction: str
     trunks: tuple[tuple[Point, ...], ...] = ()
     branches: dict[str, tuple[Point, ...]] = field(default_factory=dict)
@@ -90,7 +86,6 @@ def layout(
     *,
     direction: str = "LR",
     labels: Mapping[str, Size] | None = None,
-    margin: float = MARGIN_PX,
     rows: int = 1,
 ) -> Layout:
     """Lay out a graph whose nodes have these sizes (width, height).
@@ -99,9 +94,7 @@ def layout(
     :param labels: sizes of the texts on edges, by edge id; room is left for them.
     :param rows: the number of rows into which a drawing from left to right is cut; one if it cannot be cut.
     """
-    return labelled(
-        Arranged(outline_of(model), sizes, direction, labels or {}, margin).in_rows(rows), labels or {}, margin
-    )
+    return labelled(Arranged(outline_of(model), sizes, direction, labels or {}).in_rows(rows), labels or {})
 
 
 class Arranged:
@@ -163,13 +156,12 @@ class Arranged:
         boxes = {key: frame.box(*place, self.sizes[key]) for key, place in zip(ids, nodes, strict=True)}
         lines = {key: frame.line(line) for key, line in zip(keys, routes, strict=True)}
         branches = {key: _branch(lines[key]) for i, key in enumerate(keys) if graph.branches_off(i)}
-        layers = {key: graph.layer[i] for i, key in enumerate(ids)}
         width, height = self.extent(rows)
         drawn = tuple(map(frame.line, trunks))
-        return Layout(width, height, boxes, lines, {}, layers, self.direction, drawn, branches)
+        return Layout(width, height, boxes, lines, {}, self.direction, drawn, branches)
 
 
-def labelled(places: Layout, labels: Mapping[str, Size], margin: float = MARGIN_PX) -> Layout:
+def labelled(places: Layout, labels: Mapping[str, Size]) -> Layout:
     """The layout with a spot for each text, and as large as these need."""
     spots = label_spots(places.routes, labels, places.boxes, places.direction == "LR")
     left = min([x - labels[key][0] / 2 for key, (x, _) in spots.items()], default=0.0)
@@ -178,7 +170,7 @@ def labelled(places: Layout, labels: Mapping[str, Size], margin: float = MARGIN_
         places, spots = _moved(places, spots, max(-left, 0.0), max(-top, 0.0))
     right = max([x + labels[key][0] / 2 for key, (x, _) in spots.items()], default=0.0)
     low = max([y + labels[key][1] / 2 for key, (_, y) in spots.items()], default=0.0)
-    width, height = max(places.width, right + margin), max(places.height, low + margin)
+    width, height = max(places.width, right + MARGIN_PX), max(places.height, low + MARGIN_PX)
     return replace(places, width=round(width, 1), height=round(height, 1), labels=spots)
 
 

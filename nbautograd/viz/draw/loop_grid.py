@@ -9,7 +9,7 @@ steps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from nbautograd.viz.draw.labels import Box, Point, Size
@@ -33,10 +33,9 @@ class _Block:
     """A column, or the part before or after the columns: it has its own layout, of which only rows are moved."""
 
     places: Layout
-    nodes: list[str]
-    rows: list[list[str]] = field(default_factory=list)
+    rows: list[list[str]]
+    boxes: dict[str, Box]
     x: float = 0.0
-    boxes: dict[str, Box] = field(default_factory=dict)
 
     @property
     def width(self) -> float:
@@ -73,12 +72,12 @@ class _Grid:
         nodes = [node for node in self.model.nodes if loop.place.get(node.id) == place]
         edges = [edge for edge in self.model.edges if loop.place[edge.dst] == place and inside(edge, loop)]
         part = GraphModel(tuple(nodes), tuple(edges), ())
-        places = Arranged(outline_of(part), self.sizes, "TB", self.labels, 0.0).in_rows()
-        depth = max(places.layers.values(), default=-1)
+        arranged = Arranged(outline_of(part), self.sizes, "TB", self.labels, 0.0)
+        places, depth = arranged.in_rows(), max(arranged.graph.layer[: len(nodes)], default=-1)
         rows: list[list[str]] = [[] for _ in range(depth + 1)]
-        for node in nodes:  # rows are counted from the end, where all columns are equal
-            rows[depth - places.layers[node.id]].append(node.id)
-        return _Block(places, [node.id for node in nodes], rows, boxes=dict(places.boxes))
+        for node, layer in zip(nodes, arranged.graph.layer, strict=False):  # from the end, where all columns are equal
+            rows[depth - layer].append(node.id)
+        return _Block(places, rows, dict(places.boxes))
 
     def align(self) -> None:
         """Let the last operation of each column be in one row, whether its result has a box or not."""
@@ -104,9 +103,7 @@ class _Grid:
             block.boxes, block.places = turned, replace(block.places, boxes=dict(turned), routes=routes)
 
     def find_rails(self) -> list[str]:
-        """Return the nodes that have a rail: those that the steps share, and those before them that lead to more than
-        the first.
-        """
+        """Return the nodes with a rail: those that the steps share, and earlier ones that lead to later steps."""
         rails = dict.fromkeys(self.loop.shared)
         for edge in self.model.edges:
             if self.loop.place.get(edge.src) == -1 and self.loop.place[edge.dst] > 0:
@@ -139,11 +136,9 @@ class _Grid:
     def clear(self, block: _Block, key: str, right: bool) -> bool:
         """Return whether one side of a box is free of other boxes of its column."""
         own = block.boxes[key]
-        for other, box in block.boxes.items():
-            level = box.y < own.y + own.height and own.y < box.y + box.height
-            if other != key and level and (box.x > own.x) == right:
-                return False
-        return True
+        level = [box for other, box in block.boxes.items()
+                 if other != key and box.y < own.y + own.height and own.y < box.y + box.height]  # fmt: skip
+        return right not in [box.x > own.x for box in level]
 
     def straight(self, block: _Block, edge: Edge) -> float | None:
         """Return the position at which a branch of a rail reaches a box straight from above; None if it cannot."""
@@ -167,7 +162,7 @@ class _Grid:
             box, user = block.boxes[edge.src], block.boxes[edge.dst]
             x = user.x + 2 * PORT_OFFSET_PX
             if self.clear(block, edge.src, True) and box.x < x:
-                block.boxes[edge.src] = Box(x, box.y, box.width, box.height)
+                block.boxes[edge.src] = replace(box, x=x)
 
     def routes_in(self, block: _Block, edge: Edge) -> list[Point]:
         """The line of an edge within a block, from the left of the block."""
@@ -204,12 +199,10 @@ class _Grid:
             at = self.loop.place[edge.src] + 1
             side = "right" if self.clear(self.blocks[at], edge.src, True) else "bottom"
             self.ports.setdefault((edge.src, side), []).append(edge.id)
-            if to == at + 1:
-                self.enter(edge, to, "left", block)
-            else:
+            if to != at + 1:
                 self.slots[at + 1].append((edge.id, "down"))
                 self.below.append(edge.id)
-                self.enter(edge, to, "left", block)
+            self.enter(edge, to, "left", block)
 
     def enter(self, edge: Edge, gutter: int, side: str, block: _Block) -> None:
         """Note the gutter of the end of a line."""
@@ -270,9 +263,7 @@ class _Grid:
         return [at, (at[0], at[1] + 12), (x, at[1] + 12)]
 
     def way_in(self, edge: Edge, start: float) -> list[Point]:
-        """Return the path from a gutter, which a line reaches from ``start``, to its end; the last piece but one holds
-        a label.
-        """
+        """Return the way from a gutter, reached from ``start``, to a line's end; its last piece but one has a label."""
         x = self.lines[edge.id, "in"]
         for side in ("left", "right"):
             if (at := self.port(edge, edge.dst, side)) is not None:
@@ -333,9 +324,8 @@ class _Grid:
         self.route()
         boxes = {node.id: self.box(node.id) for node in self.model.nodes}
         low = max([self.bottom + BELOW_GAP_PX * (len(self.below) + 1), *(box.y + box.height for box in boxes.values())])
-        layers = {key: self.loop.place.get(key, -1) + 1 for key in boxes}
         routes = {edge.id: self.routes[edge.id] for edge in self.model.edges}
-        return Layout(round(self.width, 1), round(low + MARGIN_PX, 1), boxes, routes, {}, layers, "TB",
+        return Layout(round(self.width, 1), round(low + MARGIN_PX, 1), boxes, routes, {}, "TB",
                       tuple(self.rail_lines()), self.branches, self.beads, tuple(self.headings()))  # fmt: skip
 
     def stacked(self) -> dict[str, Box]:
@@ -358,10 +348,8 @@ class _Grid:
 
     def headings(self) -> list[tuple[Point, str]]:
         """Return the heading of each step, above its column."""
-        told = []
-        for name, block in zip(self.loop.names, self.blocks[1:-1], strict=True):
-            told.append(((round(block.x + block.width / 2, 1), MARGIN_PX + 6), name))
-        return told
+        columns = zip(self.loop.names, self.blocks[1:-1], strict=True)
+        return [((round(block.x + block.width / 2, 1), MARGIN_PX + 6), name) for name, block in columns]
 
 
 def _tail(block: _Block, model: GraphModel) -> int:

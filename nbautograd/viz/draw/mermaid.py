@@ -7,7 +7,7 @@ import re
 from nbautograd.viz.escape import clean
 from nbautograd.viz.read.model import GraphModel, Node
 
-__all__ = ["to_mermaid"]
+__all__ = ["label_lines", "to_mermaid"]
 
 LOOKS = {"leaf": "fill:#eaf3fd,stroke:#4a90d9", "output": "fill:#f4efff,stroke:#8b6fd6"}
 _SHAPES = {"op": '("{}")', "group": '[["{}"]]', "constant": '(["{}"])'}
@@ -30,8 +30,12 @@ def to_mermaid(model: GraphModel, direction: str = "LR") -> str:
 
 
 def _label(node: Node) -> str:
+    return "<br>".join(_MARKUP.sub(lambda found: f"#{ord(found[0])};", line) for line in label_lines(node))
+
+
+def label_lines(node: Node) -> list[str]:
+    """The lines of a node's label, also in Graphviz's language."""
     value = node.label if node.kind == "group" else node.value
     parts = [node.symbol, node.name, value, f"{node.dtype} {node.shape}".strip()]
     parts += [f".grad {node.grad}"] if node.kind == "leaf" else []
-    lines = [line for part in parts if part for line in clean(part).split("\n")]
-    return "<br>".join(_MARKUP.sub(lambda found: f"#{ord(found[0])};", line) for line in lines)
+    return [line for part in parts if part for line in clean(part).split("\n")]

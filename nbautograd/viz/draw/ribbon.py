@@ -10,7 +10,8 @@ between the rows and enters at the left. Lines that did not cross before do not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -76,14 +77,9 @@ class Ribbon:
 
     def gap(self, d0: float, d1: float) -> int | None:
         """The layer after which a piece of a line passes on to the next one, if it does."""
-        ends, starts = self.along.ends, self.along.starts
-        low, high = 0, len(ends) - 1
-        while low < high:  # the last layer that ends at or before d0
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if ends[middle] <= d0 + 0.1 else (low, middle - 1)
-        if ends[low] > d0 + 0.1 or low + 1 >= len(starts) or d1 < starts[low + 1] - 0.1:
-            return None
-        return low
+        starts = self.along.starts
+        last = bisect_right(self.along.ends, d0 + 0.1) - 1  # the last layer that ends at or before d0
+        return last if 0 <= last < len(starts) - 1 and d1 >= starts[last + 1] - 0.1 else None
 
     def cut(self, count: int) -> bool:
         """Choose the cuts so that the longest row is short and few lines turn; False without cuts.
@@ -154,11 +150,6 @@ class Ribbon:
     def within(self, row: _Row, depth: float, breadth: float) -> Point:
         """Return the position of a point of a known row."""
         return self.left + depth - row.start, row.top + breadth - row.low
-
-    def node(self, layer: int) -> Callable[[float, float], Point]:
-        """Return the map for points of a node in a layer."""
-        row = self.row_of(self.along.starts[layer])
-        return lambda depth, breadth: self.within(row, depth, breadth)
 
     def line(self, points: Line) -> list[Point]:
         """Draw a line, with a return of four more points at each change of row."""

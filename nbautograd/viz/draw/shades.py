@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import math
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 from nbautograd.viz.read.numbers import BOOLS, INTEGERS
 
-__all__ = ["GRADIENTS", "LEVELS", "PLAIN", "VALUES", "Scale", "level", "level_name", "mixed", "shade_name",
-           "shades"]  # fmt: skip
+__all__ = ["GRADIENTS", "LEVELS", "PLAIN", "VALUES", "Scale", "level", "level_name", "shade_name", "shades"]
 
 GRADIENTS, VALUES = "gradients", "values"
 """The kinds of scales."""
@@ -81,60 +79,12 @@ def level_name(number: int, kind: str = GRADIENTS) -> str:
     return f"value-{abs(number)}" if kind == VALUES else f"tile-{'minus' if number < 0 else 'plus'}-{abs(number)}"
 
 
-def shades(minus: str, zero: str, plus: str, value: str) -> dict[str, str]:
-    """All colors of both scales by their names, from their ends and their beginning.
+def shades(zero: str, minus: str, plus: str, value: str) -> dict[str, str]:
+    """Return all colors of both scales by their names; of each side of a scale they are given in one text.
 
-    >>> shades("#0000ff", "#ffffff", "#ff0000", "#777777")["tile-plus-8"]
-    '#ff0000'
+    >>> len(shades("#ffffff", *["#112233 " * LEVELS] * 3))
+    25
     """
-    levels = range(1, LEVELS + 1)
-    ends = {"tile-minus": minus, "tile-plus": plus, "value": value}
-    mixtures = {f"{name}-{i}": mixed(zero, end, i / LEVELS) for name, end in ends.items() for i in levels}
-    return {"tile-zero": zero, **mixtures}
-
-
-def mixed(one: str, other: str, share: float) -> str:
-    """A color between two.
-
-    >>> mixed("#000000", "#ffffff", 0.5)
-    '#636363'
-    """
-    lab = [a + (b - a) * share for a, b in zip(_oklab(one), _oklab(other), strict=True)]
-    return "#" + "".join(f"{_channel(linear):02x}" for linear in _linear(*lab))
-
-
-# B. Ottosson, "A perceptual color space for image processing", 2020.
-_TO_LMS = (
-    (0.4122214708, 0.5363325363, 0.0514459929), (0.2119034982, 0.6806995451, 0.1073969566),
-    (0.0883024619, 0.2817188376, 0.6299787005),
-)  # fmt: skip
-_TO_LAB = (
-    (0.2104542553, 0.7936177850, -0.0040720468), (1.9779984951, -2.4285922050, 0.4505937099),
-    (0.0259040371, 0.7827717662, -0.8086757660),
-)  # fmt: skip
-_FROM_LAB = (
-    (1.0, 0.3963377774, 0.2158037573), (1.0, -0.1055613458, -0.0638541728), (1.0, -0.0894841775, -1.2914855480),
-)  # fmt: skip
-_FROM_LMS = (
-    (4.0767416621, -3.3077115913, 0.2309699292), (-1.2684380046, 2.6097574011, -0.3413193965),
-    (-0.0041960863, -0.7034186147, 1.7076147010),
-)  # fmt: skip
-
-
-def _times(matrix: tuple[tuple[float, ...], ...], vector: list[float]) -> list[float]:
-    return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
-
-
-def _oklab(color: str) -> list[float]:
-    parts = [int(color[a:b], 16) / 255 for a, b in pairwise(range(1, 8, 2))]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return _times(_TO_LAB, [max(v, 0.0) ** (1 / 3) for v in _times(_TO_LMS, linear)])
-
-
-def _linear(*lab: float) -> list[float]:
-    return _times(_FROM_LMS, [v**3 for v in _times(_FROM_LAB, list(lab))])
-
-
-def _channel(linear: float) -> int:
-    value = min(max(linear, 0.0), 1.0)
-    return round(255 * (12.92 * value if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055))
+    sides = {"tile-minus": minus, "tile-plus": plus, "value": value}
+    colors = {f"{name}-{i}": color for name, each in sides.items() for i, color in enumerate(each.split(), 1)}
+    return {"tile-zero": zero, **colors}

@@ -74,8 +74,9 @@ def attributes(part: str, states: str = "") -> str:
 
 
 def css() -> str:
-    """Return the table as rules, of which a later one wins, and the colors of paths."""
+    """Return the table as rules, of which a later one wins, and the colors of paths and of sizes."""
     rules = [f".nb-player .nb-hue-{i} {{ --nb-hue: var(--nb-{color}); }}" for i, color in enumerate(PATHS)]
+    rules += [f'.nb-player [data-size="{i}"] {{ --nb-scale: var(--nb-size-{i}); }}' for i in range(5)]
     for parts, when, values in LOOKS:
         having = "".join(f":not(.nb-{state[1:]})" if state[0] == "-" else f".nb-{state}" for state in when.split())
         paint = "; ".join(

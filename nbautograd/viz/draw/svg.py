@@ -66,7 +66,6 @@ def draw(
     state: FrameState | None = None,
     *,
     direction: str = "LR",
-    title: str = "",
     description: str = "",
     grids: Mapping[str, Grid] | None = None,
     painted: bool = True,
@@ -85,39 +84,35 @@ def draw(
     places = places or layout(model, measure(model, grids=grids), direction=direction)
     state = state or FrameState()
     tiles = PictureTiles(model, state, grids, painted)
-    picture = _Picture(model, places, state, title or say("graph_of", label=model.label), description, tiles)
-    picture.kind = "nb-svg nb-bare" if bare else "nb-svg"
-    return picture.text()
+    return _Picture(model, places, state, description, tiles).text(bare)
 
 
 class _Picture:
     """Writes one SVG, element by element."""
 
     def __init__(
-        self, model: GraphModel, places: Layout, state: FrameState, title: str, description: str, tiles: PictureTiles
+        self, model: GraphModel, places: Layout, state: FrameState, description: str, tiles: PictureTiles
     ) -> None:
         self.model, self.places, self.state = model, places, state
-        self.title, self.description = title, description
+        self.description, self.tiles = description, tiles
         self.texts = texts_of(model)
-        self.tiles, self.painted, self.kind = tiles, tiles.painted, "nb-svg"
         self.out: list[str] = []
 
-    def text(self) -> str:
+    def text(self, bare: bool) -> str:
         """The SVG text of the whole picture."""
         self.drawing()
-        notes = self.model.notes if self.painted else ()  # a player shows them elsewhere
+        notes = self.model.notes if self.tiles.painted else ()  # a player shows them elsewhere
         keyed = self.tiles.colored
         high = self.places.height + NOTE_HEIGHT_PX * (len(notes) + keyed)
-        longest = max((width(note, 11) + 32 for note in notes), default=0.0)
+        longest = max([width(note, 11) + 32 for note in notes]) if notes else 0.0
         wide = max(self.places.width, longest, KEY_WIDTH_PX * keyed)
         w, h = _n(wide), _n(high)
-        p = PREFIX
         head = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.kind}" viewBox="0 0 {w} {h}" width="{w}" '
-            f'height="{h}" role="img" aria-labelledby="{p}-title {p}-desc" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="nb-svg{" nb-bare" * bare}" viewBox="0 0 {w} {h}" '
+            f'width="{w}" height="{h}" role="img" aria-labelledby="{PREFIX}-title {PREFIX}-desc" '
             f'font-family="{SANS_MARKUP}" font-size="12">',
-            f'<title id="{p}-title">{escape(self.title)}</title>',
-            f'<desc id="{p}-desc">{escape_long(self.description or self.model.label, 20_000)}</desc>',
+            f'<title id="{PREFIX}-title">{escape(say("graph_of", label=self.model.label))}</title>',
+            f'<desc id="{PREFIX}-desc">{escape_long(self.description or self.model.label, 20_000)}</desc>',
             "<defs>",
             *MARKERS,
             "</defs>",
@@ -130,7 +125,7 @@ class _Picture:
         if keyed:
             self.out.append(scale_key(16, high - NOTE_HEIGHT_PX + 2, self.tiles.gradients.largest))
         text = "\n".join([*head, *self.out, "</svg>"]) + "\n"
-        return text.replace(p, "nb" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:10])
+        return text.replace(PREFIX, "nb" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:10])
 
     def drawing(self) -> None:
         """Lines, boxes and labels."""
@@ -179,14 +174,7 @@ class _Picture:
                 x, y = self.places.joints[edge.id]
                 done = edge.id in self.state.active | self.state.done
                 name = escape(self.model.by_id[edge.src].name)
-                self.out.append(
-                    f'<g class="nb-bead nb-joint{" nb-full" * done}" data-joint="{edge.id}">'
-                    f"<title>{escape(say('joint', name=name))}</title>"
-                    f'<circle class="nb-bead-ground" cx="{_n(x)}" cy="{_n(y)}" r="6" '
-                    f'fill="{LIGHT["grad" if done else "bg"]}" stroke="{LIGHT["wire"]}"/>'
-                    f'<path class="nb-bead-sign" d="M{_n(x + 2.5)} {_n(y - 3)}h-5l2.9 3l-2.9 3h5" fill="none" '
-                    f'stroke="{LIGHT["on-grad" if done else "grad"]}" stroke-width="1.4"/></g>'
-                )
+                self.sum_bead(" nb-joint", f'data-joint="{edge.id}"', say("joint", name=name), x, y, done)
 
     def labels(self) -> None:
         """The gradients on the edges, with a rim in the color of the card so that lines do not cross them."""
@@ -393,17 +381,21 @@ class _Picture:
         of = state.of or (node.arrivals if node.arrivals > 1 else 0)
         if not of:
             return "⇠"
-        full, x, y = state.got >= of, x + PAD_PX + 3.5, y - 4
+        x, y = x + PAD_PX + 3.5, y - 4
         ring = f'<circle class="nb-bead-ring" cx="{_n(x)}" cy="{_n(y)}" r="6" fill="none" stroke="{LIGHT["grad"]}" '
         ring += f'stroke-width="1.6" pathLength="{of}" stroke-dasharray="{state.got} {of}"/>'
+        self.sum_bead("", f'data-bead="{node.id}"', say("bead", n=of), x, y, state.got >= of, ring)
+        return NBSP
+
+    def sum_bead(self, kind: str, what: str, tip: str, x: float, y: float, full: bool, ring: str = "") -> None:
+        """Draw the bead of a sum, filled if all terms have come."""
         self.out.append(
-            f'<g class="nb-bead{" nb-full" * full}" data-bead="{node.id}"><title>{escape(say("bead", n=of))}</title>'
+            f'<g class="nb-bead{kind}{" nb-full" * full}" {what}><title>{escape(tip)}</title>'
             f'<circle class="nb-bead-ground" cx="{_n(x)}" cy="{_n(y)}" r="6" '
             f'fill="{LIGHT["grad" if full else "bg"]}" stroke="{LIGHT["wire"]}"/>{ring}'
             f'<path class="nb-bead-sign" d="M{_n(x + 2.5)} {_n(y - 3)}h-5l2.9 3l-2.9 3h5" fill="none" '
             f'stroke="{LIGHT["on-grad" if full else "grad"]}" stroke-width="1.4"/></g>'
         )
-        return NBSP
 
     def put(
         self,

@@ -14,24 +14,9 @@ from nbautograd.viz.draw.shades import shades
 from nbautograd.viz.escape import escape
 
 __all__ = [
-    "DARK",
-    "DARK_OF",
-    "FOLLOWS",
-    "HOSTS",
-    "LIGHT",
-    "MIN_FONT_PX",
-    "MONO",
-    "MONO_MARKUP",
-    "PAINT",
-    "PATHS",
-    "SANS",
-    "SANS_MARKUP",
-    "STILL",
-    "adaptive",
-    "contrast",
-    "css",
-    "darkened",
-]
+    "DARK", "DARK_OF", "FOLLOWS", "LIGHT", "MIN_FONT_PX", "MONO", "MONO_MARKUP", "PAINT", "PATHS", "SANS",
+    "SANS_MARKUP", "STILL", "adaptive", "css", "darkened",
+]  # fmt: skip
 
 LIGHT = {
     "bg": "#ffffff", "fg": "#1f2328", "muted": "#5b6672", "line": "#d0d7de", "wire": "#818d99",
@@ -40,7 +25,12 @@ LIGHT = {
     "bad": "#b3123f", "bad-bg": "#ffe9ef", "panel": "#fbfcfd",
     "size-0": "#818d99", "size-1": "#a5846b", "size-2": "#d5702c", "size-3": "#a8203a", "size-4": "#5b0a4e",
     "teal": "#0f766e", "ochre": "#8a6100", "indigo": "#1d4ed8",
-    **shades("#5e8dcc", "#f1f3f5", "#d56d4c", "#848b93"),
+    **shades(
+        "#f1f3f5",
+        "#dee6f1 #cbd9ec #b9cde7 #a7c0e2 #94b3dd #82a6d7 #709ad2 #5e8dcc",
+        "#f0e3e0 #eed2ca #ebc2b5 #e8b1a1 #e4a08c #df9077 #da7f62 #d56d4c",
+        "#e3e5e8 #d5d8dc #c7cbcf #b9bec3 #abb1b7 #9ea4ab #91979f #848b93",
+    ),
 }  # fmt: skip
 DARK = {
     "bg": "#111418", "fg": "#e6edf3", "muted": "#9aa4af", "line": "#343b44", "wire": "#6b7682",
@@ -49,7 +39,12 @@ DARK = {
     "bad": "#ff8fab", "bad-bg": "#3d1422", "panel": "#151a20",
     "size-0": "#6b7682", "size-1": "#a88d78", "size-2": "#c4743f", "size-3": "#ff6f7d", "size-4": "#f9a8f0",
     "teal": "#4fc9bb", "ochre": "#dcb14a", "indigo": "#5b7cff",
-    **shades("#366baf", "#232a33", "#a05632", "#5a646f"),
+    **shades(
+        "#232a33",
+        "#263241 #293a50 #2b425f #2e4a6e #30527e #325a8e #34639e #366baf",
+        "#323035 #413636 #513c36 #604137 #704737 #804c36 #905134 #a05632",
+        "#29313a #303841 #373f49 #3d4650 #444d58 #4c555f #535c67 #5a646f",
+    ),
 }  # fmt: skip
 
 PATHS = ("leaf", "ochre", "out", "teal", "bad", "op")
@@ -60,15 +55,6 @@ _FROM_HOST = {
     "panel": ("--jp-layout-color0", "--vscode-editor-background"),
 }
 """Settings that a player takes from the notebook around it, so that it matches."""
-
-HOSTS = {
-    "light": {"JupyterLab": "#ffffff", "VS Code Light+": "#ffffff", "VS Code Quiet Light": "#f5f5f5"},
-    "dark": {
-        "JupyterLab": "#111111", "VS Code Dark Modern": "#1f1f1f", "VS Code Dark+": "#1e1e1e",
-        "VS Code high contrast": "#000000", "JupyterLab high contrast": "#000000",
-    },
-}  # fmt: skip
-"""Backgrounds on which the contrast is tested."""
 
 SANS = (
     "system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', "
@@ -100,9 +86,10 @@ def css(selector: str = ".nb-player") -> str:
     """
     return "\n".join(
         [
+            f"{selector} {{ --nb-sans: {SANS}; --nb-mono: {MONO}; }}",
             _rule(selector, LIGHT, "light"),
             "@media (prefers-color-scheme: dark) {",
-            _rule(f"{selector}", DARK, "dark"),
+            _rule(selector, DARK, "dark"),
             "}",
             _rule(",\n".join(f"{host} {selector}" for host in _LIGHT_HOSTS), LIGHT, "light", follow=True),
             _rule(",\n".join(f"{host} {selector}" for host in _DARK_HOSTS), DARK, "dark", follow=True),
@@ -118,7 +105,7 @@ def css(selector: str = ".nb-player") -> str:
 def _rule(selector: str, colors: dict[str, str], scheme: str, follow: bool = False) -> str:
     values = {name: _followed(name, color) if follow else color for name, color in colors.items()}
     properties = " ".join(f"--nb-{name}: {color};" for name, color in values.items())
-    return f"{selector} {{ color-scheme: {scheme}; {properties} --nb-sans: {SANS}; --nb-mono: {MONO}; }}"
+    return f"{selector} {{ color-scheme: {scheme}; {properties} }}"
 
 
 def _followed(name: str, color: str) -> str:
@@ -157,19 +144,3 @@ def adaptive(svg: str) -> str:
     rules = "".join([f'[{what}="{color}"]{{{what}:{DARK_OF[color]}}}' for what, color in paints])
     start = svg.index(">") + 1
     return f"{svg[:start]}<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{svg[start:]}"
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast of two colors as WCAG defines it, from 1 to 21.
-
-    >>> round(contrast("#000000", "#ffffff"))
-    21
-    """
-    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (bright + 0.05) / (dark + 0.05)
-
-
-def _luminance(color: str) -> float:
-    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -18,16 +18,8 @@ export function edgeTabs(bar, frame) {
     const same = names.flatMap((other, k) => (other === name ? [k] : []));
     return same.length > 1 ? `${name} (${same.indexOf(i) + 1})` : name; // an input twice
   };
-  const tab = (name, i) =>
-    h(
-      "button",
-      {
-        type: "button",
-        class: `nb-button nb-edge-tab${i === bar.chosen ? " nb-pressed" : ""}`,
-        "aria-pressed": String(i === bar.chosen),
-        onclick: () => bar.choose(i),
-      },
-      bar.player.t("equation_for", { name: named(name, i) }),
-    );
+  const tab = (name, i) => h("button", { type: "button",
+    class: `nb-button nb-edge-tab${i === bar.chosen ? " nb-pressed" : ""}`, "aria-pressed": String(i === bar.chosen),
+    onclick: () => bar.choose(i) }, bar.player.t("equation_for", { name: named(name, i) }));
   return h("div", { class: "nb-edge-tabs" }, ...names.map(tab));
 }

@@ -1,10 +1,12 @@
-import { h, s } from "./dom.js";
-import { isForPage } from "./keys.js";
+import { attach, clamp, h, s } from "./dom.js";
+import { moveOf } from "./keys.js";
 import { shortNumber } from "./numbers.js";
 import { TileView } from "./tile.js";
 
 export const BUCKET = { wide: 120, narrow: 84, high: 18 }; // sizes of the bar of a leaf's .grad
 const FAINT = 34; // per cent of color of the first pass; the last one has 100
+
+const RESETS = { zeroed: "↺ 0", none: "↺ None", changed: "✎" }; // what was done to .grad between two passes
 
 /** What a gradient counts for in a stack: a number by its value, a tensor by its norm. */
 function amountOf(tile) {
@@ -33,7 +35,8 @@ export function differenceText(one, other) {
 }
 
 /**
- * Every leaf's .grad as a stack of passes: what each has added, by which paths, and where it was emptied in between.
+ * Every leaf's .grad as a stack of passes: what each has added, by which paths, and where it was emptied in between;
+ * `trail`: what it was after each pass.
  * Computed from the steps alone, by the leaf's name: a loop makes a new graph for each pass.
  */
 export class Buckets {
@@ -68,7 +71,7 @@ export class Buckets {
 
   begin(entry) {
     const held = entry.before_tile >= 0 ? [this.segment(0, entry.before_tile)] : [];
-    return { segments: held, emptied: [], reset: "", waiting: null, after: this.tiles[entry.before_tile] };
+    return { segments: held, emptied: [], reset: "", waiting: null, after: this.tiles[entry.before_tile], trail: [] };
   }
 
   /** A pass begins, and .grad may have been emptied or written to since the last one. */
@@ -76,6 +79,7 @@ export class Buckets {
     Object.assign(stack, { reset: entry.reset || "", waiting: null, emptied: [] });
     if (!entry.reset && entry.before === "None") stack.segments = []; // another leaf without a name, as of a checkpoint
     if (!entry.reset) return;
+    if (RESETS[entry.reset]) stack.trail.push(RESETS[entry.reset]);
     stack.emptied = stack.segments;
     stack.segments = entry.reset === "changed" && entry.before_tile >= 0 ? [this.segment(0, entry.before_tile)] : [];
     stack.after = this.tiles[entry.before_tile];
@@ -86,6 +90,7 @@ export class Buckets {
     const parts = (entry.terms || []).map(([, via], i) => ({ via, amount: amountOf(this.tiles[entry.tiles?.[i]]) }));
     const segment = this.segment(pass, entry.total_tile ?? -1, parts);
     if (!entry.after) { stack.waiting = segment; return; }
+    stack.trail.push(entry.after);
     if (stack.segments.at(-1)?.pass === pass) stack.segments.pop(); // a failed pass repeats it
     stack.segments.push(segment);
     Object.assign(stack, { waiting: null, emptied: [], after: this.tiles[entry.after_tile] });
@@ -125,6 +130,7 @@ export class BucketView {
     this.passes = Math.max(1, ...stack.segments.map(({ pass }) => pass));
     const sum = stack.segments.reduce((total, { amount }) => total + amount, 0);
     const scalar = stack.after?.cells.length === 1, now = scalar ? amountOf(stack.after) : null;
+    const bad = stack.segments.find(({ amount }) => amount !== null && !Number.isFinite(amount));
     this.svg = s("svg", { class: "nb-bucket", width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img",
       "aria-label": this.spoken(name, words, t) },
     s("path", { class: "nb-bucket-floor", d: `M4 ${tall - 0.5}H${wide - 4}` }),
@@ -133,13 +139,10 @@ export class BucketView {
     ...this.stacked(stack.segments, (segment, i) => this.filled(segment, i, tall)),
     ...this.stacked(stack.waiting ? [...stack.segments, stack.waiting] : [], (segment) =>
       segment === stack.waiting && { class: "nb-bucket-waits", y: 3.5, height: tall - 7 }),
-    s("path", { class: "nb-bucket-zero", d: `M${this.x(0)} 0V${tall}` }));
-    if (Number.isFinite(now) && Math.abs(sum) > 0) {
-      const x = this.x(Math.min(Math.max(now, low), high));
-      this.svg.append(s("path", { class: "nb-bucket-now", d: `M${x} 0V${tall}` }));
-    }
-    const bad = stack.segments.find(({ amount }) => amount !== null && !Number.isFinite(amount));
-    if (bad) this.svg.append(s("text", { class: "nb-bucket-nan", x: 8, y: tall - 5 }, shortNumber(bad.amount)));
+    s("path", { class: "nb-bucket-zero", d: `M${this.x(0)} 0V${tall}` }),
+    Number.isFinite(now) && Math.abs(sum) > 0
+      && s("path", { class: "nb-bucket-now", d: `M${this.x(clamp(now, low, high))} 0V${tall}` }),
+    bad && s("text", { class: "nb-bucket-nan", x: 8, y: tall - 5 }, shortNumber(bad.amount)));
     this.listen(show, t);
   }
 
@@ -202,19 +205,13 @@ export class BucketView {
     });
     for (const name of ["pointerleave", "blur"]) this.svg.addEventListener(name, () => tell(-1));
     if (!segments.length) return;
-    const about = { role: "slider", tabindex: 0, "aria-valuemin": 0, "aria-valuemax": segments.length - 1 };
-    const say = (i) => {
-      this.svg.setAttribute("aria-valuenow", i);
-      this.svg.setAttribute("aria-valuetext", segmentText(segments[i], t));
-    };
-    for (const [key, value] of Object.entries(about)) this.svg.setAttribute(key, value);
+    const say = (i) => attach(this.svg, { "aria-valuenow": i, "aria-valuetext": segmentText(segments[i], t) });
+    attach(this.svg, { role: "slider", tabindex: 0, "aria-valuemin": 0, "aria-valuemax": segments.length - 1 });
     say(0);
     this.svg.addEventListener("keydown", (event) => {
-      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!by || isForPage(event)) return;
-      event.preventDefault();
-      event.stopPropagation();
-      tell(Math.min(Math.max(here < 0 ? (by > 0 ? 0 : segments.length - 1) : here + by, 0), segments.length - 1));
+      const by = moveOf(event, { ArrowLeft: -1, ArrowRight: 1 });
+      if (by === undefined) return;
+      tell(clamp(here < 0 ? (by > 0 ? 0 : segments.length - 1) : here + by, 0, segments.length - 1));
       say(here);
     });
   }

@@ -1,3 +1,4 @@
+import { clamp } from "./dom.js";
 import { Viewport } from "./viewport.js";
 
 const MARGIN = 12; // margin around the target, in pixels of the window
@@ -28,7 +29,6 @@ export const extent = (text) => {
  * it may not be on the page yet, and the page need not be laid out for them.
  */
 export class Camera extends Viewport {
-  /** The box of a node. */
   box(id) {
     if (!this.boxes.has(id)) this.boxes.set(id, this.boxOf(this.part("node", id)));
     return this.boxes.get(id);
@@ -125,7 +125,7 @@ export class Camera extends Viewport {
   /** The centre nearest to where the window is, from which all of a box is seen. */
   nearest(box) {
     const { width, height } = this.seen, edge = MARGIN / this.scale, [x, y] = this.goal;
-    const near = (c, from, size, room) => Math.min(Math.max(c, from + size + edge - room / 2), from - edge + room / 2);
+    const near = (c, from, size, room) => clamp(c, from + size + edge - room / 2, from - edge + room / 2);
     return [near(x, box.x, box.width, width), near(y, box.y, box.height, height)];
   }
 

@@ -1,9 +1,9 @@
-import { s } from "./dom.js";
+import { clamp, s } from "./dom.js";
 import { shortNumber, textsOf } from "./numbers.js";
 
 const GAP = 1, TIGHT = 5; // gap between two cells in pixels, and the side of cells without a gap
 export const LEVELS = 8; // colors on each side of zero that keep numbers readable
-export const CELL_CLASSES = { none: "nb-not-finite", plain: "nb-plain" };
+const CELL_CLASSES = { none: "nb-not-finite", plain: "nb-plain" };
 const FULL = "var(--nb-value-6)"; // a cell of a mask
 const DASH = 0.9; // pixels: the height of the minus sign
 
@@ -22,14 +22,23 @@ export function paletteOf(level, kind) {
 }
 
 /**
- * The color of a cell; "plain": it has an outline only. Decided here alone, and by the same rules in draw/shades.py.
+ * The color of a cell; "plain": it has an outline only; "none": its number is not finite. Decided here alone, and by
+ * the same rules in draw/shades.py.
  * `scale`: that of all "gradients" or of all "values" of a picture, as `{ kind, largest }`; a "local" derivative has no
  * color: where there is no room for its number, one that is not zero is full.
  */
 export function shadeOf(value, form, { kind, largest }, written = false) {
+  if (!Number.isFinite(value)) return "none";
   if (form === "d" || (kind === "local" && written)) return "plain";
   if (form === "b" || kind === "local") return (form === "b" ? value >= 0.5 : value) ? FULL : "plain";
   return paletteOf(levelOf(value, largest), kind);
+}
+
+/** Give an element of cells their color. */
+export function colorIn(element, color) {
+  if (color in CELL_CLASSES) element.setAttribute("class", CELL_CLASSES[color]);
+  else element.style.fill = color;
+  return element;
 }
 
 /** True if a cell has the dash of a negative number, which its color does not show. */
@@ -58,26 +67,22 @@ export class Cells {
     const { tile, wide, high, x, y, written, scale } = this, { form = "" } = tile, paths = new Map(), numbers = [];
     let dashes = "";
     tile.cells.forEach((value, i) => {
-      const color = Number.isFinite(value) ? shadeOf(value, form, scale, written) : "none";
+      const color = shadeOf(value, form, scale, written);
       paths.set(color, (paths.get(color) || "") + this.outline(i, color === "plain" ? 0.5 : 0));
       if (hasDash(value, form, scale, written)) dashes += this.dash(i);
       if (!written) return;
       const [left, top] = this.corner(i);
-      const label = s("text", { x: left + (wide - this.gap) / 2, y: top + high / 2 + 3.5 });
-      label.textContent = shortNumber(value, tile.form);
-      numbers.push(label);
+      const place = { x: left + (wide - this.gap) / 2, y: top + high / 2 + 3.5 };
+      numbers.push(s("text", place, shortNumber(value, form)));
     });
-    const painted = [...paths].map(([color, d]) => {
-      if (color === "none" || color === "plain") return s("path", { class: CELL_CLASSES[color], d });
-      const path = s("path", { d });
-      path.style.fill = color;
-      return path;
-    });
+    const painted = [...paths].map(([color, d]) => colorIn(s("path", { d }), color));
     if (dashes) painted.push(s("path", { class: "nb-below", d: dashes }));
     const [width, height] = this.size;
-    const back = s("rect", { class: "nb-cells-back", x: x - 2, y: y - 2, width: width + 3, height: height + 3, rx: 2 });
-    return [...(this.backed ? [back] : []), ...painted, ...numbers,
-      s("rect", { class: "nb-cells-hit", x, y, width, height })];
+    if (this.backed) {
+      painted.unshift(s("rect", { class: "nb-cells-back", x: x - 2, y: y - 2, width: width + 3, height: height + 3,
+        rx: 2 }));
+    }
+    return [...painted, ...numbers, s("rect", { class: "nb-cells-hit", x, y, width, height })];
   }
 
   corner(i) {
@@ -105,7 +110,6 @@ export class Cells {
     return column >= 0 && column < this.across && cell >= 0 && cell < this.tile.cells.length ? cell : null;
   }
 
-  /** Mark cells. */
   light(cells) {
     this.lights?.remove();
     this.lights = null;
@@ -124,24 +128,24 @@ export function gridIn(tile, { wide, high, line }) {
     const each = Math.max(longest() * 6.8 + 8, 22);
     if (each * columns <= wide) return [0, 0, each, line, columns, true];
   }
-  const fit = (room, count) => Math.min(Math.max(room / count, 2), 9);
+  const fit = (room, count) => clamp(room / count, 2, 9);
   const w = fit(wide, columns), down = fit(high, rows);
   return [0, 0, Math.min(w, 2 * down), Math.min(down, 2 * w), columns, false];
 }
 
 /** A tile that stands in a text: an element, and its cells. */
-export function inlineTile(tile, scale, room, name = "") {
+export function inlineTile(tile, scale, room) {
   const grid = gridIn(tile, room), group = s("g", { class: "nb-cells" }), cells = new Cells(group, grid);
   cells.show(tile, scale);
   const [width, height] = cells.size;
   const svg = s("svg", { class: "nb-inline-tile", width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": tileWords(tile, name) }, group);
+    "aria-label": tileWords(tile, "", tile.cells.length <= 9) }, group);
   return { svg, cells };
 }
 
 /** What a screen reader is told of a tile. */
-function tileWords(tile, name) {
-  const numbers = tile.cells.length <= 9 ? textsOf(tile).join(", ") : "";
+export function tileWords(tile, name, written) {
+  const numbers = written ? textsOf(tile).join(", ") : "";
   return [name, `(${tile.shape.join(", ")})`, numbers].filter(Boolean).join(" ");
 }
 

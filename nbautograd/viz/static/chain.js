@@ -10,13 +10,10 @@ export const TERMS = { most: 9, wide: 150 }; // limit of the written terms of a 
 export class Chain {
   constructor(step, tiles) {
     this.step = step;
-    [this.upstream, this.factor, this.product, this.sent] = ["upstream", "factor", "product", "sent"].map(
-      (name) => tiles[step[name]] || null,
-    );
+    for (const name of ["upstream", "factor", "product", "sent"]) this[name] = tiles[step[name]] || null;
     this.came = [step.upstream, ...(step.more || [])].map((number) => tiles[number] || null);
     this.rows = step.rows || null; // for a node that is not a product: the terms of each element, or of one
-    // every element has its own cell
-    const own = (tile) => !!tile && !tile.block;
+    const own = (tile) => !!tile && !tile.block; // every element has its own cell
     this.whole = [...this.came, this.sent].every(own)
       && (this.rows ? true : own(this.factor) && !this.product?.block);
   }
@@ -49,10 +46,8 @@ export class Chain {
   /** All elements that came. */
   get cells() { return this.came.flatMap(({ cells }) => cells); }
 
-  /** A cell of a tile as text. */
   said({ cells, form }, place) { return shortNumber(cells[place], form); }
 
-  /** One term as text. */
   termText([u, , local]) {
     return `${shortNumber(this.cells[u], this.came[0].form)} × ${shortNumber(local, this.factor?.form)}`;
   }
@@ -68,15 +63,12 @@ export class Chain {
     const { step, upstream, factor, sent } = this;
     if (step.kind === "outer") return [[Math.floor(place / sent.columns), place % sent.columns]];
     if (upstream.shape.length === 1) return upstream.cells.map((_, k) => [k, place * factor.columns + k]);
-    const row = Math.floor(place / sent.columns), // of all matrices of a batch
-      column = place % sent.columns;
-    const inner = step.left ? factor.columns : upstream.columns,
-      first = Math.floor(row / sent.shape.at(-2)) * inner; // row of the other factor in its matrix of the batch
-    return Array.from({ length: inner }, (_, k) =>
-      step.left
-        ? [(first + k) * upstream.columns + column, row * factor.columns + k]
-        : [row * upstream.columns + k, (first + k) * factor.columns + column],
-    );
+    const row = Math.floor(place / sent.columns), column = place % sent.columns; // of all matrices of a batch
+    const inner = step.left ? factor.columns : upstream.columns;
+    const first = Math.floor(row / sent.shape.at(-2)) * inner; // row of the other factor in its matrix of the batch
+    return Array.from({ length: inner }, (_, k) => (step.left
+      ? [(first + k) * upstream.columns + column, row * factor.columns + k]
+      : [row * upstream.columns + k, (first + k) * factor.columns + column]));
   }
 
   source(k) {
@@ -86,34 +78,18 @@ export class Chain {
 
   /** The elements of the product that are summed to one that was sent; without sums it is the same one. */
   summed(place) {
-    const { step, product, factor, sent } = this,
-      wide = (product || factor).shape;
+    const { step, product, factor, sent } = this, { cells, shape: wide } = product || factor;
     if (!step.summed) return [place];
-    const over = new Map(step.summed),
-      extra = wide.length - sent.shape.length;
-    const at = (index, shape) => index.reduce((flat, i, d) => flat * shape[d] + i, 0);
-    const wanted = this.index(place, sent.shape),
-      all = (product || factor).cells.length,
-      found = [];
-    for (let k = 0; k < all; k++) {
-      const index = this.index(k, wide);
-      const kept = index.map((i, d) => (over.has(d) ? 0 : i)).slice(extra);
-      if (at(kept, sent.shape) === at(wanted, sent.shape)) found.push(k);
-    }
-    return found;
-  }
-
-  index(place, shape) {
-    return indexOf(place, shape);
+    const over = new Map(step.summed), extra = wide.length - sent.shape.length;
+    const kept = (k) => indexOf(k, wide).map((i, d) => (over.has(d) ? 0 : i)).slice(extra);
+    const at = (index) => index.reduce((flat, i, d) => flat * sent.shape[d] + i, 0);
+    return [...cells.keys()].filter((k) => at(kept(k)) === place);
   }
 
   /** The elements that were sent to which an element of one of the tiles contributes. */
   reached(part, cell) {
-    const column = { factor: 1, product: 1 }[part] ?? 0, found = [], at = this.offset(part) + cell;
-    for (let place = 0; place < this.sent.cells.length; place++) {
-      if ((this.terms(place) || []).some((term) => term[column] === at)) found.push(place);
-    }
-    return found;
+    const column = { factor: 1, product: 1 }[part] ?? 0, at = this.offset(part) + cell;
+    return [...this.sent.cells.keys()].filter((place) => this.terms(place)?.some((term) => term[column] === at));
   }
 
   /** How many elements came before those of one of several gradients. */

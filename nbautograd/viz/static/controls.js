@@ -1,4 +1,4 @@
-import { h, icon } from "./dom.js";
+import { button, choice, h, icon, press } from "./dom.js";
 import { bin, operationsOf, SIZED_FROM, sizeLegend } from "./sizes.js";
 import { Track } from "./timeline.js";
 
@@ -17,7 +17,7 @@ export class Controls {
       value: 0, "aria-label": t("step_slider"),
       oninput: () => this.slide(Number(this.slider.value)) });
     this.track = new Track(player, this.slider);
-    this.speeds = this.choice("", t("speed"), [...SPEEDS.map((x) => [x, `${x}×`, x === 1]), [0, t("wave")]],
+    this.speeds = choice("", t("speed"), [...SPEEDS.map((x) => [x, `${x}×`, x === 1]), [0, t("wave")]],
       (value) => { Object.assign(player.playback, { speed: value || 1, waves: !value }); });
     this.loop = this.toggle("loop", t("loop"), () => (player.playback.loops = !player.playback.loops));
     this.repeats = player.groups.folds && this.toggle("repeats", t("fold_all"), () => player.groups.toggleEverything());
@@ -36,35 +36,18 @@ export class Controls {
     return new Set(frames.flatMap(({ sizes = {} }) => Object.values(sizes).map(bin))).size > 1;
   }
 
-  button(name, label, onclick) {
-    const kind = `nb-button nb-${CLASSES[name] || name}`;
-    const attributes = { type: "button", class: kind, "aria-label": label, title: label, onclick };
-    return h("button", attributes, icon(name));
-  }
+  button(name, label, onclick) { return button(CLASSES[name] || name, label, onclick, icon(name)); }
 
   /** A button that stays pressed; `action` returns whether it does now. */
   toggle(name, label, action, on = false) {
-    const show = (stays) => {
-      button.setAttribute("aria-pressed", String(stays));
-      button.classList.toggle("nb-pressed", stays);
-    };
-    const button = this.button(name, label, () => show(action()));
-    show(on);
-    return button;
-  }
-
-  /** A list to choose a number from: [value, text, whether it is chosen]. */
-  choice(kind, label, options, action) {
-    return h("select", { class: `nb-speed${kind}`, "aria-label": label, title: label,
-      onchange: (event) => action(Number(event.target.value)) },
-    ...options.map(([value, text, chosen]) => h("option", { value, selected: chosen && "" }, text)));
+    const made = this.button(name, label, () => press(made, action()));
+    press(made, on);
+    return made;
   }
 
   /** Whether something is folded, on the button that opens it. */
   showFolds() {
-    const { folded } = this.player.groups;
-    this.repeats?.setAttribute("aria-pressed", String(folded));
-    this.repeats?.classList?.toggle("nb-pressed", folded);
+    if (this.repeats) press(this.repeats, this.player.groups.folded);
   }
 
   slide(here) { this.goTo(here < 0 ? here : this.player.stops[here] ?? this.player.last); }
@@ -84,16 +67,17 @@ export class Controls {
 
   /** What one moves through a pass with. */
   movers() {
-    const { player } = this, { t } = player;
-    const step = (name, to) => this.button(name, t(name), () => player.step(to()));
-    return h("span", { class: "nb-transport", role: "group", "aria-label": t("playback") },
-      this.track.element, step("back", () => player.backward()), this.play, step("forward", () => player.forward()));
+    const { player } = this;
+    return h("span", { class: "nb-transport", role: "group", "aria-label": player.t("playback") }, this.track.element,
+      this.mover("back", () => player.backward()), this.play, this.mover("forward", () => player.forward()));
   }
+
+  /** A button that goes to another step. */
+  mover(name, to) { return this.button(name, this.player.t(name), () => this.player.step(to())); }
 
   /** What the drawer has for whoever looks for more: where one is, search, what is in view, how the pass plays. */
   toolbox() {
     const { player } = this, { plays, predict, search, stacks, t } = player;
-    const step = (name, to) => this.button(name, t(name), () => player.step(to()));
     const row = (name, ...parts) => h("div", { class: "nb-tool", role: "group", "aria-label": t(name) }, ...parts);
     return h("div", { class: "nb-tools" },
       h("div", { class: "nb-head-line" }, h("strong", {}, t(plays ? "backward" : "graph")), " ", this.count),
@@ -103,8 +87,8 @@ export class Controls {
         this.button("fit", t("fit"), () => player.stage.fit(true)), this.repeats, plays && this.scale,
         this.button("save", t("save"), () => player.save()), player.marks.button),
       this.legend,
-      plays && row("playback", step("first", () => player.beginning()), step("last", () => player.last), this.loop,
-        this.speeds, this.track.forward),
+      plays && row("playback", this.mover("first", () => player.beginning()), this.mover("last", () => player.last),
+        this.loop, this.speeds, this.track.forward),
       plays && row("ask", predict.button, predict.score),
       stacks.several && row("compare", stacks.choice));
   }

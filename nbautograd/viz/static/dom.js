@@ -23,34 +23,54 @@ const ICONS = {
   save: "M10.8 3h2.4v9l3.3-3.2 1.6 1.7L12 16.4l-6.1-5.9 1.6-1.7 3.3 3.2zM4 18.4h16V21H4z",
 };
 
+export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+
 /** Whether a text tells of a number that is not finite. */
 export const notFinite = (text) => /(^|[^\p{L}])(nan|inf)(?![\p{L}_])/iu.test(text);
 
 /** A text as children of an element: what stands between backticks is code. */
 export const coded = (text) => text.split("\x60").map((part, i) => (i % 2 ? h("code", {}, part) : part));
 
-/** An element with attributes, listeners (onclick: f) and children; false and null children are left out. */
-export function h(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
+/** Set attributes of an element, and listeners (onclick: f); false and null are left out. */
+export function attach(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name.slice(2), value);
     else if (value !== false && value != null) element.setAttribute(name, value);
   }
+}
+
+function filled(element, attributes, children) {
+  attach(element, attributes);
   element.append(...children.filter((child) => child !== false && child != null));
   return element;
 }
+
+/** An element with attributes, listeners and children; false and null children are left out. */
+export const h = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
+
+/** The same in SVG. */
+export const s = (tag, attributes = {}, ...children) =>
+  filled(document.createElementNS(SVG, tag), attributes, children);
+
+/** A button with an icon or a sign, and a label that it also shows on hover. */
+export const button = (kind, label, onclick, ...content) => h("button", { type: "button",
+  class: `nb-button nb-${kind}`, "aria-label": label, title: label, onclick }, ...content);
+
+/** Show whether a button is pressed, or with "aria-expanded" whether what it opens is open. */
+export function press(element, on, what = "aria-pressed") {
+  element.setAttribute(what, String(on));
+  element.classList.toggle("nb-pressed", on);
+}
+
+/** A list to choose a number from: [value, text, whether it is chosen]. */
+export const choice = (kind, label, options, action) => h("select", { class: `nb-speed${kind}`, "aria-label": label,
+  title: label, onchange: ({ target }) => action(Number(target.value)) },
+...options.map(([value, text, chosen]) => h("option", { value, selected: chosen && "" }, text)));
 
 /** The text of a key with numbers and names put into its places; for `n: 1`, the text of `key_1` if it exists. */
 export function fill(texts, key, places = {}) {
   const text = (places.n === 1 && texts[`${key}_1`]) || (texts[key] ?? key);
   return String(text).replace(/\{(\w+)\}/g, (whole, name) => (name in places ? String(places[name]) : whole));
-}
-
-export function s(tag, attributes = {}, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
 }
 
 /** New content; what had the focus in the old one gives it to its `heir` there, else to the player. */
@@ -92,4 +112,3 @@ export function drawing(text) {
   }
   return [root, own];
 }
-

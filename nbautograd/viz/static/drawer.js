@@ -1,5 +1,5 @@
-import { h } from "./dom.js";
-import { isForPage } from "./keys.js";
+import { h, press } from "./dom.js";
+import { moveOf } from "./keys.js";
 
 const DRAWER = "nbautograd-drawer"; // the browser's storage key of the open tab
 
@@ -51,11 +51,7 @@ export class Drawer {
 
   key(event) {
     const names = [...this.tabs.keys()], here = names.indexOf(this.chosen);
-    const by = { ArrowLeft: -1, ArrowRight: 1, Home: -here, End: names.length - 1 - here }[event.key];
-    if (by === undefined || isForPage(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const to = names[here + by];
+    const to = names[here + moveOf(event, { ArrowLeft: -1, ArrowRight: 1, Home: -here, End: names.length - 1 - here })];
     if (!to) return;
     this.pick(to);
     this.tabs.get(to).focus();
@@ -84,25 +80,20 @@ export class Drawer {
     const { player } = this;
     this.peeks = open && this.peeks;
     this.element.hidden = !open;
-    this.button.setAttribute("aria-expanded", String(open));
-    this.button.classList.toggle("nb-pressed", open);
+    press(this.button, open, "aria-expanded");
     player.root.classList.toggle("nb-drawn", open);
     player.resize();
     player.program.show(player.index);
   }
 
   remember() {
-    try {
-      localStorage.setItem(DRAWER, this.open ? this.chosen : "");
-    } catch { /* a page that may not remember anything */ }
+    try { localStorage.setItem(DRAWER, this.open ? this.chosen : ""); } catch { /* a page may remember nothing */ }
   }
 
   /** As it was left, on this page or on another one. */
   restore() {
     let tab = "";
-    try {
-      tab = localStorage.getItem(DRAWER) || "";
-    } catch { /* likewise */ }
+    try { tab = localStorage.getItem(DRAWER) || ""; } catch { /* likewise */ }
     if (this.parts.has(tab)) this.show(tab);
   }
 }

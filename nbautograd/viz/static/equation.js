@@ -124,8 +124,7 @@ export class EquationBar {
   get tiles() { return this.player.data.timeline.tiles || []; }
 
   show(state) {
-    const { frame } = state,
-      key = frame ? `${state.index}` : "";
+    const { frame } = state, key = frame ? `${state.index}` : "";
     if (key !== this.key) Object.assign(this, { key, chosen: 0, pinned: null });
     this.tellAside([]);
     Object.assign(this, { frame, state });
@@ -184,12 +183,9 @@ export class EquationBar {
 
   /** A cell of the bar whose value is no tile. */
   plain(role, name, ...body) {
-    return h(
-      "div",
-      { class: "nb-equation-cell" },
+    return h("div", { class: "nb-equation-cell" },
       h("div", { class: "nb-equation-head" }, h("span", { class: "nb-soft" }, role), " ", h("b", {}, name)),
-      h("div", { class: "nb-equation-tile" }, ...body),
-    );
+      h("div", { class: "nb-equation-tile" }, ...body));
   }
 
   /** The tiles that a step received and sent, where both are known. */
@@ -197,10 +193,8 @@ export class EquationBar {
     const sent = Object.keys(tiles).filter((edge) => !received.includes(edge));
     const named = (edges, gradients, name) =>
       edges.map((edge, i) => [name(gradients[i]?.[0] ?? "", edge), this.tiles[tiles[edge]]]);
-    const [came, went] = [
-      named(received, receives, (name) => name),
-      named(sent, sends, (name) => gradientBy(receives[0]?.[0] ?? "", name)),
-    ];
+    const came = named(received, receives, (name) => name);
+    const went = named(sent, sends, (name) => gradientBy(receives[0]?.[0] ?? "", name));
     const known = (list) => (group || list.length > 0) && list.every(([, tile]) => tile);
     return kind === "op" && known(came) && known(went) && went.length ? [came, went] : null;
   }
@@ -227,16 +221,13 @@ export class EquationBar {
     return [h("ul", { class: "nb-advice" }, ...said.map((text) => h("li", {}, ...panel.cured(text))))];
   }
 
-  remark(text) {
-    return h("p", { class: "nb-remark-text" }, text);
-  }
+  remark(text) { return h("p", { class: "nb-remark-text" }, text); }
 
   // -- a step of the chain rule --------------------------------------------------------------------------------
   chain(frame) {
-    const { t } = this.player,
-      step = frame.chain[Math.min(this.chosen, frame.chain.length - 1)];
-    const chain = (this.now = new Chain(step, this.tiles)),
-      [from, to] = [this.player.links.resultOf(step.edge), lastName(step.sent_name)];
+    const { links, t } = this.player, step = frame.chain[Math.min(this.chosen, frame.chain.length - 1)];
+    const chain = (this.now = new Chain(step, this.tiles));
+    const [from, to] = [links.resultOf(step.edge), lastName(step.sent_name)];
     this.views = {};
     const product = PRODUCTS.includes(step.kind), moves = !product && !this.multiplies(chain);
     const passes = step.product !== undefined && chain.factor?.cells.every((cell) => cell === 1); // what came is summed
@@ -281,25 +272,20 @@ export class EquationBar {
     this.point("sent", shown ? cell : null);
   }
 
-  sign(text) {
-    return h("span", { class: `nb-equation-sign${text.length > 1 ? " nb-small" : ""}` }, text);
-  }
+  sign(text) { return h("span", { class: `nb-equation-sign${text.length > 1 ? " nb-small" : ""}` }, text); }
 
   cell(part, role, name, tile, marks) {
     const scale = { factor: LOCAL, value: this.player.tiles.scales.values }[part] || this.scale;
     let body = h("span", { class: "nb-soft" }, "…");
     if (tile) {
-      const view = (this.views[part] = new TileView(tile, {
-        name: `${role} ${name}`.trim(),
-        scale,
-        ...this.room(),
-        point: this.now.whole && (part !== "factor" || !this.now.rows) ? (cell) => this.point(part, cell) : null,
-        pick: (cell) => {
-          this.pinned = part === "sent" ? cell : (this.now.reached(part, cell)[0] ?? null);
+      const points = this.now.whole && (part !== "factor" || !this.now.rows);
+      this.views[part] = new TileView(tile, { name: `${role} ${name}`.trim(), scale, ...this.room(),
+        point: points && ((place) => this.point(part, place)),
+        pick: (place) => {
+          this.pinned = part === "sent" ? place : (this.now.reached(part, place)[0] ?? null);
           this.explain(null);
-        },
-      }));
-      body = view.svg;
+        } });
+      body = this.views[part].svg;
     }
     const shape = tile?.cells.length > 1 && !(part === "factor" && this.now.rows) ? tile.shape.join("×") : "";
     const written = marks?.length && !(marks.length === 1 && marks[0][0] === "n"); // the tile holds a number
@@ -316,11 +302,7 @@ export class EquationBar {
 
   /** A cell of one of the tiles is pointed at, or none. */
   point(part, cell) {
-    if (cell === null) {
-      this.explain(null);
-      return;
-    }
-    const reached = part === "sent" ? [cell] : this.now.reached(part, cell);
+    const reached = cell === null ? [] : part === "sent" ? [cell] : this.now.reached(part, cell);
     this.explain(reached.length ? { place: reached[0], reached, part, cell } : null);
   }
 
@@ -351,13 +333,12 @@ export class EquationBar {
     return written && `${written}${this.left(only < 0 ? terms.length : count, shown.length)} = `;
   }
 
-  /** The alarms of a step, in words. */
   warned({ alarms = [] }) { return alarms.map((text) => h("div", { class: "nb-bad-text" }, text)); }
 
   /** What the number of an element means for the root. */
   means(place, name) {
     const { now, player } = this, { links, t } = player, { edge, sent_name: sent } = now.step;
-    const shown = now.sent.cells.length > 1 ? `${atom(name)}[${now.index(place, now.sent.shape).join(", ")}]` : name;
+    const shown = now.sent.cells.length > 1 ? `${atom(name)}[${indexOf(place, now.sent.shape).join(", ")}]` : name;
     const ways = links.users(links.byId.get(edge)?.src).length > 1;
     return meaning(t, shown, rootOf(sent), now.sent.cells[place], ways).slice(0, 1).map((text) => h("div", {}, text));
   }
@@ -366,16 +347,10 @@ export class EquationBar {
   tellAside(parts) { if (!this.bare) this.aside.replaceChildren(...parts); }
 
   lightUp(at, place, terms) {
-    const { views } = this,
-      lit = at || this.pinned !== null || this.now.sent.cells.length > 1;
-    const marks = lit
-      ? {
-          sent: new Set(at?.reached || [place]),
-          ...Object.fromEntries(this.now.partsOf().map((part) => [part, this.now.cellsOf(part, terms)])),
-          factor: new Set(terms.map(([, f]) => f)),
-          product: new Set(terms.map(([, f]) => f)),
-        }
-      : {};
+    const { now, views } = this, factors = new Set(terms.map(([, f]) => f));
+    const lit = at || this.pinned !== null || now.sent.cells.length > 1;
+    const marks = !lit ? {} : { sent: new Set(at?.reached || [place]), factor: factors, product: factors,
+      ...Object.fromEntries(now.partsOf().map((part) => [part, now.cellsOf(part, terms)])) };
     if (at && at.part !== "sent") marks[at.part] = new Set([at.cell]);
     for (const [part, view] of Object.entries(views)) view.light(marks[part] || new Set());
   }
@@ -431,42 +406,34 @@ export class EquationBar {
   // -- in motion --------------------------------------------------------------------------------
   /** While numbers travel along the edges: what came flies into the bar, meets the local derivative, and leaves. */
   progress(part) {
-    const phase = part < ARRIVED ? 0 : part < MET ? 1 : part < SENT ? 2 : 3,
-      before = Number(this.element.dataset.phase ?? -1);
+    const phase = part < ARRIVED ? 0 : part < MET ? 1 : part < SENT ? 2 : 3;
+    const before = Number(this.element.dataset.phase ?? -1);
     if (phase === before || !this.frame?.chain) return;
     this.element.dataset.phase = phase;
-    const step = this.frame.chain[this.chosen],
-      comes = (at) => before < at && at <= phase; // a slow page skips phases
+    const step = this.frame.chain[this.chosen], comes = (at) => before < at && at <= phase; // a slow page skips phases
     if (step && comes(1)) fly(this, cameAlong(this), "upstream", true);
     if (step && comes(3)) fly(this, step.edge, "sent", false);
   }
 
   /** All cells are shown. */
-  still() {
-    delete this.element.dataset.phase;
-  }
+  still() { delete this.element.dataset.phase; }
 
   // -- accumulation --------------------------------------------------------------------------------
   /** `.grad` before + what arrived = `.grad` after. */
   sum(frame) {
-    const { t } = this.player,
-      row = frame.ledger?.[frame.node];
+    const { t } = this.player, row = frame.ledger?.[frame.node];
     if (!row) return [this.remark(frame.caption)];
     this.views = {};
-    const name = frame.subtitle,
-      tile = (number) => this.tiles[number] || null;
+    const name = frame.subtitle, tile = (number) => this.tiles[number] || null;
     this.now = { whole: false, tiles: [row.before_tile, row.total_tile, row.after_tile].map(tile).filter(Boolean) };
     const none = this.plain(t("grad_before"), "", row.before);
-    return [
-      this.parts([
-        row.before_tile === undefined ? none : this.cell("before", t("grad_before"), "", tile(row.before_tile)),
-        this.sign(row.before === "None" ? "←" : "+"),
-        this.cell("total", t("arrived_sum"), "", tile(row.total_tile)),
-        this.sign("="),
-        this.cell("after", t("now"), name, tile(row.after_tile)),
-      ]),
-      h("div", { class: "nb-equation-words" }, ...this.warned(frame), ...this.added(row, name)),
+    const parts = [
+      row.before_tile === undefined ? none : this.cell("before", t("grad_before"), "", tile(row.before_tile)),
+      this.sign(row.before === "None" ? "←" : "+"), this.cell("total", t("arrived_sum"), "", tile(row.total_tile)),
+      this.sign("="), this.cell("after", t("now"), name, tile(row.after_tile)),
     ];
+    const words = [...this.warned(frame), ...this.added(row, name)];
+    return [this.parts(parts), h("div", { class: "nb-equation-words" }, ...words)];
   }
 
   /** The addition to `.grad`, written out for one element. */

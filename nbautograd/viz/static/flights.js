@@ -32,9 +32,7 @@ export function fly({ element, player, scale, state }, edge, part, leaves) {
   const { left, top } = root.getBoundingClientRect();
   const place = ([x, y]) => ({ transform: `translate(${x - left}px, ${y - top}px) translate(-50%, -50%)` });
   root.append(ghost);
-  const flight = ghost.animate((leaves ? [label, own] : [own, label]).map(place), {
-    duration: FLIGHT / playback.speed,
-    easing: "ease-in-out",
-  });
+  const flight = ghost.animate((leaves ? [label, own] : [own, label]).map(place),
+    { duration: FLIGHT / playback.speed, easing: "ease-in-out" });
   flight.onfinish = flight.oncancel = () => ghost.remove();
 }

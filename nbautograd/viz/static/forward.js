@@ -1,4 +1,5 @@
 import { h } from "./dom.js";
+import { emptyState } from "./history.js";
 import { isGroup, Links, see } from "./links.js";
 import { heading, pairs, rowIf } from "./panel.js";
 import { smooth } from "./viewport.js";
@@ -53,11 +54,8 @@ export class ForwardPass {
     for (const { id, src, dst } of links.edges) if (future.has(src) || future.has(dst)) future.add(id);
     const given = links.users(node).filter(({ kind }) => kind === "result");
     const edges = [...links.makers(node), ...given].map(({ id }) => id), results = given.map(({ dst }) => dst);
-    return {
-      index, scene, future, active: new Set(node ? [node, ...results, ...edges] : []), done: new Set(), bad: new Set(),
-      freed: new Set(), labels: new Map(), leaves: new Map(), ledger: new Map(), sizes: new Map(), ran: new Map(),
-      look: steps[0], frame: { ...this.frame(node, results, links), scene },
-    };
+    return { ...emptyState(index, scene), future, active: new Set(node ? [node, ...results, ...edges] : []),
+      look: steps[0], frame: { ...this.frame(node, results, links), scene } };
   }
 
   frame(node, results, links) {
@@ -78,7 +76,6 @@ export class ForwardPass {
     };
   }
 
-  /** What the panel says of a step. */
   panel(frame) {
     const { equation, panel, t } = this.player;
     if (!frame.node) return [heading(frame.title), h("p", { class: "nb-hint" }, frame.caption), ...panel.listing(null)];
@@ -118,25 +115,19 @@ export class ForwardPass {
 
   /** First what the operation takes goes along its edges, then what it gives is there. */
   animate(state) {
-    const { playback, stage } = this.player, { frame } = state, { links } = this.player;
+    const { links, playback, stage } = this.player, { frame } = state;
     const taken = links.makers(frame.node).filter(({ id }) => stage.part("edge", id));
     const given = links.users(frame.node).filter(({ kind }) => kind === "result");
     const later = new Set([...state.future, ...given.flatMap(({ id, dst }) => [id, dst])]);
-    const begun = performance.now(), duration = TAKEN / playback.speed;
     stage.paint({ ...state, future: later, active: new Set([...state.active].filter((id) => !later.has(id))) });
-    const tick = (now) => {
-      const part = Math.min((now - begun) / duration, 1);
+    playback.run(TAKEN / playback.speed, (part) => {
       stage.tokens.replaceChildren();
       for (const { id, src } of part < 1 ? taken : []) {
         const edge = stage.part("edge", id), value = links.nodes[src].value || links.nodes[src].name;
         const text = value.length > WIDE_TOKEN || value.includes("\n") ? links.nodes[src].shape || "" : value;
         if (text) stage.token(edge.getPointAtLength(edge.getTotalLength() * smooth(part)), text);
       }
-      if (part < 1) { playback.running = requestAnimationFrame(tick); return; }
-      playback.running = 0;
-      stage.settle(state);
-    };
-    playback.running = requestAnimationFrame(tick);
+    }, () => stage.settle(state));
   }
 
   /** Play it from its beginning. */

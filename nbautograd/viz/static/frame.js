@@ -30,7 +30,6 @@ export function joinPage() {
   }
 }
 
-
 /** What was compressed when the page was made. */
 export async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));

@@ -31,9 +31,14 @@ export class Groups {
   levelsOf(number) {
     const every = Object.keys(this.views).filter((view) => view.startsWith(`${number}:`));
     const own = every.map((view) => view.split(":")[1]);
-    const drawn = (key) => Object.keys(this.player.history.scenes[this.views[`${number}:${key}`]].nodes).length;
+    const drawn = (key) => this.nodesOf(number, key).length;
     return own.filter((key) => !key || IS_LEVEL.test(key)).sort((a, b) => drawn(b) - drawn(a));
   }
+
+  nodesOf(number, key) { return Object.values(this.player.history.scenes[this.views[`${number}:${key}`]].nodes); }
+
+  /** How many windows the drawing of a level fills. */
+  needs(number, key) { return this.player.beyond(this.player.drawingOf(this.views[`${number}:${key}`])); }
 
   levelOf(number) { return this.level.get(number) ?? ""; }
 
@@ -62,10 +67,10 @@ export class Groups {
     const { player } = this;
     for (const number of player.ownScenes) {
       const levels = this.levelsOf(number), from = levels.slice(levels.indexOf(""));
-      const needs = (key) => player.beyond(player.drawingOf(this.views[`${number}:${key}`]));
+      const needs = (key) => this.needs(number, key);
       const least = from.reduce((best, key) => (needs(key) < needs(best) ? key : best), "");
-      const drawn = (key) => Object.values(player.history.scenes[this.views[`${number}:${key}`]].nodes);
-      const few = (key) => !key || drawn(key).filter(({ kind }) => ["op", "group"].includes(kind)).length <= STEPS;
+      const few = (key) => !key
+        || this.nodesOf(number, key).filter(({ kind }) => ["op", "group"].includes(kind)).length <= STEPS;
       this.level.set(number, from.find((key) => needs(key) <= WHOLE && few(key)) ?? least);
     }
     player.stops = player.history.stops(this.viewOf);
@@ -95,7 +100,7 @@ export class Groups {
     this.opened.clear();
     this.level.set(this.scene, key);
     this.redraw();
-    this.player.controls.showFolds?.();
+    this.player.controls.showFolds();
   }
 
   /** Whether something is folded that another level opens. */
@@ -103,9 +108,8 @@ export class Groups {
 
   /** Open everything; where everything is open, fold it until the whole is seen, or one level. */
   toggleEverything() {
-    const { player, scene } = this, levels = this.levelsOf(scene);
-    const needs = (key) => player.beyond(player.drawingOf(this.views[`${scene}:${key}`]));
-    const folded = this.folded, fits = levels.slice(1).find((key) => needs(key) <= WHOLE);
+    const { folded, scene } = this, levels = this.levelsOf(scene);
+    const fits = levels.slice(1).find((key) => this.needs(scene, key) <= WHOLE);
     this.show(folded ? levels[0] : fits ?? levels.at(-1));
     return !folded;
   }

@@ -1,6 +1,6 @@
 import { attribute, extent } from "./camera.js";
 import { s } from "./dom.js";
-import { isForPage } from "./keys.js";
+import { moveOf } from "./keys.js";
 import { shortNumber } from "./numbers.js";
 
 const PIXELS = 2; // pixels of dragging per step
@@ -27,10 +27,8 @@ export class Handles {
       const [one] = nudge.tile(id).cells, { tiled, line, ...box } = area;
       const handle = s("rect", { class: "nb-handle", role: "slider", tabindex: this.known.size < STOPS ? 0 : -1,
         "aria-label": t("nudge", { name }), "aria-valuenow": one, "aria-valuetext": shortNumber(one),
-        ...box, rx: 3 }, s("title", {}, hint));
-      handle.addEventListener("keydown", (event) => this.key(event, id));
-      handle.addEventListener("focus", () => this.hint(id));
-      handle.addEventListener("blur", () => this.hint(null));
+        ...box, rx: 3, onkeydown: (event) => this.key(event, id), onfocus: () => this.hint(id),
+        onblur: () => this.hint(null) }, s("title", {}, hint));
       group.classList.add(tiled ? "nb-grabs-cells" : "nb-grabs");
       const d = `M${box.x + 2} ${line}h${box.width - 4}`;
       group.append(s("path", { class: "nb-handle-line", d, fill: "none" }), handle);
@@ -64,11 +62,8 @@ export class Handles {
   }
 
   key(event, id) {
-    const by = BY_KEY[event.key];
-    if (!by || isForPage(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    this.move(id, null, (nudge) => nudge.value + by * nudge.step);
+    const by = moveOf(event, BY_KEY);
+    if (by) this.move(id, null, (nudge) => nudge.value + by * nudge.step);
   }
 
   /** Give a leaf, or an element of it, another value. */

@@ -7,6 +7,12 @@ const OF_A_PASS = ["done", "bad", "labels", "sizes", "tiles", "ran"]; // parts o
 
 const OF_GROUPS = ["op", "accumulate"]; // kinds of frames that are merged if they happen in one group
 
+/** The state in which nothing has happened. */
+export const emptyState = (index, scene) => ({
+  index, scene, active: new Set(), done: new Set(), bad: new Set(), freed: new Set(), labels: new Map(),
+  leaves: new Map(), ledger: new Map(), sizes: new Map(), tiles: new Map(), ran: new Map(), frame: null,
+});
+
 /**
  * What has happened after each number of steps; computed from the frames, never from the page. Frames name every
  * operation; a view in which some are folded into groups says for each what stands for it (`stands`), and shows what
@@ -151,10 +157,7 @@ export class History {
   at(index, view, t) {
     const scene = this.sceneAt(index), nodes = view?.nodes || {};
     const freed = Object.entries(nodes).filter(([, node]) => node.freed).map(([id]) => id);
-    const state = {
-      index, scene, active: new Set(), done: new Set(), bad: new Set(), freed: new Set(freed), labels: new Map(),
-      leaves: new Map(), ledger: new Map(), sizes: new Map(), tiles: new Map(), ran: new Map(), frame: null,
-    };
+    const state = { ...emptyState(index, scene), freed: new Set(freed) };
     let joins = false;
     this.frames.slice(0, index).forEach((frame, i) => {
       if (frame.scene !== scene) return;
@@ -204,23 +207,6 @@ export class History {
     for (const [id, value] of Object.entries(sizes)) put(state.sizes, see(view, id), value);
   }
 
-  /** What .grad was after each pass up to this step, by the leaf's name, with what was done to it in between. */
-  grads(index) {
-    const found = new Map(), resets = { zeroed: "↺ 0", none: "↺ None", changed: "✎" };
-    const add = (name, text) => found.set(name, [...(found.get(name) || []), text]);
-    for (const frame of this.frames.slice(0, Math.max(index, 0))) {
-      const nodes = this.scenes[frame.scene].nodes;
-      if (frame.kind === "start") {
-        for (const [id, row] of Object.entries(frame.ledger || {})) {
-          if (row.reset && nodes[id]) add(nodes[id].name, resets[row.reset]);
-        }
-      }
-      const row = frame.kind === "accumulate" && frame.ledger?.[frame.node];
-      if (row && nodes[frame.node]) add(nodes[frame.node].name, row.after);
-    }
-    return found;
-  }
-
   /** [number of the pass, its first step] of every pass. */
   passes() {
     const found = new Map();
@@ -228,4 +214,3 @@ export class History {
     return [...found];
   }
 }
-

@@ -78,6 +78,15 @@ export function isForPage({ altKey, ctrlKey, key, metaKey, shiftKey, target }) {
   return altKey || ctrlKey || metaKey || (shiftKey && key === "Enter" && target.tagName !== "INPUT");
 }
 
+/** What `moves` has for a key that is pressed in an element of its own: nothing else hears it. Undefined for others. */
+export function moveOf(event, moves) {
+  const move = isForPage(event) ? undefined : moves[event.key];
+  if (move === undefined) return undefined;
+  event.preventDefault();
+  event.stopPropagation();
+  return move;
+}
+
 /** What JupyterLab reads before it takes a key: those without Ctrl, Cmd or Alt are none of its shortcuts. */
 const SUPPRESS = "data-lm-suppress-shortcuts";
 

@@ -36,32 +36,26 @@ export class Ledger {
   }
 
   /** How high a line is: it holds tiles as soon as one of the leaves is more than a vector of a few numbers. */
-  get high() {
-    this.line ??= this.player.tiles.tiles.length && this.anyHigh() ? TILE_HIGH : LINE_HIGH;
-    return this.line;
-  }
-
-  anyHigh() {
-    const { frames } = this.player.history, { tiles } = this.player;
+  high() {
+    const { history: { frames }, tiles } = this.player;
     const high = (number) => {
       const tile = tiles.tiled(tiles.gradient(number));
       return tile && (gridIn(tile, TILE)[3] * tile.cells.length) / tile.columns > TILE.line + 3;
     };
-    return frames.some(({ ledger = {} }) => Object.values(ledger)
-      .some(({ total_tile: sum, before_tile: before }) => high(sum) || high(before)));
+    const isHigh = ({ total_tile: sum, before_tile: before }) => high(sum) || high(before);
+    return frames.some(({ ledger = {} }) => Object.values(ledger).some(isHigh)) ? TILE_HIGH : LINE_HIGH;
   }
 
   show(state) {
     const { player } = this, { t } = player, leaves = player.drawn?.leaves || [];
     this.element.style.setProperty("--nb-rows", this.rows ??= this.most());
-    this.element.style.setProperty("--nb-row", `${this.high}px`);
+    this.element.style.setProperty("--nb-row", `${this.line ??= this.high()}px`);
     player.tiles.elsewhere.clear();
     if (!leaves.length || state.frame?.kind === "created") { this.element.replaceChildren(); return; }
-    const grads = player.history.grads(player.shown);
     const rows = leaves.slice(0, ROWS), names = rows.map(({ name }) => name);
     const cut = cutNames(names, this.table ? TABLE_NAME : WIDE_NAME);
     this.element.classList.toggle("nb-long-names", names.some((name) => name.length > LONG_LEAF));
-    const body = rows.map((leaf, i) => this.row({ ...leaf, cut: cut[i] }, state, grads.get(leaf.name) || []));
+    const body = rows.map((leaf, i) => this.row({ ...leaf, cut: cut[i] }, state));
     const head = [["leaf", "leaf-name"], ["grad_before", "before"], ["arriving_pass", "terms"], ["sum", "sum"],
       ["grad_after", "after"], ["bucket", "each"]];
     const titles = head.map(([name, kind]) => h("th", { scope: "col", class: `nb-${kind}` }, t(name)));
@@ -90,8 +84,8 @@ export class Ledger {
   /** The rows of the scene that has most of them: for so many there is room, whichever is shown. */
   most() { return Math.max(...this.player.history.scenes.map(({ leaves }) => Math.min(leaves.length, ROWS)), 1); }
 
-  /** A leaf's line; `trail` is .grad after each pass. What has no room is said on hover. */
-  row({ id, name, cut }, state, trail) {
+  /** A leaf's line. What has no room is said on hover. */
+  row({ id, name, cut }, state) {
     const { player } = this, current = state.ledger.get(id);
     const lit = state.frame && state.frame.ledger?.[id] && state.frame.kind !== "start";
     const terms = this.terms(current, id);
@@ -109,7 +103,7 @@ export class Ledger {
     cell("terms", ...(terms.length ? terms : ["–"])),
     cell("sum", ...this.sum(current, state.leaves.get(id), id), this.delta(name)),
     cell("after", current?.after ? this.number(id, "grad", current.after_tile, h("b", {}, current.after)) : "–"),
-    player.stacks.cell(name, trail));
+    player.stacks.cell(name));
   }
 
   /** By how much the sum differs from that of the pass that is compared. */
@@ -123,13 +117,11 @@ export class Ledger {
   /** A gradient as a tile; where it is one number, or too large to be kept, as the text. */
   number(id, what, number, text, nth = 0) {
     const { tiles } = this.player, { room } = this, name = `${id} ${what} ${nth} ${number} ${room.wide}`;
-    if (!this.known.has(name)) {
-      this.known.set(name, tiles.inline(`${id}:${what === "grad" ? "grad" : "arriving"}`, number, room, ""));
-    }
+    const shown = `${id}:${what === "grad" ? "grad" : "arriving"}`;
+    if (!this.known.has(name)) this.known.set(name, tiles.inline(shown, number, room));
     const tile = this.known.get(name);
     if (!tile) return text;
-    const key = tile.cells.group.dataset.cells;
-    tiles.elsewhere.set(key, [...(tiles.elsewhere.get(key) || []), tile.cells]);
+    tiles.elsewhere.set(shown, [...(tiles.elsewhere.get(shown) || []), tile.cells]);
     return tile.svg;
   }
 
@@ -154,4 +146,3 @@ export class Ledger {
     return [sum, waits && this.soft(` ${waits}`)].filter(Boolean);
   }
 }
-

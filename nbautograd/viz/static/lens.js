@@ -1,5 +1,5 @@
 import { Axis, roundTicks } from "./axes.js";
-import { fill, h, icon, s, TELEPHONE } from "./dom.js";
+import { attach, clamp, fill, h, icon, s, TELEPHONE } from "./dom.js";
 import { keyAttributes, leave, SPOKEN } from "./keys.js";
 import { mount } from "./player.js";
 import { commonPrefix, middleCut, numberOf, RidgeView, usedBins } from "./ridges.js";
@@ -19,15 +19,15 @@ const nonFinite = (value) => (value === null || Number.isNaN(value) ? "NaN" : nu
 class LensPlot {
   constructor(lens, { title, lines, band = null, form = "m", options = {} }) {
     Object.assign(this, { lens, title, lines, band, form, options });
-    this.svg = s("svg", { class: "nb-lens-plot", role: "img", "aria-label": title });
-    this.svg.addEventListener("pointermove", (event) => this.point(event));
-    this.svg.addEventListener("pointerleave", () => { this.light(null); lens.hover(null); });
-    this.svg.addEventListener("pointerdown", (event) => {
-      this.svg.setPointerCapture(event.pointerId);
-      this.drags = true;
-      lens.select(this.at(event));
-    });
-    for (const name of ["pointerup", "pointercancel"]) this.svg.addEventListener(name, () => { this.drags = false; });
+    const rest = () => { this.drags = false; };
+    this.svg = s("svg", { class: "nb-lens-plot", role: "img", "aria-label": title,
+      onpointermove: (event) => this.point(event), onpointerup: rest, onpointercancel: rest,
+      onpointerleave: () => { this.light(null); lens.hover(null); },
+      onpointerdown: (event) => {
+        this.svg.setPointerCapture(event.pointerId);
+        this.drags = true;
+        lens.select(this.at(event));
+      } });
   }
 
   at({ clientX }) {
@@ -59,9 +59,7 @@ class LensPlot {
     const numbers = this.lines.flatMap(({ values }) => values);
     const least = (numbers.some(Number.isFinite) && band) || [];
     this.axis = new Axis(numbers, PLOT.top, PLOT.bottom, { ...options, least });
-    this.svg.setAttribute("viewBox", `0 0 ${wide} ${PLOT.high}`);
-    this.svg.setAttribute("width", wide);
-    this.svg.setAttribute("height", PLOT.high);
+    attach(this.svg, { viewBox: `0 0 ${wide} ${PLOT.high}`, width: wide, height: PLOT.high });
     this.cursor = s("g", { class: "nb-lens-cursor" });
     const title = s("text", { class: "nb-lens-title", x: PLOT.left, y: 14 }, this.title);
     this.svg.replaceChildren(...(band ? this.healthy() : []), ...this.grid(wide - right), title,
@@ -268,12 +266,10 @@ class Lens {
   drawMarks() {
     const { outstanding, recorded } = this.data, leaps = new Set(outstanding);
     this.marks.setAttribute("width", this.wide);
-    this.marks.replaceChildren(...recorded.map((step) => {
-      const dot = s("circle", { cx: this.x(step), cy: 6, r: leaps.has(step) ? 4 : 2.5, "data-step": step,
-        class: leaps.has(step) ? "nb-lens-leap" : "" }, s("title", {}, this.t("lens_recorded", { n: step })));
-      dot.addEventListener("click", () => this.select(this.data.steps.indexOf(step)));
-      return dot;
-    }));
+    this.marks.replaceChildren(...recorded.map((step) => s("circle", { cx: this.x(step), cy: 6,
+      r: leaps.has(step) ? 4 : 2.5, "data-step": step, class: leaps.has(step) ? "nb-lens-leap" : "",
+      onclick: () => this.select(this.data.steps.indexOf(step)) },
+    s("title", {}, this.t("lens_recorded", { n: step })))));
   }
 
   hover(i) {
@@ -297,7 +293,7 @@ class Lens {
 
   /** Choose a step; its pass is shown as soon as no further one is chosen. */
   select(i) {
-    const to = Math.min(Math.max(i, 0), this.data.steps.length - 1);
+    const to = clamp(i, 0, this.data.steps.length - 1);
     this.pointed = null;
     if (to !== this.index || !this.player) {
       this.index = to;
@@ -410,12 +406,14 @@ export function mountLens(place, data, hooks = {}) {
   return new Lens(place, data, hooks);
 }
 
+/** Ask the kernel of a widget; where there is none, nobody answers. */
+export function ask(model, wish) {
+  try { model.send(wish); } catch { /* no kernel */ }
+}
+
 /** The lens as a widget. */
 export function renderLens(model, el, texts, data) {
-  const ask = (step) => {
-    try { model.send({ pass: step }); } catch { /* no kernel */ }
-  };
-  const onpass = model.send && ask; // none in a saved notebook, which has only some of the passes
+  const onpass = model.send && ((pass) => ask(model, { pass })); // a saved notebook has only some of the passes
   const lens = mountLens(el, { ...data.lens, texts }, { onpass });
   const add = (message) => { if (message?.pass !== undefined) lens.add(message); };
   model.on("msg:custom", add);

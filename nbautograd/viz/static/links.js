@@ -38,6 +38,31 @@ export class Links {
     return this.nodes[box?.dst]?.name || this.nodes[op]?.label || this.nodes[op]?.name || "";
   }
 
+  /** All nodes, each before those that it is made from. */
+  get order() {
+    if (this.sorted) return this.sorted;
+    const left = new Map(Object.keys(this.nodes).map((id) => [id, this.users(id).length]));
+    this.sorted = [...left.keys()].filter((id) => !left.get(id));
+    for (const id of this.sorted) {
+      for (const { src } of this.makers(id)) {
+        left.set(src, left.get(src) - 1);
+        if (!left.get(src)) this.sorted.push(src);
+      }
+    }
+    return this.sorted;
+  }
+
+  /** The nodes that a node has a part in. */
+  above(id) {
+    const above = new Set(), waiting = [id];
+    while (waiting.length) {
+      for (const { dst, kind } of this.users(waiting.pop())) {
+        if (kind !== "constant" && !above.has(dst)) { above.add(dst); waiting.push(dst); }
+      }
+    }
+    return above;
+  }
+
   /** What is only there to make this node: it can be hidden without hiding what others use. */
   private(id) {
     const before = new Set(), waiting = [id];
@@ -60,14 +85,12 @@ export class Links {
   /** The lines of the cell that a line is in: [where, or nothing if no node is from it, number, text], in order. */
   listing(where, cells = {}) {
     const first = (place) => this.nodes[this.lines.get(place)?.[0]] || {}, { cell } = first(where);
+    const lines = [...this.lines.keys()].filter((other) => first(other).cell === cell);
     if (cells[cell]) {
-      const own = new Map([...this.lines.keys()].filter((other) => first(other).cell === cell)
-        .map((other) => [first(other).line, other]));
+      const own = new Map(lines.map((other) => [first(other).line, other]));
       return cells[cell].map(([number, text]) => [own.get(number) || "", number, text]);
     }
-    return [...this.lines.keys()].filter((other) => first(other).cell === cell)
-      .map((other) => [other, first(other).line || 0, first(other).source || ""])
-      .sort((a, b) => a[1] - b[1]);
+    return lines.map((other) => [other, first(other).line || 0, first(other).source || ""]).sort((a, b) => a[1] - b[1]);
   }
 
   /** The nodes in which a text occurs, in the order of the picture. */
@@ -79,4 +102,3 @@ export class Links {
     return Object.entries(this.nodes).filter(([, node]) => said(node).includes(wanted)).map(([id]) => id);
   }
 }
-

@@ -1,6 +1,6 @@
 import { extent } from "./camera.js";
 import { indexOf, largestAt } from "./cells.js";
-import { h, s } from "./dom.js";
+import { button, clamp, h, s } from "./dom.js";
 import { isGroup } from "./links.js";
 import { shortNumber } from "./numbers.js";
 
@@ -37,8 +37,7 @@ export class Nudge {
       oninput: () => this.set(Number(this.range.value)) });
     this.range.value = this.base;
     this.shown = h("b", { class: "nb-nudge-value" });
-    this.back = h("button", { type: "button", class: "nb-button nb-nudge-back", title: t("nudge_back"),
-      "aria-label": t("nudge_back"), onclick: () => { this.reset(); this.range.focus(); } }, "↺");
+    this.back = button("nudge-back", t("nudge_back"), () => { this.reset(); this.range.focus(); }, "↺");
     this.told = h("div", { class: "nb-nudge-told", "aria-live": "polite" });
     this.write();
     return h("div", { class: "nb-nudge" },
@@ -99,7 +98,8 @@ export class Nudge {
     const { links, drawn } = this.player, map = this.player.passMap(), changes = new Map();
     const cells = this.tile(this.leaf).cells.map((_, i) => (i === this.place ? this.value - this.base : 0));
     changes.set(this.leaf, cells);
-    for (const id of upwards(links, this.leaf)) changes.set(id, this.changeOf(id, changes, map));
+    const above = links.above(this.leaf);
+    for (const id of links.order.toReversed()) if (above.has(id)) changes.set(id, this.changeOf(id, changes, map));
     const [root] = drawn.roots, total = map.tile(map.totals.get(this.leaf));
     const single = this.tile(root)?.cells.length === 1 && map.seed.startsWith("∂");
     if (!changes.get(root) && single && total && !total.block) {
@@ -227,13 +227,12 @@ export class Nudge {
   /** A small text on the upper (0) or lower (1) rim of a box, or below it (2). */
   ghost(box, low, text, kind) {
     const wide = extent(text).width + 12, [, , fw, fh] = this.player.stage.full;
-    const x = Math.min(Math.max(box.x + box.width - wide + 6, 2), fw - wide - 2);
+    const x = clamp(box.x + box.width - wide + 6, 2, fw - wide - 2);
     const rim = low > 1 ? box.y + box.height + 3 : box.y + low * box.height - GHOST_HIGH / 2;
-    const y = Math.min(Math.max(rim, 1), fh - GHOST_HIGH - 1);
-    const label = s("text", { x: x + wide / 2, y: y + 12.5, "text-anchor": "middle" });
-    label.textContent = text;
+    const y = clamp(rim, 1, fh - GHOST_HIGH - 1);
     this.ghosts.append(s("g", { class: `nb-ghost ${kind}` },
-      s("rect", { x, y, width: wide, height: GHOST_HIGH, rx: 8 }), label));
+      s("rect", { x, y, width: wide, height: GHOST_HIGH, rx: 8 }),
+      s("text", { x: x + wide / 2, y: y + 12.5, "text-anchor": "middle" }, text)));
   }
 
   /** Bring the range to whoever uses the keyboard. */
@@ -250,25 +249,3 @@ const alikeNumbers = (a, b) => Math.abs(a - b) <= 1e-5 * Math.max(Math.abs(a), M
 /** A number, or one element of a tensor with its index. */
 const shownCells = (cells, shape, at) =>
   cells.length === 1 ? shortNumber(cells[0]) : `[${indexOf(at, shape).join(", ")}]: ${shortNumber(cells[at])}`;
-
-/** The nodes that a leaf has a part in, each after all that it is made from. */
-function upwards(links, leaf) {
-  const above = new Set(), queue = [leaf];
-  while (queue.length) {
-    for (const { dst, kind } of links.users(queue.pop())) {
-      if (kind !== "constant" && !above.has(dst)) { above.add(dst); queue.push(dst); }
-    }
-  }
-  const left = new Map([...above].map((id) => [id, links.makers(id).filter(({ src }) => above.has(src)).length]));
-  const ready = [...above].filter((id) => left.get(id) === 0), order = [];
-  while (ready.length) {
-    const id = ready.pop();
-    order.push(id);
-    for (const { dst } of links.users(id)) {
-      if (!left.has(dst)) continue;
-      left.set(dst, left.get(dst) - 1);
-      if (left.get(dst) === 0) ready.push(dst);
-    }
-  }
-  return order;
-}

@@ -250,4 +250,3 @@ export class Panel {
       action("close", () => player.deselect(), player.plays ? t("back_to_step") : "×"));
   }
 }
-

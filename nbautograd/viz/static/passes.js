@@ -1,8 +1,10 @@
 import { BUCKET, BucketCard, Buckets, BucketView, differenceText } from "./bucket.js";
-import { h, ROOMY } from "./dom.js";
-import { isForPage } from "./keys.js";
+import { choice, h, ROOMY } from "./dom.js";
+import { moveOf } from "./keys.js";
+import { bare, IS_NUMBER } from "./numbers.js";
 
 const FEW_TABS = 4; // limit of the passes shown with their whole name
+const RESULTS = 4; // limit of the leaves, or terms of a leaf, on one line
 
 /** The passes of a recording as tabs, and another pass to compare the present one with. */
 export class Passes {
@@ -25,10 +27,8 @@ export class Passes {
     all.length > FEW_TABS ? String(n) : t("pass_n", { n })));
     this.list = h("span", { class: "nb-pass-tabs", role: "tablist", "aria-label": t("jump"),
       title: t("jump"), onkeydown: (event) => this.key(event) }, ...this.tabs);
-    const options = all.map(([n]) => [n, t("compare_with", { n })]);
-    this.choice = h("select", { class: "nb-speed nb-against", "aria-label": t("compare"), title: t("compare"),
-      onchange: () => this.compare(Number(this.choice.value)) },
-    ...[[0, t("compare_none")], ...options].map(([value, text]) => h("option", { value }, text)));
+    const options = [[0, t("compare_none")], ...all.map(([n]) => [n, t("compare_with", { n })])];
+    this.choice = choice(" nb-against", t("compare"), options, (n) => this.compare(n));
     this.element = h("span", { class: "nb-passes" }, this.list);
   }
 
@@ -47,10 +47,9 @@ export class Passes {
   }
 
   key(event) {
-    const by = { ArrowLeft: -1, ArrowRight: 1, Home: -this.place, End: this.all.length - 1 - this.place }[event.key];
-    if (by === undefined || isForPage(event)) return;
-    event.preventDefault();
-    event.stopPropagation();
+    const { place } = this, end = this.all.length - 1 - place;
+    const by = moveOf(event, { ArrowLeft: -1, ArrowRight: 1, Home: -place, End: end });
+    if (by === undefined) return;
     this.move(by);
     this.tabs[this.place].focus();
   }
@@ -123,9 +122,8 @@ export class Passes {
   }
 
   /** The cell of the ledger that holds a leaf's stack. */
-  cell(name, trail) {
-    const { buckets, card, player } = this, { t } = player;
-    const stack = this.stacks.get(name) || { segments: [], emptied: [], reset: "", waiting: null };
+  cell(name) {
+    const { buckets, card, player } = this, { t } = player, stack = this.stacks.get(name) || buckets.begin({});
     const words = buckets.words(stack, t), own = buckets.extents.get(name) || [0, 0], ghost = this.ghostOf(name);
     const further = Number.isFinite(ghost?.amount) ? ghost.amount : 0;
     const ends = [own[0] + Math.min(further, 0), own[1] + Math.max(further, 0)];
@@ -134,9 +132,7 @@ export class Passes {
       wide: player.whole < ROOMY ? BUCKET.narrow : BUCKET.wide });
     const many = stack.segments.filter(({ pass }) => pass).length > 1;
     const said = { class: many ? "nb-many" : "nb-soft", "aria-hidden": "true" }; // the bar's name says it as well
-    const cell = h("td", { class: "nb-each" }, view.svg, h("span", said, words));
-    cell.title = trail.join(" → ");
-    return cell;
+    return h("td", { class: "nb-each", title: stack.trail.join(" → ") }, view.svg, h("span", said, words));
   }
 
   show() {
@@ -165,5 +161,26 @@ export class Passes {
     this.note.classList.toggle("nb-many", !!grown);
     return grown ? t("why_zero", { names: grown, n: most })
       : emptied ? t("was_emptied", { names: emptied }) : t(most ? "one_pass" : "no_pass_yet");
+  }
+
+  /** What the passes left, in a line. */
+  result(state) {
+    if (this.several) return this.told();
+    const { drawn, history, t } = this.player, rows = drawn.leaves.map(({ id, name }) => [name, state.ledger.get(id)])
+      .filter(([, row]) => row?.after);
+    const several = rows.find(([, { terms = [] }]) => terms.length > 1), wrong = history.wrong();
+    const brief = ({ after, terms }) => [after, ...terms.map(([value]) => value)].every((text) => IS_NUMBER.test(text));
+    const some = (names) => names.slice(0, RESULTS).join(", ") + (names.length > RESULTS ? ", …" : "");
+    if (wrong) return t("rest_not_finite", { ...wrong, names: some(wrong.names) });
+    if (several && brief(several[1]) && several[1].before === "None") {
+      const [name, { after, terms }] = several, about = { name, value: bare(after), count: terms.length };
+      if (terms.length > RESULTS) return t("rest_sum", about);
+      return t("rest_paths", { ...about, terms: terms.map(([value]) => bare(value)).join(" + ") });
+    }
+    const written = rows.filter(([, row]) => brief(row)).slice(0, RESULTS);
+    if (written.length === rows.length && rows.length) {
+      return written.map(([name, { after }]) => `${name}.grad = ${bare(after)}`).join(" · ");
+    }
+    return rows.length ? t("rest_leaves", { names: some(rows.map(([name]) => name)) }) : t("before_caption");
   }
 }

@@ -86,24 +86,12 @@ function proportion(cells, whole) {
 
 /** The paths from the root to a node: the first few as lists of edges, and how many there are. */
 function pathsTo(links, roots, target) {
-  const inner = new Map(); // number of paths from a node to the target
-  const below = new Set([target]), queue = [target];
-  while (queue.length) {
-    for (const { dst, kind } of links.users(queue.pop())) {
-      if (kind !== "constant" && !below.has(dst)) { below.add(dst); queue.push(dst); }
-    }
-  }
+  const below = links.above(target).add(target), inner = new Map([[target, 1]]); // number of paths from a node to it
   const makers = (id) => links.makers(id).filter(({ src, kind }) => kind !== "constant" && below.has(src));
-  const starts = roots.filter((id) => below.has(id));
-  inner.set(target, 1);
-  const waiting = [...starts];
-  while (waiting.length) {
-    const id = waiting.at(-1), open = makers(id).filter(({ src }) => !inner.has(src));
-    if (inner.has(id)) { waiting.pop(); continue; }
-    if (open.length) { waiting.push(...open.map(({ src }) => src)); continue; }
-    inner.set(id, makers(id).reduce((sum, { src }) => sum + inner.get(src), 0));
-    waiting.pop();
+  for (const id of links.order.toReversed()) {
+    if (id !== target && below.has(id)) inner.set(id, makers(id).reduce((sum, { src }) => sum + inner.get(src), 0));
   }
+  const starts = roots.filter((id) => below.has(id));
   const paths = [], stack = starts.map((id) => [id, null]).reverse();
   while (stack.length && paths.length < SHOWN_PATHS) {
     const [id, trail] = stack.pop();
@@ -120,9 +108,7 @@ function pathsTo(links, roots, target) {
 
 /** The list of the paths that lead to the selected value, in the place of the equation. */
 export class PathList {
-  constructor(player) {
-    this.player = player;
-  }
+  constructor(player) { this.player = player; }
 
   /** Whether paths can lead there. */
   leadsTo(id) {
@@ -204,18 +190,19 @@ export class PathList {
 
   // -- the sum --------------------------------------------------------------------------------------------------------
   sum(count, name) {
-    const { t } = this.player, known = this.paths.length === count && this.paths.every(({ cells }) => cells);
+    const { t } = this.player, all = this.paths.every(({ cells }) => cells), known = all && this.paths.length === count;
     const rule = h("div", { class: "nb-soft" }, t(count > 1 ? "paths_rule" : "paths_one"));
     this.line = h("div", { class: "nb-equation-element" });
     this.picked = null;
     this.total = this.recorded();
     this.name = this.gradientName(name);
+    const along = (k) => this.paths.reduce((sum, { cells }) => sum + cells[k], 0);
+    this.sums = all ? this.paths[0].cells.map((_, k) => along(k)) : [];
     const nudge = this.player.nudge.control(this.target, known ? this.place(null) : 0);
     const folded = this.paths.some((path) => path.folded) && h("div", { class: "nb-soft" }, t("paths_folded"));
     if (!known) return [nudge, folded, rule].filter(Boolean);
     this.point(null);
-    const cells = this.paths[0].cells.map((_, k) => this.paths.reduce((sum, path) => sum + path.cells[k], 0));
-    const differs = this.total && !this.total.block && !alike(cells, this.total.cells);
+    const differs = this.total && !this.total.block && !alike(this.sums, this.total.cells);
     const recorded = differs && this.total.cells.slice(0, 4).map(shortNumber).join(", ");
     const other = differs && h("div", { class: "nb-soft" }, t("paths_other", { value: recorded }));
     return [this.line, nudge, other, rule].filter(Boolean);
@@ -233,10 +220,7 @@ export class PathList {
     return step?.sent_name || `∂/∂${atom(name)}`;
   }
 
-  place(cell) {
-    const sums = this.paths[0].cells.map((_, k) => this.paths.reduce((sum, { cells }) => sum + cells[k], 0));
-    return cell ?? this.picked ?? largestAt(sums);
-  }
+  place(cell) { return cell ?? this.picked ?? largestAt(this.sums); }
 
   pick(cell) {
     this.picked = cell;
@@ -248,14 +232,12 @@ export class PathList {
 
   /** Write out the sum for one element: the one that is pointed at, else the one that was clicked, else the largest. */
   point(cell) {
-    const [{ cells, shape }] = this.paths, sumAt = (k) => this.paths.reduce((sum, path) => sum + path.cells[k], 0);
-    const at = this.place(cell);
-    const index = cells.length > 1 ? shape : [];
-    const parts = this.paths.map((path) => shortNumber(path.cells[at])), total = sumAt(at);
-    const where = index.length ? `[${indexOf(at, index).join(", ")}]` : "";
+    const [{ shape }] = this.paths, at = this.place(cell);
+    const parts = this.paths.map((path) => shortNumber(path.cells[at]));
+    const where = this.sums.length > 1 ? `[${indexOf(at, shape).join(", ")}]` : "";
     const sum = parts.length > 1 ? `${parts.map(bracketed).join(" + ")} = ` : "";
     const meant = h("span", { class: "nb-soft" }, ` = ${this.name}${where}`);
-    this.line.replaceChildren(sum, h("b", {}, shortNumber(total)), meant);
+    this.line.replaceChildren(sum, h("b", {}, shortNumber(this.sums[at])), meant);
     for (const view of this.views) view?.light(new Set([at]));
   }
 

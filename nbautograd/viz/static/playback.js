@@ -63,18 +63,27 @@ export class Playback {
     const travelling = new Set((state.frame.active || []).filter((id) => stage.part("flow", id)));
     const leaves = before.scene === state.scene ? before.leaves : state.leaves;
     stage.paint({ ...state, leaves }, travelling);
-    const begun = performance.now(), duration = STEP / this.speed;
-    const tick = (now) => {
-      const progress = Math.min((now - begun) / duration, 1);
-      stage.travel(state.frame, progress);
-      this.player.equation.progress(progress);
-      if (progress < 1) { this.running = requestAnimationFrame(tick); return; }
-      this.running = 0;
+    this.run(STEP / this.speed, (part) => {
+      stage.travel(state.frame, part);
+      this.player.equation.progress(part);
+    }, () => {
       stage.still();
       this.player.equation.still();
       stage.settle(state);
+    });
+  }
+
+  /** Draw each moment of so many milliseconds, told as a part of these, then their end, as long as it `goes` on. */
+  run(duration, draw, end, goes = () => true) {
+    const begun = performance.now();
+    const tick = (now) => {
+      if (!goes()) return;
+      const part = Math.min((now - begun) / duration, 1);
+      draw(part);
+      if (part < 1) { this.running = requestAnimationFrame(tick); return; }
+      this.running = 0;
+      end();
     };
     this.running = requestAnimationFrame(tick);
   }
 }
-

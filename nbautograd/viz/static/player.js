@@ -1,6 +1,6 @@
 import { addSumBeads } from "./beads.js";
 import { CLOSER, Controls, FURTHER } from "./controls.js";
-import { fill, h, TELEPHONE } from "./dom.js";
+import { clamp, fill, h, TELEPHONE } from "./dom.js";
 import { Drawer } from "./drawer.js";
 import { EquationBar } from "./equation.js";
 import { ForwardPass } from "./forward.js";
@@ -18,10 +18,8 @@ import { Playback } from "./playback.js";
 import { Pours } from "./pours.js";
 import { Predict } from "./predict.js";
 import { ProgramLines } from "./program.js";
-import { resultOf } from "./result.js";
 import { Search } from "./search.js";
 import { MarkLegend, SensitivityCard } from "./sensitivity.js";
-import { saveDrawing } from "./snapshot.js";
 import { Stage } from "./stage.js";
 import { TileLayer } from "./tile_layer.js";
 import { roomAround, showFocused, sizeOf } from "./viewport.js";
@@ -207,7 +205,7 @@ class Player {
     const from = this.position(this.index), { first } = this.forwardPass;
     const starts = this.rests && !rests;
     this.rests = rests;
-    const wanted = this.predict.limit(Math.min(Math.max(Math.round(index) || 0, first), this.last));
+    const wanted = this.predict.limit(clamp(Math.round(index) || 0, first, this.last));
     this.goesBack = wanted < this.index;
     this.index = wanted < 0 ? wanted : this.stops[this.position(wanted)] ?? this.last;
     this.root.classList.toggle("nb-goes", this.index < 0);
@@ -233,7 +231,6 @@ class Player {
     this.hooks.onindex?.(Math.max(this.index, 0));
   }
 
-  /** Draw another view. */
   load(scene) {
     if (scene === this.scene) return;
     this.scene = scene;
@@ -345,7 +342,7 @@ class Player {
 
   tell(state) {
     const { caption, data, plays } = this, here = this.position(this.index);
-    const first = this.rests ? resultOf(this, state) : this.opening(this.drawn);
+    const first = this.rests ? this.stacks.result(state) : this.opening(this.drawn);
     const shown = state.frame ? state.frame.caption || state.frame.title : first;
     const text = this.predict.told(shown, state), words = this.predict.told(state.frame?.words || shown, state);
     this.controls.showStep(here, this.drawn?.label || data.label, text);
@@ -479,7 +476,7 @@ class Player {
     if (this.stage.hidden?.size) this.say(this.t("hidden", { count: this.stage.hidden.size }));
   }
 
-  save() { saveDrawing(this.stage, this.plays ? `backward-step-${this.index}.svg` : "graph.svg"); }
+  save() { this.stage.save(this.plays ? `backward-step-${this.index}.svg` : "graph.svg"); }
 }
 
 /** Build the player in an element. `hooks.index` is where it starts; `onindex(k)` and `onselect(id)` are told. */

@@ -1,7 +1,7 @@
 import { Arithmetic, isRight } from "./answer.js";
 import { indexOf, largestAt } from "./cells.js";
 import { Chain, PRODUCTS, SIGNS } from "./chain.js";
-import { h } from "./dom.js";
+import { button, h, press } from "./dom.js";
 import { atom, formula, lastName, rootOf } from "./formula.js";
 import { isGroup, see } from "./links.js";
 import { shortNumber } from "./numbers.js";
@@ -22,8 +22,8 @@ export class Predict {
     this.floor = 0; // the last step seen before
     this.message = "";
     this.resumes = false; // true if the player continues once the step is complete
-    this.button = h("button", { type: "button", class: "nb-button nb-ask", "aria-pressed": "false",
-      "aria-label": t("ask"), title: t("ask"), onclick: () => this.toggle() }, "?");
+    this.button = button("ask", t("ask"), () => this.toggle(), "?");
+    press(this.button, false);
     this.score = h("span", { class: "nb-score", hidden: "" });
     this.field = h("input", { class: "nb-answer", type: "text", inputmode: "text", autocomplete: "off",
       spellcheck: "false", oninput: () => this.say("") });
@@ -172,13 +172,13 @@ export class Predict {
   words(frame, { name, step }, wrong) {
     const { t } = this.player, hint = ["ask_none", "ask_upstream", "ask_local"][Math.min(wrong, HINTS)];
     const equations = wrong > 1 && !PRODUCTS.includes(step?.kind) && this.formulas();
-    const button = (kind, label, onclick) =>
+    const action = (kind, label, onclick) =>
       h("button", { type: "button", class: `nb-button nb-${kind}`, onclick }, label);
     this.field.setAttribute("aria-label", t("ask_caption", { name }));
     this.field.placeholder = t("ask_type");
     return h("div", { class: "nb-equation-words nb-asking" },
       h("div", { class: "nb-question" }, h("b", {}, `${name} =`), this.field,
-        button("check", t("ask_check"), () => this.check()), button("skip", t("ask_skip"), () => this.solve(true))),
+        action("check", t("ask_check"), () => this.check()), action("skip", t("ask_skip"), () => this.solve(true))),
       this.feedback, equations || h("div", { class: "nb-soft" }, t(hint, { title: frame.title })));
   }
 
@@ -343,8 +343,7 @@ export class Predict {
     this.on = on;
     this.message = "";
     this.resumes = false;
-    this.button.setAttribute("aria-pressed", String(on));
-    this.button.classList.toggle("nb-pressed", on);
+    press(this.button, on);
     this.player.equation.element.classList.toggle("nb-asks", on); // each step reserves the room of a question
     this.score.hidden = !on;
   }

@@ -15,14 +15,9 @@ export class RidgeView {
     this.now = s("g", {});
     this.bad = s("text", { class: "nb-ridge-bad", x: this.wide - 4, y: 13, "text-anchor": "end" });
     this.svg = s("svg", { class: "nb-ridge-view", width: wide, height: RIDGE.high, role: "img" },
-      this.name(), this.bad, ...this.axis(), this.lines, this.now);
+      s("text", { class: "nb-ridge-name", x: 4, y: 13 }, middleCut(leaf.short, Math.floor(wide / 11)),
+        s("title", {}, `${leaf.name} ${leaf.shape}`)), this.bad, ...this.axis(), this.lines, this.now);
     this.svg.style.setProperty("--nb-ink", ink);
-  }
-
-  name() {
-    const { name, shape } = this.leaf, text = s("text", { class: "nb-ridge-name", x: 4, y: 13 });
-    text.append(middleCut(this.leaf.short, Math.floor(this.wide / 11)), s("title", {}, `${name} ${shape}`));
-    return text;
   }
 
   x(at) { return RIDGE.margin + ((at - this.range[0]) / (this.range[1] - this.range[0])) * (this.wide - 20); }

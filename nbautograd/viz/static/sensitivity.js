@@ -2,7 +2,7 @@ import { SIGN } from "./beads.js";
 import { shared } from "./camera.js";
 import { indexOf, largestAt } from "./cells.js";
 import { dimsOf } from "./chain.js";
-import { h, icon, s } from "./dom.js";
+import { button, h, icon, press, s } from "./dom.js";
 import { atom, formula, math, rootOf } from "./formula.js";
 import { keyList } from "./keys.js";
 import { isGroup } from "./links.js";
@@ -34,7 +34,6 @@ export class SensitivityCard {
     this.edge = null;
   }
 
-  /** Listen to a drawing's window. */
   watch(canvas) {
     const over = (event) => {
       const { hit, label } = event.target.dataset || {}, edge = hit || (event.target.textContent && label);
@@ -201,10 +200,9 @@ export class MarkLegend {
   constructor(player) {
     this.player = player;
     const { t } = player;
-    const about = { role: "dialog", "aria-label": t("marks"), tabindex: -1, hidden: "" };
-    this.element = h("div", { class: "nb-marks", ...about });
-    this.button = h("button", { type: "button", class: "nb-button nb-marks-button", "aria-label": t("marks"),
-      title: t("marks"), "aria-expanded": "false", onclick: () => this.toggle() }, icon("marks"));
+    this.element = h("div", { class: "nb-marks", role: "dialog", "aria-label": t("marks"), tabindex: -1, hidden: "" });
+    this.button = button("marks-button", t("marks"), () => this.toggle(), icon("marks"));
+    press(this.button, false, "aria-expanded");
   }
 
   get open() { return !this.element.hidden; }
@@ -215,8 +213,7 @@ export class MarkLegend {
       this.element.replaceChildren(...this.content());
     }
     this.element.hidden = this.open;
-    this.button.setAttribute("aria-expanded", String(this.open));
-    this.button.classList.toggle("nb-pressed", this.open);
+    press(this.button, this.open, "aria-expanded");
     if (this.open) this.element.focus();
     else (this.player.root.contains(this.from) ? this.from : this.button).focus({ preventScroll: true });
   }
@@ -233,8 +230,8 @@ export class MarkLegend {
 
   sample(parts) {
     const shapes = parts.map(([tag, kind, attributes]) => s("g", { class: kind }, s(tag, attributes)));
-    const about = { viewBox: "0 0 44 24", width: 44, height: 24, "aria-hidden": "true", class: "nb-mark" };
-    return s("svg", about, ...shapes);
+    return s("svg", { viewBox: "0 0 44 24", width: 44, height: 24, "aria-hidden": "true", class: "nb-mark" },
+      ...shapes);
   }
 }
 

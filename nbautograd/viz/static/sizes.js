@@ -1,4 +1,4 @@
-import { h } from "./dom.js";
+import { clamp, h } from "./dom.js";
 
 export const SIZED_FROM = 20; // with fewer operations, gradients have no width by size
 const BOUNDS = [-6, -3, 2, 5]; // log10 per element: vanished, small, usual, large, exploding
@@ -9,7 +9,7 @@ const ACTIVE = 2; // smallest width of an active line in pixels
 export const bin = (size) => BOUNDS.filter((bound) => size > bound).length;
 
 /** How wide the line of a gradient is, in pixels, by log10 of its root mean square. */
-const lineWidth = (size) => Math.round(10 * (3.6 + 0.42 * Math.min(Math.max(size, -6), 6))) / 10;
+const lineWidth = (size) => Math.round(10 * (3.6 + 0.42 * clamp(size, -6, 6))) / 10;
 
 /** How many operations a scene has, with those in groups. */
 export const operationsOf = ({ nodes }) => Object.values(nodes).reduce(

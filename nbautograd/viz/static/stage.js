@@ -1,6 +1,6 @@
 import { paintBeads } from "./beads.js";
 import { Camera, extent, rectangle } from "./camera.js";
-import { drawing, fill, h, notFinite, s } from "./dom.js";
+import { attach, clamp, DRAWABLE, drawing, fill, h, notFinite, s } from "./dom.js";
 import { paintSums } from "./folded_sums.js";
 import { drawnText, IS_NUMBER } from "./numbers.js";
 import { POUR } from "./pours.js";
@@ -15,6 +15,8 @@ function heldIn({ arriving, grad, kept }, { before, total } = {}, room = 0) {
   return sums.find((sum) => extent(`.grad ${sum}`).width <= room) ?? grad;
 }
 
+const SAVED_STYLES = ["fill", "stroke", "stroke-width", "visibility", "font-weight", "font-family", "opacity",
+  "stroke-dasharray", "display"];
 const RIMS = ["top", "right", "bottom", "left"];
 
 /** The drawing of a graph: the state of one moment, what is folded, and what is pointed at. */
@@ -49,23 +51,22 @@ export class Stage extends Camera {
     this.find = new Map();
     this.boxes = new Map();
     this.beads = null;
-    for (const key of ["node", "edge", "flow", "label", "slot"]) {
-      for (const part of this.svg.querySelectorAll(`[data-${key}]`)) this.find.set(`${key} ${part.dataset[key]}`, part);
-    }
-    const slots = [...this.find].filter(([key]) => key.startsWith("slot "));
     this.painted = new Map(); // the drawn state of each part: a step touches only the changes
-    for (const [key, element] of this.find) {
-      const [kind, id] = key.split(" ");
-      if (kind !== "slot") this.painted.set(key, { kind, id, element, look: "" });
+    this.start = new Map();
+    for (const kind of ["node", "edge", "flow", "label", "slot"]) {
+      for (const element of this.svg.querySelectorAll(`[data-${kind}]`)) {
+        const id = element.dataset[kind], key = `${kind} ${id}`;
+        this.find.set(key, element);
+        if (kind === "slot") this.start.set(key, element.textContent);
+        else this.painted.set(key, { kind, id, element, look: "" });
+      }
     }
-    this.start = new Map(slots.map(([key, element]) => [key, element.textContent]));
     this.tiles.load(this.svg, links);
     this.addTargets();
     this.nameSaved();
     this.covers = s("g", { class: "nb-covers" });
-    this.svg.append(this.covers);
     this.tokens = s("g", { class: "nb-tokens", "aria-hidden": "true" });
-    this.svg.append(this.tokens);
+    this.svg.append(this.covers, this.tokens);
     const rim = (side) => h("div", { class: `nb-rim nb-rim-${side}`, "aria-hidden": "true" });
     this.rims = Object.fromEntries(RIMS.map((side) => [side, rim(side)]));
     this.element.replaceChildren(this.svg, ...Object.values(this.rims));
@@ -118,16 +119,13 @@ export class Stage extends Camera {
   fold(id) {
     if (!this.folded.delete(id) && this.links.private(id).size) this.folded.add(id);
     this.showFolds();
-    return this.folded.has(id);
   }
 
   showFolds() {
     const hidden = new Set();
     for (const id of this.folded) for (const other of this.links.private(id)) hidden.add(other);
     this.hidden = hidden;
-    for (const [key, element] of this.find) {
-      const [kind, id] = key.split(" ");
-      if (kind === "slot") continue;
+    for (const { kind, id, element } of this.painted.values()) {
       const edge = kind !== "node" && this.links.byId.get(id);
       const away = kind === "node" ? hidden.has(id) : !!edge && (hidden.has(edge.src) || hidden.has(edge.dst));
       element.classList.toggle("nb-away", away);
@@ -279,7 +277,7 @@ export class Stage extends Camera {
 
   /** A line from a place to the nearest point of a node. */
   tail(id, [x, y]) {
-    const box = this.box(id), near = (at, from, size) => Math.min(Math.max(at, from + 8), from + size - 8);
+    const box = this.box(id), near = (at, from, size) => clamp(at, from + 8, from + size - 8);
     return s("path", { class: "nb-hook-tail",
       d: `M${x} ${y}L${near(x, box.x, box.width)} ${near(y, box.y, box.height)}` });
   }
@@ -305,7 +303,7 @@ export class Stage extends Camera {
     for (const id of moving) {
       const first = received.size === 0 || received.has(id);
       const share = both ? progress * 2 - (first ? 0 : 1) : progress;
-      this.travelAlong(id, Math.min(Math.max(share, 0), 1), frame.labels?.[id] || "", frame.tiles?.[id]);
+      this.travelAlong(id, clamp(share, 0, 1), frame.labels?.[id] || "", frame.tiles?.[id]);
     }
   }
 
@@ -346,5 +344,21 @@ export class Stage extends Camera {
     else text.split("\n").forEach((line, i, lines) => group.append(
       s("text", { "text-anchor": "middle", y: 4 + (i - (lines.length - 1) / 2) * 14 }, line.replace(/ /g, "\u00a0"))));
     this.tokens.append(group);
+  }
+
+  /** The moment that is shown, as a file: what the style sheet says is written into the drawing. */
+  save(name) {
+    const copy = this.svg.cloneNode(true), [, , wide, high] = this.full;
+    const originals = this.svg.querySelectorAll("*");
+    copy.querySelectorAll("*").forEach((element, i) => {
+      if (!DRAWABLE.has(element.localName)) return;
+      const style = getComputedStyle(originals[i]);
+      for (const property of SAVED_STYLES) element.setAttribute(property, style.getPropertyValue(property));
+    });
+    attach(copy, { viewBox: this.full.join(" "), width: wide, height: high });
+    const text = new XMLSerializer().serializeToString(copy);
+    const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    h("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
   }
 }

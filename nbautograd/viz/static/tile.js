@@ -1,6 +1,6 @@
-import { CELL_CLASSES, hasDash, indexOf, LEVELS, paletteOf, shadeOf } from "./cells.js";
-import { h, s } from "./dom.js";
-import { isForPage } from "./keys.js";
+import { colorIn, hasDash, indexOf, LEVELS, paletteOf, shadeOf, tileWords } from "./cells.js";
+import { attach, h, s } from "./dom.js";
+import { moveOf } from "./keys.js";
 import { shortNumber, textsOf } from "./numbers.js";
 
 const NUMBERS = 16; // limit of the cells with a number each
@@ -59,79 +59,55 @@ export class TileView {
       rect.setAttribute("x", (i % across) * width);
       rect.setAttribute("y", Math.floor(i / across) * height);
       rect.setAttribute("data-cell", i);
-      const color = Number.isFinite(value) ? shadeOf(value, form, scale, written) : "none";
-      if (color in CELL_CLASSES) rect.setAttribute("class", CELL_CLASSES[color]);
-      else rect.style.fill = color;
-      return rect;
+      return colorIn(rect, shadeOf(value, form, scale, written));
     });
     const below = (bare ? [] : cells).flatMap((value, i) => (hasDash(value, form, scale, written)
       ? [`M${((i % across) + 0.25) * width} ${(Math.floor(i / across) + 0.5) * height}h${width / 2}`] : []));
     const numbers = (written && !bare ? said : []).map((text, i) => s("text", {
-      x: ((i % across) + 0.5) * width - 0.5,
-      y: (Math.floor(i / across) + 0.5) * height,
-      class: large ? "nb-one" : "",
+      x: ((i % across) + 0.5) * width - 0.5, y: (Math.floor(i / across) + 0.5) * height, class: large ? "nb-one" : "",
     }, text));
-    const total = [across * width, rows * height];
-    this.svg = s(
-      "svg",
-      {
-        class: "nb-tile",
-        width: total[0],
-        height: total[1],
-        viewBox: `0 0 ${total.join(" ")}`,
-        role: "img",
-        "aria-label": this.words(name, written),
-      },
-      ...this.rects,
-      ...(below.length ? [s("path", { class: "nb-dashes", d: below.join("") })] : []),
-      ...numbers,
-    );
+    const [w, tall] = [across * width, rows * height];
+    this.svg = s("svg", { class: "nb-tile", width: w, height: tall, viewBox: `0 0 ${w} ${tall}`, role: "img",
+      "aria-label": tileWords(tile, name, written) },
+    ...this.rects, below.length > 0 && s("path", { class: "nb-dashes", d: below.join("") }), ...numbers);
     this.here = null;
     if (point) this.listen(point, pick);
     if (point && cells.length > 1) this.walk(name, point, pick);
   }
 
-  words(name, written) {
-    const numbers = written ? textsOf(this.tile).join(", ") : "";
-    return [name, `(${this.tile.shape.join(", ")})`, numbers].filter(Boolean).join(" ");
-  }
-
   listen(point, pick) {
     const cell = (event) => event.target.dataset?.cell;
-    this.svg.addEventListener("pointermove", (event) => {
-      const i = cell(event);
-      if (i !== undefined && Number(i) !== this.here) {
+    attach(this.svg, {
+      onpointermove: (event) => {
+        const i = cell(event);
+        if (i === undefined || Number(i) === this.here) return;
         this.here = Number(i);
         point(this.here);
-      }
+      },
+      onpointerleave: () => this.leave(point),
+      onclick: (event) => { if (cell(event) !== undefined) pick?.(Number(cell(event))); },
     });
-    this.svg.addEventListener("pointerleave", () => {
-      this.here = null;
-      point(null);
-    });
-    this.svg.addEventListener("click", (event) => {
-      if (cell(event) !== undefined) pick?.(Number(cell(event)));
-    });
+  }
+
+  leave(point) {
+    this.here = null;
+    point(null);
   }
 
   /** The arrow keys go from cell to cell, and Enter clicks: as a slider, which says each cell aloud. */
   walk(name, point, pick) {
     const { cells, form, shape } = this.tile, { across, svg } = this;
-    const about = { role: "slider", tabindex: 0, "aria-label": this.words(name, false), "aria-valuemin": 0,
-      "aria-valuemax": cells.length - 1 };
-    for (const [key, value] of Object.entries(about)) svg.setAttribute(key, value);
+    attach(svg, { role: "slider", tabindex: 0, "aria-label": tileWords(this.tile, name, false), "aria-valuemin": 0,
+      "aria-valuemax": cells.length - 1 });
     const say = (i) => {
       const place = this.tile.block ? "" : `[${indexOf(i, shape).join(", ")}]: `;
-      svg.setAttribute("aria-valuenow", i);
-      svg.setAttribute("aria-valuetext", place + shortNumber(cells[i], form));
+      attach(svg, { "aria-valuenow": i, "aria-valuetext": place + shortNumber(cells[i], form) });
     };
     say(0);
     svg.addEventListener("keydown", (event) => {
-      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across }[event.key];
-      if (isForPage(event)) return;
-      if (!by && (event.key !== "Enter" || !pick || this.here === null)) return;
-      event.preventDefault();
-      event.stopPropagation();
+      const by = moveOf(event, { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across,
+        ...(pick && this.here !== null && { Enter: 0 }) });
+      if (by === undefined) return;
       if (!by) { pick(this.here); return; }
       const to = (this.here ?? -Math.max(by, 0)) + by;
       if (to < 0 || to >= cells.length) return;
@@ -139,10 +115,7 @@ export class TileView {
       say(to);
       point(to);
     });
-    svg.addEventListener("blur", () => {
-      this.here = null;
-      point(null);
-    });
+    svg.addEventListener("blur", () => this.leave(point));
   }
 
   light(cells) {
@@ -151,25 +124,13 @@ export class TileView {
 }
 
 /** A bar for each bin of what a large tensor holds. */
-export function histogramOf({ histogram, low, high }) {
+export function histogramOf({ histogram, low, high: highest }) {
   if (!histogram?.length) return null;
-  const most = Math.max(...histogram),
-    wide = 4,
-    high_ = 22;
-  const bars = histogram.map((count, i) =>
-    s("rect", { x: i * wide, width: wide - 1, y: high_ - (count / most) * high_, height: (count / most) * high_ }),
-  );
-  return s(
-    "svg",
-    {
-      class: "nb-histogram",
-      width: histogram.length * wide,
-      height: high_,
-      role: "img",
-      "aria-label": `${shortNumber(low, "m")} … ${shortNumber(high, "m")}`,
-    },
-    ...bars,
-  );
+  const most = Math.max(...histogram), wide = 4, high = 22;
+  const bars = histogram.map((count, i) => s("rect",
+    { x: i * wide, width: wide - 1, y: high - (count / most) * high, height: (count / most) * high }));
+  return s("svg", { class: "nb-histogram", width: histogram.length * wide, height: high, role: "img",
+    "aria-label": `${shortNumber(low, "m")} … ${shortNumber(highest, "m")}` }, ...bars);
 }
 
 /** The colors of gradients, and what the ends of their scale mean. */

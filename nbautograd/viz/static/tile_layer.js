@@ -63,11 +63,8 @@ export class TileLayer {
 
   cellsIn(group) {
     const drawn = this.drawn.get(group.dataset.cells);
-    return drawn?.group === group ? drawn : this.inLedger(group);
-  }
-
-  inLedger(group) {
-    return (this.elsewhere.get(group.dataset.cells) || []).find((cells) => cells.group === group);
+    return drawn?.group === group ? drawn
+      : this.elsewhere.get(group.dataset.cells)?.find((cells) => cells.group === group);
   }
 
   /** The tile of an edge at a moment, if it has one. */
@@ -131,12 +128,12 @@ export class TileLayer {
 
   // -- in the ledger ----------------------------------------------------------------------------------------------
   /** The tile of a leaf's gradient as an element, made once. */
-  inline(key, number, room, name) {
+  inline(key, number, room) {
     const tile = this.tiled(this.gradient(number));
     if (!tile) return null;
-    const { svg, cells } = inlineTile(tile, this.scales.gradients, room, name);
-    cells.group.dataset.cells = key;
-    return { svg, cells };
+    const made = inlineTile(tile, this.scales.gradients, room);
+    made.cells.group.dataset.cells = key;
+    return made;
   }
 
   // -- in the panel -----------------------------------------------------------------------------------------------
@@ -172,7 +169,7 @@ export class TileLayer {
     this.here = { group, cell };
     this.lightFrom(key, cells.tile, cell);
     this.tell(key, cells.tile, cell, event);
-    if (!key.includes(":") && !cells.tile.block) this.player.equation.follow?.(key, cell);
+    if (!key.includes(":") && !cells.tile.block) this.player.equation.follow(key, cell);
   }
 
   leave() {
@@ -180,7 +177,7 @@ export class TileLayer {
     this.here = null;
     this.light(new Map());
     this.card.hidden = true;
-    this.player.equation.follow?.(null);
+    this.player.equation.follow(null);
   }
 
   light(lit) {
@@ -205,12 +202,10 @@ export class TileLayer {
     const from = block && [Math.floor(cell / columns) * block[0], (cell % columns) * block[1]];
     const where = block ? from.map((first) => `${first}…`).join(", ") : indexOf(cell, shape).join(", ");
     const norm = !key.includes(":") && this.state?.labels.get(key)?.split("\n").at(-1);
-    const line = (text, kind = "") => h("div", { class: kind }, text);
-    this.card.replaceChildren(...[
+    this.card.replaceChildren(
       h("div", {}, `${this.nameOf(key)}[${where}] = `, h("b", {}, shortNumber(tile.cells[cell], tile.form))),
-      line(`(${shape.join(", ")})${norm && !/[[\]]/.test(norm) ? ` · ${norm}` : ""}`, "nb-soft"),
-      this.about(tile),
-    ]);
+      h("div", { class: "nb-soft" }, `(${shape.join(", ")})${norm && !/[[\]]/.test(norm) ? ` · ${norm}` : ""}`),
+      this.about(tile));
     this.card.hidden = false;
     this.place(event);
   }

@@ -1,4 +1,4 @@
-import { h } from "./dom.js";
+import { clamp, h } from "./dom.js";
 import { bin } from "./sizes.js";
 
 const THUMB = 7; // pixels: half of the slider's thumb, which does not go over the ends
@@ -29,9 +29,6 @@ export class Track {
     slider.min = first;
     slider.max = most;
     slider.value = here;
-    const at = (part) => `calc(${THUMB}px + (100% - ${2 * THUMB}px) * ${part.toFixed(4)})`;
-    this.element.style.setProperty("--nb-part", at(this.part(here)));
-    this.element.style.setProperty("--nb-zero", at(this.part(0)));
     this.element.classList.toggle("nb-goes-forward", here < 0);
     this.forward.hidden = first === 0;
     const key = `${first} ${most} ${player.scene} ${player.predict.hides}`;
@@ -40,7 +37,7 @@ export class Track {
   }
 
   draw(first, most) {
-    const { player } = this, marks = [];
+    const marks = [];
     for (let here = first; here <= most; here++) {
       const flag = here > 0 ? this.flag(here) : "";
       if (!here || (!flag && most - first > TICKS)) continue;
@@ -50,7 +47,6 @@ export class Track {
       marks.push(mark);
     }
     this.ticks.replaceChildren(...marks);
-    player.root?.style.setProperty("--nb-backward", String(this.part(0)));
   }
 
   /** The class of the largest gradient that a step sends, where that is known and may be seen. */
@@ -74,8 +70,7 @@ export class Track {
     const { player, slider } = this, box = slider.getBoundingClientRect();
     const share = (event.clientX - box.left - THUMB) / (box.width - 2 * THUMB), { first } = player.forwardPass;
     if (event.clientY < box.top || !box.width) { this.leave(); return; }
-    const here = Math.min(Math.max(Math.round(first + share * (player.stops.length - 1 - first)), first),
-      player.stops.length - 1);
+    const here = clamp(Math.round(first + share * (player.stops.length - 1 - first)), first, player.stops.length - 1);
     if (here === this.at) return;
     this.at = here;
     const frame = player.stepAt(here);
@@ -83,7 +78,7 @@ export class Track {
     this.tip.textContent = `${player.numbered(here)}: ${what}`;
     this.tip.hidden = false;
     const left = event.clientX - box.left, wide = this.tip.offsetWidth / 2;
-    this.tip.style.left = `${Math.min(Math.max(left, wide), box.width - wide)}px`;
+    this.tip.style.left = `${clamp(left, wide, box.width - wide)}px`;
     player.hover(frame?.node || null, null);
   }
 

@@ -1,3 +1,5 @@
+import { clamp } from "./dom.js";
+
 export const DOUBLE = 500; // milliseconds within which a second click belongs to the first
 const LEAST = 240, MOST = 660; // pixels of the picture's window, from top to bottom
 const LARGEST = 1.7; // no drawing is shown larger by itself, and none smaller than its full size, which can be read
@@ -44,7 +46,7 @@ export class Viewport {
   }
 
   /** How much of a room the window takes. */
-  within(room) { return Math.min(Math.max(room, LEAST), MOST); }
+  within(room) { return clamp(room, LEAST, MOST); }
 
   /** Let the window be as high as the highest of several drawings needs, within `room` pixels. */
   reserve(drawings, room) {
@@ -75,8 +77,8 @@ export class Viewport {
   /** The centre nearest to a place around which the window is full. */
   clamped([cx, cy]) {
     const { width, height } = this.seen, [, , fw, fh] = this.full;
-    const clamp = (c, size, total) => size >= total ? total / 2 : Math.min(Math.max(c, size / 2), total - size / 2);
-    return [clamp(cx, width, fw), clamp(cy, height, fh)];
+    const near = (c, size, total) => (size >= total ? total / 2 : clamp(c, size / 2, total - size / 2));
+    return [near(cx, width, fw), near(cy, height, fh)];
   }
 
   /** Show what is around the centre; `settled`: it stays there. */
@@ -92,7 +94,7 @@ export class Viewport {
 
   zoom(factor, at = null) {
     const old = this.scale;
-    this.scale = Math.min(Math.max(old * factor, 0.02), 4);
+    this.scale = clamp(old * factor, 0.02, 4);
     if (at) {
       const box = this.element.getBoundingClientRect();
       const dx = at.clientX - box.left - box.width / 2, dy = at.clientY - box.top - box.height / 2;

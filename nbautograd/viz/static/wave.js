@@ -1,3 +1,4 @@
+import { clamp } from "./dom.js";
 import { paintSize } from "./sizes.js";
 
 const RANK = 400, IN_ALL = 5000; // milliseconds: of a rank, and at most of all of them
@@ -19,18 +20,14 @@ export class Wave {
 
   /** All that a view draws, by how many lines lead from it to a result at most. */
   ranks() {
-    const { links } = this.player, deep = new Map(), left = new Map();
-    for (const id of Object.keys(links.nodes)) left.set(id, links.users(id).length);
-    const ready = [...left.keys()].filter((id) => !left.get(id)), ranks = [];
+    const { links } = this.player, deep = new Map(), ranks = [];
     const put = (rank, id) => { (ranks[rank] ||= new Set()).add(id); };
-    while (ready.length) {
-      const id = ready.pop(), rank = deep.get(id) || 0;
+    for (const id of links.order) {
+      const rank = deep.get(id) || 0;
       put(rank, id);
       for (const edge of links.makers(id)) {
         if (edge.kind !== "constant") put(rank, edge.id);
         deep.set(edge.src, Math.max(deep.get(edge.src) || 0, rank + 1));
-        left.set(edge.src, left.get(edge.src) - 1);
-        if (!left.get(edge.src)) ready.push(edge.src);
       }
     }
     return ranks;
@@ -56,21 +53,18 @@ export class Wave {
     const active = new Set([...ids].filter((id) => this.ran.has(id)));
     const lines = [...active].filter((id) => stage.part("flow", id));
     const time = Math.min(RANK, IN_ALL / this.order.length);
-    const moves = !player.reduced.matches, begun = performance.now();
+    const moves = !player.reduced.matches;
     stage.paint(this.state(k, active), moves ? new Set(lines) : null);
     for (const id of lines) {
       stage.forget(id);
       paintSize(stage.part("flow", id), true, this.all.sizes.get(id), true);
     }
-    const tick = (now) => {
-      if (!playback.playing) return;
-      const part = (now - begun) / time;
-      for (const id of moves ? lines : []) stage.travelAlong(id, Math.min(Math.max(part, 0), 0.999), "");
-      if (part < 1) { playback.running = requestAnimationFrame(tick); return; }
+    playback.run(time, (part) => {
+      for (const id of moves ? lines : []) stage.travelAlong(id, clamp(part, 0, 0.999), "");
+    }, () => {
       stage.still();
       this.rank(k + 1);
-    };
-    playback.running = requestAnimationFrame(tick);
+    }, () => playback.playing);
   }
 
   /** Before the lines of a rank bring anything: all ranks before it are done. */

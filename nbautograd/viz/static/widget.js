@@ -1,4 +1,4 @@
-import { renderLens } from "./lens.js";
+import { ask, renderLens } from "./lens.js";
 import { mount } from "./player.js";
 
 const PAUSE = 120; // milliseconds in which further changes are waited for, before the kernel is told
@@ -47,17 +47,9 @@ function renderPlayer(model, el, texts, data) {
       own = false;
     }, PAUSE);
   };
-  const ask = (view) => {
-    try { model.send({ view }); } catch { /* no kernel: the player says so after a while */ }
-  };
-  const nudge = (wish) => {
-    try { model.send({ nudge: wish }); } catch { /* no kernel: the player predicts */ }
-  };
-  const program = () => {
-    try { model.send({ program: true }); } catch { /* no kernel: its tab says so */ }
-  };
-  const hooks = { index: model.get("index"), onindex: send("index"), onselect: send("selected"), onopen: ask,
-    onnudge: nudge, onprogram: program };
+  const hooks = { index: model.get("index"), onindex: send("index"), onselect: send("selected"),
+    onopen: (view) => ask(model, { view }), // without a kernel, the player says so after a while, predicts, or waits
+    onnudge: (nudge) => ask(model, { nudge }), onprogram: () => ask(model, { program: true }) };
   const player = mount(el, { ...data, texts, program: model.get("written") ?? data.program }, hooks);
   const events = {
     "change:written": () => player.written(model.get("written")),

@@ -55,7 +55,7 @@ def test_properties(given_graph: tuple[GraphModel, dict[str, tuple[float, float]
         assert box.x + box.width <= places.width and box.y + box.height <= places.height
     along = 0 if direction == "LR" else 1
     for edge in model.edges:
-        assert places.layers[edge.src] < places.layers[edge.dst]
+        assert places.boxes[edge.src].center[along] < places.boxes[edge.dst].center[along]
         steps = [point[along] for point in places.routes[edge.id]]
         assert steps == sorted(steps)  # no edge ever turns back
     assert set(places.labels) == set(labels)

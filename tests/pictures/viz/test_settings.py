@@ -14,6 +14,8 @@ from nbautograd._engine.core import tracing
 from nbautograd.viz.draw import theme
 from nbautograd.viz.settings import NAMES, choices
 
+from .colors import HOSTS, contrast
+
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
@@ -112,19 +114,15 @@ SCHEMES = {"light": theme.LIGHT, "dark": theme.DARK}
 GROUNDS = [
     (scheme, ground)
     for scheme, colors in SCHEMES.items()
-    for ground in [colors["bg"], colors["panel"], *theme.HOSTS[scheme].values()]
+    for ground in [colors["bg"], colors["panel"], *HOSTS[scheme].values()]
 ]
 
 
 @pytest.mark.parametrize(("scheme", "ground"), GROUNDS)
 def test_text_and_lines_stand_out_on_every_ground(scheme: str, ground: str) -> None:
     colors = SCHEMES[scheme]
-    assert {
-        name: theme.contrast(colors[name], ground) for name in TEXTS if theme.contrast(colors[name], ground) < 4.5
-    } == {}
-    assert {
-        name: theme.contrast(colors[name], ground) for name in LINES if theme.contrast(colors[name], ground) < 3.0
-    } == {}
+    assert {name: contrast(colors[name], ground) for name in TEXTS if contrast(colors[name], ground) < 4.5} == {}
+    assert {name: contrast(colors[name], ground) for name in LINES if contrast(colors[name], ground) < 3.0} == {}
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -133,9 +131,7 @@ def test_text_stands_out_in_its_box(scheme: str) -> None:
     pairs = [("leaf", "leaf-bg"), ("fg", "leaf-bg"), ("muted", "leaf-bg"), ("op", "op-bg"), ("muted", "op-bg"),
              ("out", "out-bg"), ("fg", "out-bg"), ("grad", "grad-bg"), ("fg", "grad-bg"), ("muted", "grad-bg"),
              ("bad", "bad-bg"), ("on-grad", "grad"), ("bg", "out"), ("fg", "op-bg")]  # fmt: skip
-    assert {
-        (a, b): theme.contrast(colors[a], colors[b]) for a, b in pairs if theme.contrast(colors[a], colors[b]) < 4.5
-    } == {}
+    assert {(a, b): contrast(colors[a], colors[b]) for a, b in pairs if contrast(colors[a], colors[b]) < 4.5} == {}
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

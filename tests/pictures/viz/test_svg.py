@@ -20,6 +20,7 @@ from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read.builder import build
 from tests import needs
 
+from .colors import contrast
 from .fake_graph import HOSTILE, AccumulateGrad, Add, Seed, Tensor
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -141,17 +142,6 @@ def test_escape_and_clean() -> None:
 def test_wide_characters_are_twice_as_wide() -> None:
     assert width("变量", 10, mono=True) > 1.6 * width("ab", 10, mono=True)
     assert width("e\u0301", 10) == width("é", 10)
-
-
-def luminance(color: str) -> float:
-    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(a: str, b: str) -> float:
-    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
 
 
 TEXTS = [

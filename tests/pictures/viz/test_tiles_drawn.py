@@ -12,9 +12,10 @@ from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.draw import shades
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, grid_of
-from nbautograd.viz.draw.theme import DARK, LIGHT, contrast, darkened
+from nbautograd.viz.draw.theme import DARK, LIGHT, darkened
 from nbautograd.viz.read.tiles import coarser, tile
 
+from .colors import TO_LAB, TO_LMS, contrast, mixed, times
 from .gallery import PROGRAMS
 
 THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -42,11 +43,19 @@ def test_below_and_above_zero_are_told_apart_by_everybody(kind: str, theme: dict
         parts = np.array([int(theme[name][i : i + 2], 16) / 255 for i in (1, 3, 5)])
         linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
         simulated = np.clip(np.array(BLINDNESS[kind]) @ linear, 0, 1)
-        return np.array(shades._times(shades._TO_LAB, [v ** (1 / 3) for v in shades._times(shades._TO_LMS, simulated)]))
+        return np.array(times(TO_LAB, [v ** (1 / 3) for v in times(TO_LMS, simulated)]))
 
     for number in range(2, shades.LEVELS + 1):
         apart = np.linalg.norm(seen(shades.level_name(number)) - seen(shades.level_name(-number)))
         assert apart > 0.02 * number
+
+
+@THEMES
+def test_the_colors_of_a_scale_are_mixed_in_equal_steps(theme: dict[str, str]) -> None:
+    for name in ("tile-minus", "tile-plus", "value"):
+        end = theme[f"{name}-{shades.LEVELS}"]
+        for number in range(1, shades.LEVELS + 1):
+            assert theme[f"{name}-{number}"] == mixed(theme["tile-zero"], end, number / shades.LEVELS)
 
 
 def test_a_scale_is_even_and_zero_is_zero() -> None:
