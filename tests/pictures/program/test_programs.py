@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +15,9 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import nn, viz
+from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tracing import traced
+from nbautograd.viz.program.tensor_forms import TENSOR_FORMS
 from tests import oracle
 from tests.pictures.program.runs import run, same_bits
 
@@ -75,7 +80,14 @@ def convolutions() -> dict[str, Any]:
     return locals()
 
 
-MODELS = (seed_one, seed_two, mlp, rnn, transformer, convolutions)
+def copied() -> dict[str, Any]:
+    x, state = nb.tensor([1.0, -2.0, 3.0], requires_grad=True), nb.zeros(3)
+    state.copy_(x * x)
+    y = state.sum()
+    return locals()
+
+
+MODELS = (seed_one, seed_two, mlp, rnn, transformer, convolutions, copied)
 
 
 def built(model: Any) -> dict[str, Any]:
@@ -125,6 +137,16 @@ def test_programs_in_tensors(model: Any) -> None:
     for key, leaf in leaves.items():
         oracle.close(found[key], theirs[key])
         oracle.close(leaf.grad, theirs[key])
+
+
+def test_a_form_in_tensors_names_parameters_of_its_operation() -> None:
+    wrong = set()
+    for name, form in TENSOR_FORMS.items():
+        names = {node for node in ast.walk(ast.parse(form)) if isinstance(node, ast.Name)}
+        made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        known = {"torch", *dir(builtins), *made, *inspect.signature(OPS[name].body).parameters} if name in OPS else {}
+        wrong |= {(name, node.id) for node in names if known and node.id not in known}
+    assert wrong == set()
 
 
 def test_saved_files_in_tensors_run_in_pytorch(tmp_path: Path) -> None:

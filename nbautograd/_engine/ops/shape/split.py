@@ -35,25 +35,38 @@ def parts_of(a: Any, sections: Sequence[int], d: int) -> list[Any]:
     return [stretch(a, d, start, stop) for start, stop in pairwise(accumulate(sections, initial=0))]
 
 
-def _declare(name: str, node: str, doc: str, **kind: str) -> Any:
-    """Declare a split into parts of the given lengths, with its own node."""
-
-    def parts(input: Tensor, sections: Any, dim: int) -> Any:
-        return parts_of(input, sections, dim)
-
-    parts.__doc__ = doc
-    rejoined = "rejoin(g, input.shape, sections, dim)"
-    return no_method(node=node, symbol="split", many=True, name=name, input=rejoined, **kind)(parts)
+@no_method(node="SplitBackward0", symbol="split", kind=VIEW, many=True, input="rejoin(g, input.shape, sections, dim)")
+def split_evenly(input: Tensor, sections: Any, dim: int) -> Any:
+    """Return views of parts of equal size (the last may be smaller) along a dimension."""
+    return parts_of(input, sections, dim)
 
 
-EVENLY = "Return views of parts of equal size (the last may be smaller) along a dimension."
-AT = "Return views of parts of the given sizes along a dimension."
-APART = "Split like ``split_{}``, but into parts that autograd does not treat as views."
+@no_method(
+    node="SplitWithSizesBackward0", symbol="split", kind=VIEW, many=True, input="rejoin(g, input.shape, sections, dim)"
+)
+def split_at(input: Tensor, sections: Any, dim: int) -> Any:
+    """Return views of parts of the given sizes along a dimension."""
+    return parts_of(input, sections, dim)
 
-split_evenly = _declare("split_evenly", "SplitBackward0", EVENLY, kind=VIEW)
-split_at = _declare("split_at", "SplitWithSizesBackward0", AT, kind=VIEW)
-split_apart = _declare("split_apart", "UnsafeSplitBackward0", APART.format("evenly"), half=NATIVE)
-split_apart_at = _declare("split_apart_at", "UnsafeSplitWithSizesBackward0", APART.format("at"), half=NATIVE)
+
+@no_method(
+    node="UnsafeSplitBackward0", symbol="split", many=True, half=NATIVE, input="rejoin(g, input.shape, sections, dim)"
+)
+def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
+    """Split like ``split_evenly``, but into parts that autograd does not treat as views."""
+    return parts_of(input, sections, dim)
+
+
+@no_method(
+    node="UnsafeSplitWithSizesBackward0",
+    symbol="split",
+    many=True,
+    half=NATIVE,
+    input="rejoin(g, input.shape, sections, dim)",
+)
+def split_apart_at(input: Tensor, sections: Any, dim: int) -> Any:
+    """Split like ``split_at``, but into parts that autograd does not treat as views."""
+    return parts_of(input, sections, dim)
 
 
 def rejoin(parts: list[Any], shape: tuple[int, ...], sections: Sequence[int], dim: int) -> Any:
