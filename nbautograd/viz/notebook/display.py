@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from itertools import dropwhile
 from typing import Any
 
 from nbautograd._engine.core import tracing
@@ -15,10 +17,12 @@ from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, output, tables
 from nbautograd.viz.notebook.in_place import callers_names
-from nbautograd.viz.notebook.typed_lines import as_typed
 from nbautograd.viz.settings import settings
 
 __all__ = ["Autograd", "LiveTensor", "Locator", "TensorFormatter", "TensorImage", "autograd"]
+
+GENERATED = "get_ipython()"
+_MAGIC = re.compile(r"\s*(?:[\w\s.,]+=\s*)?[%!?]")  # a line, perhaps an assignment, that is not Python
 
 
 def _trace(change: Any) -> None:
@@ -108,6 +112,39 @@ class Locator:
         label = os.path.basename(filename) if number is None else f"In [{number}]"
         text = "".join(lines[lineno - 1 : lineno]) if lineno > 0 else ""
         return label, text.strip().partition("\n")[0]
+
+
+def as_typed(ran: Sequence[str], typed: Sequence[str]) -> list[str]:
+    r"""The lines that ran, where IPython has generated one with the text that it stands for.
+
+    A magic typed on several lines runs as one line, so the line numbers stay those of errors.
+
+    >>> as_typed(["y = x * 2\n", "get_ipython().run_line_magic('backward', 'y')\n"], ["y = x * 2", "%backward y"])
+    ['y = x * 2\n', '%backward y\n']
+    """
+    body = ran[:1] == ["\n"] and "".join(typed[:1]).startswith("%%")  # of a cell that a magic ran itself
+    if not body:
+        if GENERATED not in "".join(ran):
+            return list(ran)
+        typed = list(dropwhile(lambda line: not line.strip(), typed))  # IPython drops leading empty lines
+    whole = ["\n".join(typed).rstrip()] if len(ran) == 1 else list(_joined(typed))
+    known = [*whole, *[""] * len(ran)]
+    return [
+        f"{text}\n" if (GENERATED in line or (body and not i)) and any(sign in text for sign in "%!?") else line
+        for i, (line, text) in enumerate(zip(ran, known, strict=False))
+    ]
+
+
+def _joined(typed: Iterable[str]) -> Iterator[str]:
+    r"""The lines, a magic and the lines on which it goes on, behind a ``\``, as one."""
+    before: list[str] = []
+    for line in typed:
+        before.append(line)
+        if not (_MAGIC.match(before[0]) and line.rstrip().endswith("\\")):
+            yield "\n".join(before)
+            before = []
+    if before:
+        yield "\n".join(before)
 
 
 def _is_text_alone(tensor: Any) -> bool:

@@ -18,7 +18,7 @@ from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.arranging import MAX_ROW_NODES, beyond
-from nbautograd.viz.notebook.brief import brief
+from nbautograd.viz.notebook.output import brief
 from nbautograd.viz.read import fold, levels
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.settings import settings

@@ -23,15 +23,13 @@ from nbautograd.errors import kind_of
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import api, tables, torch_name
+from nbautograd.viz.notebook import api, mixing, tables
 from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
-from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensor_names, tensors
-from nbautograd.viz.notebook.mixing import Mixing
-from nbautograd.viz.notebook.question_magics import QUESTIONS, question_magic
+from nbautograd.viz.notebook.magic_line import QUESTIONS, one_tensor, parsed, question_magic, tensor_names, tensors
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.notebook.torch_cells import TorchCells
-from nbautograd.viz.notebook.tracebacks import UserFrames
+from nbautograd.viz.notebook.tracebacks import UserFrames, show_failed_forward
 from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
@@ -221,10 +219,10 @@ class AutogradMagics(Magics):
         words = options.pop("words")
         if words:
             word = " ".join(words[1:])
-            if words[0] != "torch" or word not in torch_name.CHOICES:
+            if words[0] != "torch" or word not in mixing.CHOICES:
                 raise UsageError(f"%autograd {_meant(words, options)}")
             options["torch"] = "off" if word == "off" else "on"
-            told = torch_name.choose(word)
+            told = mixing.choose(word)
             if told:
                 print(told)
         new = {name: value for name, value in options.items() if value is not None}
@@ -251,7 +249,7 @@ class AutogradMagics(Magics):
                     if _has_graph(value) and settings.tensors == "graph":
                         drawn = api.graph(value, namespace=self.shell.user_ns)
             except Exception as error:
-                _draw_failed(error, self.shell)
+                show_failed_forward(error, self.shell)
                 raise
             finally:
                 own = sum(isinstance(each, Animation) for each in (*shown, value))
@@ -300,13 +298,6 @@ class AutogradMagics(Magics):
         return None if expression is None else tensors(self.shell, f"{magic} --gradient", expression, 1)[0]
 
 
-def _draw_failed(error: Exception, shell: Any) -> None:
-    """Draw the graph up to the operation that failed."""
-    from nbautograd.viz.notebook.failed_forward import show_failed_forward
-
-    show_failed_forward(error, shell)
-
-
 def _passes(recording: Recording) -> int:
     return sum(frame.kind == "start" for frame in recording.timeline.frames)
 
@@ -329,7 +320,7 @@ def _meant(words: Sequence[str], options: Iterable[str]) -> str:
     owners = [each for each in names if name in choices(each)]
     if len(owners) == 1 and not value:
         return f"needs the option of {name!r}: write %autograd --{owners[0]} {name}"
-    known = ", ".join(f"%autograd torch {each}".strip() for each in torch_name.CHOICES)
+    known = ", ".join(f"%autograd torch {each}".strip() for each in mixing.CHOICES)
     return f"does not know {' '.join(words)!r}; write one of {known}; %autograd? lists the options"
 
 
@@ -385,14 +376,14 @@ class _Loaded:
         self.locator = SourceLocator.locate = Locator(shell)
         SourceLocator.earlier = self.locator.earlier
         self.before: list[tuple[Any, Any]] = []  # the modes at the beginning of a cell
-        mixing, self.cells = Mixing(shell), TorchCells(shell)
+        libraries, self.cells = mixing.Mixing(shell), TorchCells(shell)
         self.events = [
             ("pre_run_cell", self.locator.before_cell),
             ("pre_run_cell", self.watch),
             ("post_run_cell", self.unwatch),
             ("post_run_cell", self.draw_failed),
-            ("pre_run_cell", mixing.before_cell),
-            ("post_run_cell", mixing.after_cell),
+            ("pre_run_cell", libraries.before_cell),
+            ("post_run_cell", libraries.after_cell),
             ("pre_run_cell", self.cells.before_cell),
             ("post_run_cell", self.cells.after_cell),
         ]
@@ -433,7 +424,7 @@ class _Loaded:
         """Below an operation's error, the graph so far (IPython's event ``post_run_cell``), where that is asked for."""
         error = getattr(result, "error_in_exec", None)
         if isinstance(error, Exception) and (settings.errors or hasattr(error, "bad")):
-            _draw_failed(error, get_ipython())
+            show_failed_forward(error, get_ipython())
 
     def undo(self, shell: Any) -> None:
         """Put everything back."""
@@ -447,7 +438,7 @@ class _Loaded:
         for name, callback in self.events:
             shell.events.unregister(name, callback)
         self.cells.after_cell(None)
-        torch_name.stop()
+        mixing.stop()
         tables.watch.counts = False
         self.tracebacks.undo()
         self.unwatch(None)

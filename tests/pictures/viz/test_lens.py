@@ -13,7 +13,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import protocol, viz
 from nbautograd.viz.language import use
-from nbautograd.viz.notebook import lab_extension, lens, training
+from nbautograd.viz.notebook import lab_extension, training
 from nbautograd.viz.notebook.monitor import Monitor
 from tests import needs, oracle
 
@@ -187,7 +187,7 @@ def test_steps_that_stand_out() -> None:
     watch = Monitor({})
     for loss in (*np.linspace(2, 1, 20), 30.0, *np.linspace(1, 0.9, 10), math.nan, math.nan, 0.9):
         watch(loss)
-    assert lens.lens_data(watch.run, {}, "")["outstanding"] == [21, 32]
+    assert training.lens_data(watch.run, {}, "")["outstanding"] == [21, 32]
 
 
 # -- the passes ------------------------------------------------------------------------------------------------------
