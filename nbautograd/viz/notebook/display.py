@@ -25,11 +25,7 @@ GENERATED = "get_ipython()"
 _MAGIC = re.compile(r"\s*(?:[\w\s.,]+=\s*)?[%!?]")  # a line, perhaps an assignment, that is not Python
 
 
-def _trace(change: Any) -> None:
-    tracing.switch(change.new)
-
-
-settings.observe(_trace, "tracing")
+settings.observe(lambda change: tracing.switch(change.new), "tracing")
 
 
 def _stop(change: Any) -> None:

@@ -138,7 +138,8 @@ def _value(shell: Any, magic: str, code: types.CodeType) -> Any:
         with shell.builtin_trap:
             return eval(code, shell.user_global_ns, shell.user_ns)
     except NameError as error:
-        if not _raised_by(code, error):
+        *_, (frame, _) = walk_tb(error.__traceback__)
+        if frame.f_code not in (code, *code.co_consts):  # a function that the expression calls has raised it
             raise
         raise UsageError(_unknown_text(shell, magic, error)) from None
 
@@ -173,12 +174,6 @@ def _is_expression(text: str) -> bool:
     except UNREADABLE:
         return False
     return True
-
-
-def _raised_by(code: types.CodeType, error: BaseException) -> bool:
-    """Return whether an expression itself raised an error, not a function that it calls."""
-    *_, (frame, _) = walk_tb(error.__traceback__)
-    return frame.f_code in (code, *code.co_consts)
 
 
 def _unknown_text(shell: Any, magic: str, error: NameError) -> str:

@@ -27,7 +27,7 @@ from nbautograd.viz.notebook import api, mixing, tables
 from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
 from nbautograd.viz.notebook.magic_line import QUESTIONS, one_tensor, parsed, question_magic, tensor_names, tensors
-from nbautograd.viz.notebook.recording import Animation, Recording
+from nbautograd.viz.notebook.recording import Animation
 from nbautograd.viz.notebook.torch_cells import TorchCells
 from nbautograd.viz.notebook.tracebacks import UserFrames, show_failed_forward
 from nbautograd.viz.settings import NAMES, choices, settings
@@ -246,14 +246,15 @@ class AutogradMagics(Magics):
             try:
                 with block.recorded(self.shell.user_ns) as recording:
                     value = self._execute(cell)
-                    if _has_graph(value) and settings.tensors == "graph":
+                    if isinstance(value, Tensor) and value.grad_fn is not None and settings.tensors == "graph":
                         drawn = api.graph(value, namespace=self.shell.user_ns)
             except Exception as error:
                 show_failed_forward(error, self.shell)
                 raise
             finally:
                 own = sum(isinstance(each, Animation) for each in (*shown, value))
-                if recording is not None and _passes(recording) > own:
+                frames = () if recording is None else recording.timeline.frames
+                if sum(frame.kind == "start" for frame in frames) > own:
                     display(recording)
             if drawn is not None:
                 display({"text/plain": repr(value)}, raw=True)
@@ -298,10 +299,6 @@ class AutogradMagics(Magics):
         return None if expression is None else tensors(self.shell, f"{magic} --gradient", expression, 1)[0]
 
 
-def _passes(recording: Recording) -> int:
-    return sum(frame.kind == "start" for frame in recording.timeline.frames)
-
-
 def _unfit(error: str, new: dict[str, Any]) -> str:
     """Return the option whose value does not fit, and why, from the message of the settings."""
     if error.startswith("image: "):  # an optional package is missing
@@ -322,10 +319,6 @@ def _meant(words: Sequence[str], options: Iterable[str]) -> str:
         return f"needs the option of {name!r}: write %autograd --{owners[0]} {name}"
     known = ", ".join(f"%autograd torch {each}".strip() for each in mixing.CHOICES)
     return f"does not know {' '.join(words)!r}; write one of {known}; %autograd? lists the options"
-
-
-def _has_graph(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.grad_fn is not None
 
 
 # -- completion -----------------------------------------------------------------------

@@ -74,15 +74,12 @@ class Mixing:
             return
         mixed = [(name, value) for name, value in self.mixed() if (name, id(value)) not in self.told]
         if mixed:
-            self._tell(mixed)
+            self.told |= {(name, id(value)) for name, value in mixed}
+            ours = _is_ours(self.shell.user_ns[THEIRS])
+            fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in mixed)
+            print(say("mixed_import" if ours else "mixed_ours", names=", ".join(dict(mixed)), fix=fix))
         elif isinstance(error, EXPLAINED) and "PyTorch" not in str(error):
             self.explain(error)
-
-    def _tell(self, mixed: list[tuple[str, Any]]) -> None:
-        self.told |= {(name, id(value)) for name, value in mixed}
-        ours = _is_ours(self.shell.user_ns[THEIRS])
-        fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in mixed)
-        print(say("mixed_import" if ours else "mixed_ours", names=", ".join(dict(mixed)), fix=fix))
 
     def mixed(self) -> list[tuple[str, Any]]:
         """The variables that say ``torch`` and are of another library than the variable ``torch``."""

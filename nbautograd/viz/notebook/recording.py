@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from nbautograd.viz.capture.sums import waiting
@@ -21,7 +21,7 @@ from nbautograd.viz.language import headings, once, say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.arranging import MAX_ROW_NODES, PHONE_WIDTH_PX, Arrangements, arrange
 from nbautograd.viz.notebook.figure import LAPTOP, SMALL, WINDOWS, Figure
-from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.model import GraphModel
 
 if TYPE_CHECKING:
     from nbautograd.viz.capture.replay import Replay
@@ -69,9 +69,11 @@ class Recording(Figure):
         replay: Replay | None = None,
         code: Callable[[], Sequence[tuple[str, str, str, str]]] | None = None,
     ) -> None:
-        self.timeline, self.direction, self.ask = timeline, direction, ask
-        self.fold, self.opened = fold, frozenset(opened)
-        self.replay, self.code = replay, code
+        super().__init__(direction, fold, opened)
+        self.timeline, self.ask, self.replay, self.code = timeline, ask, replay, code
+        # each with its model, so that the model's id is no other's
+        self._styles: dict[tuple[int, Size], tuple[dict[str, Grid], Arrangements, bool]] = {}
+        self._made: dict[tuple[int, bool, bool], tuple[GraphModel, dict[str, Grid], Arrangements]] = {}
 
     @property
     def scenes(self) -> tuple[GraphModel, ...]:
@@ -180,14 +182,6 @@ class Recording(Figure):
                 labels[key] = max(wide, said * is_tiled) + 2 * room, high + 2 * COUNT_HEIGHT_PX * is_tiled
         return labels
 
-    @cached_property
-    def _styles(self) -> dict[tuple[int, Size], tuple[dict[str, Grid], Arrangements, bool]]:
-        return {}
-
-    @cached_property
-    def _made(self) -> dict[tuple[int, bool, bool], tuple[GraphModel, dict[str, Grid], Arrangements]]:
-        return {}  # each with its model, so that the model's id is no other's
-
     def _drawn(
         self,
         scene: int,
@@ -247,13 +241,9 @@ class Recording(Figure):
         nodes = [output.details(say("as_table"), output.graph_table(scene)) for scene in self.scenes[-1:]]
         return [*failed, *ledger, *nodes]
 
-    @property
-    def selected(self) -> Node | None:
-        """The node that was last clicked in the widget, or None."""
-        if self._widget is None or not self.scenes:
-            return None
-        scene = self.scenes[self.timeline.scene_at(self._widget.index)]
-        return scene.by_id.get(self._widget.selected) or scene.entire.by_id.get(self._widget.selected)
+    def scene_at(self, index: int) -> int:
+        """Return the number of the graph that is shown after some steps."""
+        return self.timeline.scene_at(index)
 
     def static_html(self) -> str:
         """The picture at the end and the ledger, for where no widget runs."""
@@ -358,17 +348,16 @@ def failure_html(frame: Frame) -> str:
     return f"<p><b>{escape(frame.words)}</b></p>{story}<ul>{advice}</ul>{products}"
 
 
-def _step_text(number: int, frame: Frame) -> str:
-    """Write a step in one line; for an error, also its story and the advice."""
-    if frame.kind != "error":
-        return f"{number}. {frame.caption}"
+def _failure_text(frame: Frame) -> str:
+    """Return what failed, its story and the advice."""
     story = [say("story_value", what=what, value=details) + f" ({where})" * bool(where)
              for what, details, where in frame.story]  # fmt: skip
-    return "\n   - ".join([f"{number}. {frame.words}", *story, *frame.alarms])
+    return "\n   - ".join([frame.words, *story, *frame.alarms])
 
 
 def timeline_text(timeline: Timeline) -> str:
     """The steps, a line each, and the ledger."""
-    steps = [_step_text(number, frame) for number, frame in enumerate(timeline.frames[:MAX_LINES], 1)]
+    steps = [f"{number}. {frame.caption if frame.kind != 'error' else _failure_text(frame)}"
+             for number, frame in enumerate(timeline.frames[:MAX_LINES], 1)]  # fmt: skip
     ledger = ["", ledger_text(timeline)] if has_gradients(timeline) else []
     return "\n".join([*steps, *ledger])
