@@ -27,6 +27,8 @@ __all__ = ["Code", "code", "highlighted"]
 MIN_FOLDED_LINES = 40
 """Lines of a program from which on its parts can be folded."""
 LIBRARIES = ("numpy", "torch")
+KINDS = {tokenize.COMMENT: "remark", tokenize.NUMBER: "number", tokenize.STRING: "text"}
+"""Marked parts of a program."""
 STYLE = (
     ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
     ".nb-code .nb-lines { white-space: pre; }\n"
@@ -236,15 +238,12 @@ def _tokens(text: str) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]
     """Yield the tokens of a program to highlight, each with its start and end."""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
-                yield "remark", token.start, token.end
-            elif token.type == tokenize.NUMBER:
-                yield "number", token.start, token.end
-            elif token.type == tokenize.STRING:
-                yield "text", token.start, token.end
-            elif token.type == tokenize.NAME and keyword.iskeyword(token.string):
-                yield "word", token.start, token.end
+            kind = KINDS.get(token.type)
+            if token.type == tokenize.NAME and keyword.iskeyword(token.string):
+                kind = "word"
             elif token.type == tokenize.NAME and (token.string.startswith("g_") or token.string.endswith("_grad")):
-                yield "gradient", token.start, token.end
+                kind = "gradient"
+            if kind:
+                yield kind, token.start, token.end
     except (tokenize.TokenError, IndentationError):
         return

@@ -19,7 +19,7 @@ from nbautograd.viz.notebook import api, output, tables
 from nbautograd.viz.notebook.in_place import callers_names
 from nbautograd.viz.settings import settings
 
-__all__ = ["Autograd", "LiveTensor", "Locator", "TensorFormatter", "TensorImage", "autograd"]
+__all__ = ["Autograd", "Locator", "TensorFormatter", "autograd"]
 
 GENERATED = "get_ipython()"
 _MAGIC = re.compile(r"\s*(?:[\w\s.,]+=\s*)?[%!?]")  # a line, perhaps an assignment, that is not Python
@@ -148,18 +148,18 @@ def _is_text_alone(tensor: Any) -> bool:
 
 
 class TensorFormatter:
-    """The ``text/html`` of a tensor: its text and, below, its graph or its card, as the settings say; None for none.
+    """Shows tensors: with its text a tensor's graph or its card, as the settings say.
 
-    ``text/plain`` is left alone. A picture that cannot be drawn must not cost the reader the tensor, so any error gives
-    a line that says so in the picture's place.
+    A picture that cannot be drawn must not cost the reader the tensor, so any error gives a line that says so in the
+    picture's place.
     """
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.ready: tuple[Any, str] | None = None  # a tensor, and its cached HTML
 
-    def __call__(self, tensor: Any) -> str | None:
-        """The HTML, or None for a tensor of which only the text is shown."""
+    def html(self, tensor: Any) -> str | None:
+        """The ``text/html``, or None for a tensor of which only the text is shown."""
         ready, self.ready = self.ready, None
         if ready is not None and ready[0] is tensor:
             return ready[1]
@@ -199,19 +199,12 @@ class TensorFormatter:
         names = self.shell.user_ns.items()
         return next((key for key, value in list(names) if value is tensor and not key.startswith("_")), "")
 
+    def live(self, tensor: Any) -> Any:
+        """The whole output by MIME types where widgets run: the text and, below, the graph to be clicked.
 
-class LiveTensor(TensorFormatter):
-    """A tensor's whole output where widgets run: its text and, below, its graph to be clicked; else nothing.
-
-    IPython calls the HTML formatter afterwards in any case, so its answer is prepared here.
-    """
-
-    def __init__(self, shell: Any, html: TensorFormatter) -> None:
-        super().__init__(shell)
-        self.html = html
-
-    def __call__(self, tensor: Any) -> Any:
-        """The output by MIME types; empty: each type's own formatter is asked."""
+        If it is empty, each type's own formatter is asked. IPython asks for the HTML afterwards in any case, so that is
+        prepared here.
+        """
         wanted = settings.widget and settings.tensors == "graph" and not settings.embed
         kernel = getattr(self.shell, "kernel", None) is not None and output.has_front_end()
         if not (wanted and kernel and tensor.grad_fn is not None):
@@ -223,27 +216,19 @@ class LiveTensor(TensorFormatter):
                 return {}
             shown: dict[str, Any] = picture.widget._repr_mimebundle_()[0]
             text = f"<pre>{escape_long(picture.head, 20_000)}</pre>"
-            self.html.ready = tensor, text + shown["text/html"]
+            self.ready = tensor, text + shown["text/html"]
             return shown | {"text/plain": picture.head}
         except Exception:  # any error: the formatter of the HTML reports it
             return {}
 
-
-class TensorImage(TensorFormatter):
-    """An image of one MIME type, where ``settings.image`` asks for that; otherwise None."""
-
-    def __init__(self, shell: Any, kind: str) -> None:
-        super().__init__(shell)
-        self.kind = kind
-
-    def __call__(self, tensor: Any) -> Any:
-        """The image."""
+    def image(self, kind: str, tensor: Any) -> Any:
+        """An image of this MIME type, where ``settings.image`` asks for that; otherwise None."""
         if settings.image == "none" or _is_text_alone(tensor):
             return None
         try:
             graph = settings.tensors == "graph"
             svg = self.graph(tensor).svg if graph else self.card(tensor)
-            return output.images(svg).get(self.kind)
+            return output.images(svg).get(kind)
         except Exception:  # the HTML reports the error
             return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,7 +25,7 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, mixing, tables
-from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
+from nbautograd.viz.notebook.display import Locator, TensorFormatter, autograd
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
 from nbautograd.viz.notebook.magic_line import QUESTIONS, one_tensor, parsed, question_magic, tensor_names, tensors
 from nbautograd.viz.notebook.recording import Animation
@@ -277,13 +278,10 @@ class AutogradMagics(Magics):
         tree = ast.parse(code, name)
         for transformer in shell.ast_transformers:
             tree = transformer.visit(tree)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        is_shown = tree.body and isinstance(tree.body[-1], ast.Expr) and not cell.rstrip().endswith(";")
+        last = tree.body.pop() if is_shown else None
         exec(compile(tree, name, "exec"), shell.user_ns)
-        if last is None or cell.rstrip().endswith(";"):
-            if last is not None:
-                exec(compile(ast.Module([last], []), name, "exec"), shell.user_ns)
-            return None
-        return eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
+        return None if last is None else eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
 
     def _show_failed(self, error: Exception) -> None:
         """The picture of a pass that failed, where pictures are shown."""
@@ -346,12 +344,12 @@ class _Loaded:
 
     def __init__(self, shell: Any) -> None:
         self.formatters = []  # each with its earlier function for tensors
-        html, display_formatter = TensorFormatter(shell), shell.display_formatter
+        shown, display_formatter = TensorFormatter(shell), shell.display_formatter
         for formatter, own in (
-            (display_formatter.formatters["text/html"], html),
-            (display_formatter.formatters["image/svg+xml"], TensorImage(shell, "image/svg+xml")),
-            (display_formatter.formatters["image/png"], TensorImage(shell, "image/png")),
-            (display_formatter.mimebundle_formatter, LiveTensor(shell, html)),
+            (display_formatter.formatters["text/html"], shown.html),
+            (display_formatter.formatters["image/svg+xml"], partial(shown.image, "image/svg+xml")),
+            (display_formatter.formatters["image/png"], partial(shown.image, "image/png")),
+            (display_formatter.mimebundle_formatter, shown.live),
         ):
             self.formatters.append((formatter, formatter.type_printers.get(Tensor)))
             formatter.for_type(Tensor, own)

@@ -77,7 +77,7 @@ class MemoryReport:
             (key, {}) for key in ("memory_line", "memory_op", "memory_module")
         ]
         for one in kept:
-            for (_, rows), what in zip(groups, (_place(one.line), one.operation, one.module), strict=True):
+            for (_, rows), what in zip(groups, (place_text(one.line), one.operation, one.module), strict=True):
                 rows.setdefault(what or "–", []).append(one.nbytes)
         return tuple(self._table(key, rows) for key, rows in groups if set(rows) - {"–"})
 
@@ -163,8 +163,7 @@ def _told(kept: GraphMemory) -> list[str]:
 
 
 def _lines_of_runs(runs: Runs) -> list[str]:
-    place = _place(runs.line)
-    lines = [say("memory_runs", n=runs.count, line=place)]
+    lines = [say("memory_runs", n=runs.count, line=place_text(runs.line))]
     if runs.freed:
         lines[0] += say("memory_runs_freed", n=runs.freed)
     _, text = SourceLocator.locate(*runs.line)
@@ -214,10 +213,6 @@ def _itemed(line: str) -> str:
     text = ast.unparse(added)
     text = text if isinstance(added, (ast.Name, ast.Attribute, ast.Call)) else f"({text})"
     return f"{_carried(line)[0]} += {text}.item()"
-
-
-def _place(line: tuple[str, int] | None) -> str:
-    return "" if line is None else place_text(line)
 
 
 @at_once

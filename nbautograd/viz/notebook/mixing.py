@@ -74,12 +74,15 @@ class Mixing:
             return
         mixed = [(name, value) for name, value in self.mixed() if (name, id(value)) not in self.told]
         if mixed:
-            self.told |= {(name, id(value)) for name, value in mixed}
-            ours = _is_ours(self.shell.user_ns[THEIRS])
-            fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in mixed)
-            print(say("mixed_import" if ours else "mixed_ours", names=", ".join(dict(mixed)), fix=fix))
+            self._tell(mixed)
         elif isinstance(error, EXPLAINED) and "PyTorch" not in str(error):
             self.explain(error)
+
+    def _tell(self, mixed: list[tuple[str, Any]]) -> None:
+        self.told |= {(name, id(value)) for name, value in mixed}
+        ours = _is_ours(self.shell.user_ns[THEIRS])
+        fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in mixed)
+        print(say("mixed_import" if ours else "mixed_ours", names=", ".join(dict(mixed)), fix=fix))
 
     def mixed(self) -> list[tuple[str, Any]]:
         """The variables that say ``torch`` and are of another library than the variable ``torch``."""
@@ -154,13 +157,10 @@ def _as_usual(name: str, value: Any) -> bool:
     own = value.__name__.rpartition(".")[2]
     if SHORT.get(name, name) != own:
         return False
-    where = value.__name__ if isinstance(value, ModuleType) else value.__module__
-    return where.partition(".")[0] == THEIRS or _has_theirs(value)
-
-
-def _has_theirs(value: Any) -> bool:
-    """Return whether PyTorch has a module of the same name as one of ours; not so for ours alone, such as ``viz``."""
-    return isinstance(value, ModuleType) and THEIRS + value.__name__[len(OURS) :] in sys.modules
+    if not isinstance(value, ModuleType):
+        return value.__module__.partition(".")[0] == THEIRS
+    theirs = THEIRS + value.__name__[len(OURS) :]  # PyTorch has none of the name of ours alone, such as ``viz``
+    return value.__name__.partition(".")[0] == THEIRS or theirs in sys.modules
 
 
 def _import_of(name: str, value: Any, package: str) -> str:

@@ -59,7 +59,6 @@ class PassRing:
         """Record no more."""
         self._active, self._recorder = False, None
         self._listen(False)
-        self._theirs.close()
         self._open.close()
         self.namespace = {}
 
@@ -90,21 +89,17 @@ class PassRing:
             wanted = self.spent < FREE_SECONDS + MAX_TIME_SHARE * (time.perf_counter() - self.began)
         self._recorder = Recorder(namespace=self.namespace) if wanted else None
         self._listen(bool(wanted))
-        self._listen_to_theirs(bool(wanted))
 
-    def _listen_to_theirs(self, on: bool) -> None:
-        """Start or stop observing PyTorch's passes and watching their operations."""
+    def _listen(self, on: bool) -> None:
+        """Start or stop observing passes, and watching PyTorch's operations."""
+        others = tuple(observer for observer in protocol.observers.get() if observer is not self)  # may have changed
+        protocol.observers.set((*others, self) if on else others)
         if on and not self._hears_theirs:
             self._theirs.enter_context(TorchWatch(MAX_WATCHED_OPS))
             self._theirs.enter_context(torch_events.passes_observed())
         elif not on:
             self._theirs.close()
         self._hears_theirs = on
-
-    def _listen(self, on: bool) -> None:
-        """Start or stop observing; other observers may have come and gone in between."""
-        others = tuple(observer for observer in protocol.observers.get() if observer is not self)
-        protocol.observers.set((*others, self) if on else others)
 
     def __call__(self, event: protocol.Event) -> None:
         """Hear of a pass."""

@@ -20,7 +20,7 @@ from nbautograd.viz.notebook.practice_questions import LEVELS, Question, library
 from nbautograd.viz.read.numbers import number_text
 from nbautograd.viz.read.values import is_tensor
 
-__all__ = ["Practice", "Reply", "current", "practice", "turn"]
+__all__ = ["Practice", "Reply", "practice", "turn"]
 
 IN_A_ROW = 3
 """Questions answered at the first try before the level rises."""
@@ -211,17 +211,12 @@ _current: list[Practice] = []
 """The series that ``%practice`` continues."""
 
 
-def current() -> Practice | None:
-    """Return the series that was begun last; None before the first one."""
-    return _current[0] if _current else None
-
-
 def turn(answer: str, level: int | None, seed: int | None, show: bool) -> Any:
     """Return the object that ``%practice`` shows: a question, the judgement of an answer, or the opened answer.
 
     :raises ValueError: ``answer`` or ``show`` without a series, or no such level or seed.
     """
-    series = current()
+    series = _current[0] if _current else None
     if series is None or (level, seed) != (None, None):
         if answer or show:
             raise ValueError(f"practice: {say('practice_no_series')}")
@@ -250,10 +245,14 @@ def _of_gradient(drawn: Question, given: Any) -> str | None:
         return None
     if isinstance(value, str):
         return say("practice_unread", given=value)
-    if isinstance(drawn.answer, list) and not (isinstance(value, list | tuple) or getattr(value, "ndim", 0)):
+    if isinstance(drawn.answer, list) and not _is_list(value):
         return say("practice_length", name=drawn.asked, n=len(drawn.answer))
     key = next((key for key, wrong in drawn.wrong.items() if wrong is not None and same(value, wrong)), "other")
     return say(f"practice_is_{key}", given=_text(value), name=drawn.asked)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple) or bool(getattr(value, "ndim", 0))
 
 
 def _of_line(drawn: Question, given: Any) -> str | None:
