@@ -131,7 +131,7 @@ def animate(
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
     products = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
     from nbautograd.viz.capture.replay import replay_of  # loaded when a pass is played
-    from nbautograd.viz.notebook.program_lines import player_lines
+    from nbautograd.viz.notebook.code import player_lines
 
     replay = replay_of(model, tensor, gradient)
     lines = player_lines(tensor, gradient, model, namespace)

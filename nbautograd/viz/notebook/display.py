@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from itertools import dropwhile
+from traceback import walk_stack
 from typing import Any
 
 from nbautograd._engine.core import tracing
@@ -66,13 +67,11 @@ class Locator:
 
     def part_of_cell(self, filename: str) -> None:
         """Note that code of this file name is part of the running cell, which is the innermost one on the stack."""
-        frame: Any = sys._getframe(1)
-        while frame is not None:
+        for frame, _ in walk_stack(sys._getframe(1)):
             number = self.number(frame.f_code.co_filename)
             if number is not None and frame.f_code.co_filename != filename:
                 self.uncounted[filename] = number
                 return
-            frame = frame.f_back
 
     def number(self, filename: str) -> int | None:
         """The number of the cell with this code, or None."""

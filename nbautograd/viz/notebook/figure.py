@@ -435,8 +435,6 @@ def _operations(model: GraphModel) -> dict[str, Any] | None:
 
 
 def _scene(model: GraphModel, used: Collection[str]) -> dict[str, Any]:
-    """Return a view for the player: its nodes, its texts, and the drawn counterparts of the nodes and edges in the
-    steps.
-    """
+    """Return a view for the player: its nodes, its texts, and what stands for the nodes and edges of the steps."""
     stands = {key: stand for key, stand in model.stands.items() if key in used}
     return scene_json(model) | {"words": graph_text(model)} | ({"stands": stands} if stands else {})

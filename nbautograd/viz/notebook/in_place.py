@@ -165,9 +165,7 @@ def _fate() -> str:
 
 
 def _fate_in(frame: FrameType) -> str | None:
-    """Return the way in which a frame's code uses it; None for an expression that a magic evaluates, such as
-    ``%time``.
-    """
+    """Return the way in which a frame's code uses it; None for an expression that ``%time`` or another magic runs."""
     instruction = _following(frame)
     if instruction is None:
         return TAKEN

@@ -130,9 +130,7 @@ def _is_ours(module: Any) -> bool:
 
 
 def _is_of(value: Any, package: str) -> bool:
-    """Return whether a module, class, function or object belongs to a library, or to a class derived from one of
-    its.
-    """
+    """Return whether a module, class, function or object is of a library, or of a class derived from one of its."""
     if isinstance(value, ModuleType):
         home = value.__name__
     elif isinstance(value, type) or (callable(value) and not hasattr(type(value), "__torch_function__")):

@@ -25,6 +25,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import accumulate
 from typing import Any
 
 from nbautograd.viz.draw import theme
@@ -242,11 +243,4 @@ def _ends(lines: Sequence[str], room: int) -> str:
 
 
 def _fitting(lines: Sequence[str], room: int) -> int:
-    """Return the number of lines that fit."""
-    count = 0
-    for line in lines:
-        room -= len(line) + 1
-        if room < 0:
-            break
-        count += 1
-    return count
+    return sum(size <= room for size in accumulate(len(line) + 1 for line in lines))

@@ -10,7 +10,7 @@ import math
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 
 from nbautograd import protocol
@@ -227,11 +227,8 @@ def named_leaves(namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unlike(name: str, others: Mapping[str, Any]) -> str:
     """The name, or with a number if it is taken: long or odd names may be alike when they are cleaned."""
-    number, unlike = 1, name
-    while unlike in others:
-        number += 1
-        unlike = f"{name} ({number})"
-    return unlike
+    numbered = (f"{name} ({number})" for number in count(2))
+    return next(each for each in chain([name], numbered) if each not in others)
 
 
 def _shortened(name: str) -> str:
@@ -247,9 +244,7 @@ def _is_leaf(tensor: Any) -> bool:
 
 
 def leaves_of(tensors: Sequence[Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the leaves among these tensors, by name; for a computed one its leaves, for a module or an optimizer its
-    parameters.
-    """
+    """Return by name the leaves among these tensors, or of results, and the parameters of modules and optimizers."""
     if not tensors:
         return named_leaves(namespace)
     from nbautograd.viz.read.builder import build

@@ -67,9 +67,7 @@ def _walk(traceback: types.TracebackType | None) -> Iterator[tuple[types.Traceba
 
 
 def users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """Return the traceback without frames of libraries, of generated code, and of IPython; unchanged if these are all
-    frames.
-    """
+    """Return the traceback without frames of libraries, generated code and IPython, unless there are no others."""
     users: types.TracebackType | None = None
     for frame, hidden, _ in reversed(list(_walk(traceback))):
         if not hidden:
