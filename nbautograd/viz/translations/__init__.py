@@ -1,15 +1,15 @@
-"""The texts themselves: a line per key, English first. ``language.py`` reads them."""
+"""The texts themselves, by key: English, and behind or below it Chinese. ``language.py`` reads them."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from nbautograd.viz.translations import kernel, paths, player, stories
+from nbautograd.viz.translations import kernel, player
 
 __all__ = ["CHINESE", "ENGLISH", "player_keys"]
 
-_PLAYER = player.TEXTS | paths.PLAYER | stories.PLAYER
-_TABLES = (_PLAYER, kernel.TEXTS, paths.PYTHON)
+_PLAYER = player.TEXTS | player.PATHS | player.STORIES
+_TABLES = (_PLAYER, kernel.TEXTS)
 _ALL = {key: texts for table in _TABLES for key, texts in table.items()}
 
 
@@ -41,4 +41,4 @@ def player_keys() -> tuple[str, ...]:
     from nbautograd.viz.translations import later  # not before there is a player
 
     _add(later.PREDICTION | later.LARGE)  # the other late texts are of modules that need NumPy, and a build has none
-    return (*player.TEXTS, *later.PREDICTION, *paths.PLAYER, *later.LARGE, *stories.PLAYER)
+    return (*player.TEXTS, *later.PREDICTION, *player.PATHS, *later.LARGE, *player.STORIES)

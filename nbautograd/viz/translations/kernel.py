@@ -327,4 +327,16 @@ TEXTS: dict[str, tuple[str, str]] = {
                   "在 HTML 之外再放一幅图，供经 LaTeX 转 PDF 使用：svg（需要 Inkscape）或 png"),
     "set_embed": ("whole players inside the output, for pages without a kernel (documentation)",
                   "把完整的播放器放进输出，供没有内核的网页（文档）使用"),
+    # paths, sensitivities and marks
+    "bead": ("a sum of {n} gradients: it waits until all have come", "{n} 个梯度之和：等所有项到齐"),
+    "moves_gradient": ("each element of {name} gets its gradient", "{name} 的每个元素得到各自的梯度"),
+    "op_words": ("{op}: {sends}", "{op}：{sends}"),
+    "sends_number": ("{root} changes {value} times as fast as {name}", "{root} 的变化是 {name} 的 {value} 倍"),
+    "sends_same": ("{root} changes as fast as {name}", "{root} 与 {name} 变化得一样快"),
+    "sends_none": ("{root} does not change with {name}", "{root} 不随 {name} 变化"),
+    "sends_part": ("{name} gets {value} of its gradient by this way", "{name} 经这里得到梯度中的 {value}"),
+    "waits_for": ("{name} waits for {count} more", "{name} 还要等 {count} 项"),
+    "summed_up": ("all gradients of {name} have come: {sum}", "{name} 的梯度已到齐：{sum}"),
+    "leaf_ends": ("{name} has all its gradients of this pass: what has arrived is added to {name}.grad.",
+                  "{name} 在这次传播中的梯度已到齐：到达的梯度加到 {name}.grad 上。"),
 }  # fmt: skip
