@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from traceback import walk_tb
-from typing import Any, NamedTuple
+from typing import Any
 
 from IPython.core import magic_arguments as arguments
 from IPython.core.error import UsageError
@@ -24,12 +24,11 @@ from nbautograd.viz.read.contents import is_module
 from nbautograd.viz.read.introspect import attribute, parameters_of
 from nbautograd.viz.read.values import is_tensor
 
-__all__ = ["QUESTIONS", "one_tensor", "parsed", "question_magic", "tensor_names", "tensors"]
+__all__ = ["QUESTIONS", "one_tensor", "parsed", "tensor_names", "tensors"]
 
 MAX_LISTED_NAMES = 10
 """Names of tensors that a message lists."""
-
-
+argument: Any = arguments.argument
 UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
 """The errors of ``compile``; the last two are for brackets in more brackets than it can follow."""
 
@@ -227,64 +226,64 @@ def _two_tensors(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
     return given
 
 
-class QuestionMagic(NamedTuple):
-    """A magic: its effect, its arguments, their parser, and further options."""
+def _question(
+    name: str,
+    does: str,
+    given: str,
+    read: Callable[[Any, str, Any], tuple[Any, ...]],
+    *options: Any,
+    function: str = "",
+) -> Any:
+    """Return a line magic that calls the function of its name in ``viz``, or another one.
 
-    does: str
-    given: str
-    read: Callable[[Any, str, Any], tuple[Any, ...]]
-    options: tuple[Any, ...] = ()
-    module: str = ""
+    :param does: its effect.
+    :param given: its arguments, which ``read`` reads.
+    """
+
+    def magic(self: Any, line: str) -> Any:
+        asked, silent = parsed(getattr(self, name), line)
+        answer = getattr(import_module(f"nbautograd.viz.notebook.{function or name}"), function or name)
+        return of_magic(answer(*read(self.shell, name, asked), namespace=self.shell.user_ns), silent)
+
+    magic.__name__, magic.__doc__ = name, does
+    for decorate in (argument("expression", nargs="*", help=given), *options, arguments.magic_arguments()):
+        magic = decorate(magic)
+    return line_magic(magic)
 
 
 ONE = "a tensor, or an expression that gives one"
 TWO = "two tensors: their names, or expressions with a comma between them"
-argument: Any = arguments.argument
-OF = argument("--of", help="the result that is differentiated; by default the newest that depends on it")
-QUESTIONS = {
-    "memory": QuestionMagic(
+QUESTIONS = (
+    _question(
+        "memory",
         "Rank the memory that a graph keeps by line, operation and module, with its peaks: ``%memory loss``.",
         ONE,
         _tensor,
     ),
-    "cost": QuestionMagic(
+    _question(
+        "cost",
         "Measure parameters, FLOPs, milliseconds and memory of an expression, from one run: ``%cost (w * x).sum()``.",
         ONE,
         _computation,
     ),
-    "why": QuestionMagic(
+    _question(
+        "why",
         "Explain a gradient by its paths, or by the line that cuts it off or makes it vanish: ``%why w``.",
         "a tensor or a module",
         _tensor_or_module,
-        (OF,),
+        argument("--of", help="the result that is differentiated; by default the newest that depends on it"),
     ),
-    "path": QuestionMagic(
+    _question(
+        "path",
         "List and draw all paths from a result to a tensor, with local derivatives and products: ``%path x y``.",
         TWO,
         _two_tensors,
-        module="paths",
+        function="paths",
     ),
-    "diff": QuestionMagic(
+    _question(
+        "diff",
         "Compare two graphs: operations, shapes, values and gradients: ``%diff a b``.",
         TWO,
         _two_tensors,
     ),
-}
-
-
-def question_magic(name: str) -> Any:
-    """Return the line magic that calls the function of this name in ``viz``, as the table says."""
-    question = QUESTIONS[name]
-
-    def magic(self: Any, line: str) -> Any:
-        options, silent = parsed(getattr(self, name), line)
-        module = question.module or name
-        answer = getattr(import_module(f"nbautograd.viz.notebook.{module}"), module)
-        given = question.read(self.shell, name, options)
-        return of_magic(answer(*given, namespace=self.shell.user_ns), silent)
-
-    magic.__name__, magic.__doc__ = name, question.does
-    decorators: list[Any] = [argument("expression", nargs="*", help=question.given), *question.options]
-    for decorate in (*decorators, arguments.magic_arguments()):  # type: ignore[no-untyped-call]
-        magic = decorate(magic)
-    return line_magic(magic)
+)

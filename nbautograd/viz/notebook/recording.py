@@ -297,7 +297,7 @@ def ledger_rows(
     :param shown: writes a gradient, of which it gets the text and the number of its tile.
     :param words: writes all other texts.
     """
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for n, name, row in timeline.ledger:
         terms = [f"{shown(gradient, tile)} {words(say('via', name=via))}"
                  for (gradient, via), tile in zip(row.terms, row.tiles, strict=True)]  # fmt: skip
