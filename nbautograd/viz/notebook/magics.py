@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -344,7 +345,7 @@ class _Loaded:
     """The changes that loading the extension made in one shell, for undoing them."""
 
     def __init__(self, shell: Any) -> None:
-        self.formatters = []  # each with its earlier function for tensors
+        self.stack = ExitStack()  # of what undoes them
         shown, display_formatter = TensorFormatter(shell), shell.display_formatter
         for formatter, own in (
             (display_formatter.formatters["text/html"], shown.html),
@@ -352,41 +353,51 @@ class _Loaded:
             (display_formatter.formatters["image/png"], partial(shown.image, "image/png")),
             (display_formatter.mimebundle_formatter, shown.live),
         ):
-            self.formatters.append((formatter, formatter.type_printers.get(Tensor)))
+            self._keep(formatter.type_printers, Tensor)
             formatter.for_type(Tensor, own)
-        kinds = shell.magics_manager.magics
-        self.magics = [("line", n, kinds["line"].get(n)) for n in LINE] + [
-            ("cell", n, kinds["cell"].get(n)) for n in CELL
-        ]
+        for kind, names in (("line", LINE), ("cell", CELL)):
+            for name in names:
+                self._keep(shell.magics_manager.magics[kind], name)
         shell.register_magics(AutogradMagics)
-        self.tracing, self.settings = tracing.is_on(), {name: getattr(settings, name) for name in NAMES}
+        self.stack.callback(tracing.switch, tracing.is_on())
+        self.stack.callback(settings.change, **{name: getattr(settings, name) for name in NAMES})
         settings.tracing = True
         settings.update_config(shell.config)  # which may use other settings
         tracing.switch(settings.tracing)
         shell.configurables.append(settings)
-        self.former_places = SourceLocator.locate, SourceLocator.earlier
-        self.locator = SourceLocator.locate = Locator(shell)
-        SourceLocator.earlier = self.locator.earlier
+        for name in ("locate", "earlier"):
+            self.stack.callback(setattr, SourceLocator, name, staticmethod(getattr(SourceLocator, name)))
+        locator = SourceLocator.locate = Locator(shell)
+        SourceLocator.earlier = locator.earlier
         self.before: list[tuple[Any, Any]] = []  # the modes at the beginning of a cell
-        libraries, self.cells = mixing.Mixing(shell), TorchCells(shell)
-        self.events = [
-            ("pre_run_cell", self.locator.before_cell),
+        libraries, cells = mixing.Mixing(shell), TorchCells(shell)
+        self.stack.callback(mixing.stop)
+        self.stack.callback(cells.after_cell, None)
+        for name, callback in (
+            ("pre_run_cell", locator.before_cell),
             ("pre_run_cell", self.watch),
             ("post_run_cell", self.unwatch),
             ("post_run_cell", self.draw_failed),
             ("pre_run_cell", libraries.before_cell),
             ("post_run_cell", libraries.after_cell),
-            ("pre_run_cell", self.cells.before_cell),
-            ("post_run_cell", self.cells.after_cell),
-        ]
-        for name, callback in self.events:
+            ("pre_run_cell", cells.before_cell),
+            ("post_run_cell", cells.after_cell),
+        ):
             shell.events.register(name, callback)
+            self.stack.callback(shell.events.unregister, name, callback)
         tables.watch.counts = True
-        self.tracebacks = UserFrames(shell)
+        self.stack.callback(UserFrames(shell).undo)
         self.completers = shell.strdispatchers.setdefault("complete_command", StrDispatch())
         self.completer = lambda _, event: _complete(shell, event)
         for name in self._completed():
             shell.set_hook("complete_command", self.completer, str_key=name)
+
+    def _keep(self, table: dict[Any, Any], key: Any) -> None:
+        """Note an entry of a table, to put it back."""
+        if key in table:
+            self.stack.callback(table.__setitem__, key, table[key])
+        else:
+            self.stack.callback(table.pop, key, None)
 
     @staticmethod
     def _completed() -> list[str]:
@@ -421,28 +432,11 @@ class _Loaded:
     def undo(self, shell: Any) -> None:
         """Put everything back."""
         settings.config = type(settings.config)()  # settings made by %config are reset
-        settings.change(**self.settings)
-        tracing.switch(self.tracing)
+        self.stack.close()
         own = ("NBAutograd", "AutogradMagics")
         shell.configurables[:] = [c for c in shell.configurables if type(c).__name__ not in own]
-        SourceLocator.locate = staticmethod(self.former_places[0])
-        SourceLocator.earlier = staticmethod(self.former_places[1])
-        for name, callback in self.events:
-            shell.events.unregister(name, callback)
-        self.cells.after_cell(None)
-        mixing.stop()
         tables.watch.counts = False
-        self.tracebacks.undo()
         self.unwatch(None)
-        for formatter, former in self.formatters:
-            formatter.pop(Tensor, None)
-            if former is not None:
-                formatter.for_type(Tensor, former)
-        for kind, name, former in self.magics:
-            if former is None:
-                shell.magics_manager.magics[kind].pop(name, None)
-            else:
-                shell.magics_manager.magics[kind][name] = former
         shell.magics_manager.registry.pop("AutogradMagics", None)
         for name in self._completed():
             chain = self.completers.strs.get(name)
