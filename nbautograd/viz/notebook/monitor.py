@@ -19,11 +19,10 @@ from nbautograd.viz.escape import one_line, width
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import callers_names, seen
-from nbautograd.viz.notebook.pass_ring import PassRing
 from nbautograd.viz.notebook.recording import Recording
 from nbautograd.viz.notebook.still import WIDTH_PX, LiveDrawing, Still, card
 from nbautograd.viz.notebook.tables import named_leaves
-from nbautograd.viz.notebook.training import MAX_PAGE_BYTES, Run, chosen, lens_data, pass_data
+from nbautograd.viz.notebook.training import MAX_PAGE_BYTES, PassRing, Run, chosen, lens_data, pass_data
 from nbautograd.viz.read import values
 from nbautograd.viz.read.contents import is_module
 from nbautograd.viz.read.introspect import parameters_of
