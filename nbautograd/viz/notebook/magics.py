@@ -345,7 +345,7 @@ class _Loaded:
     """The changes that loading the extension made in one shell, for undoing them."""
 
     def __init__(self, shell: Any) -> None:
-        self.stack = ExitStack()  # of what undoes them
+        self.stack = ExitStack()  # undoes them
         shown, display_formatter = TensorFormatter(shell), shell.display_formatter
         for formatter, own in (
             (display_formatter.formatters["text/html"], shown.html),

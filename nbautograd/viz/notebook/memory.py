@@ -72,14 +72,12 @@ class MemoryReport:
     @property
     def tables(self) -> tuple[Table, ...]:
         """The ranking by line, by operation and by module."""
-        kept = [one for one in self.kept.storages if not one.alive]
-        groups: list[tuple[str, dict[str, list[int]]]] = [
-            (key, {}) for key in ("memory_line", "memory_op", "memory_module")
-        ]
-        for one in kept:
-            for (_, rows), what in zip(groups, (place_text(one.line), one.operation, one.module), strict=True):
+        groups: dict[str, dict[str, list[int]]] = {"memory_line": {}, "memory_op": {}, "memory_module": {}}
+        for one in [one for one in self.kept.storages if not one.alive]:
+            told = place_text(one.line), one.operation, one.module
+            for rows, what in zip(groups.values(), told, strict=True):
                 rows.setdefault(what or "–", []).append(one.nbytes)
-        return tuple(self._table(key, rows) for key, rows in groups if set(rows) - {"–"})
+        return tuple(self._table(key, rows) for key, rows in groups.items() if set(rows) - {"–"})
 
     def _table(self, key: str, rows: dict[str, list[int]]) -> Table:
         ranked = sorted(rows.items(), key=lambda item: -sum(item[1]))
