@@ -24,7 +24,7 @@ from nbautograd.viz.read.contents import is_module
 from nbautograd.viz.read.introspect import attribute, parameters_of
 from nbautograd.viz.read.values import is_tensor
 
-__all__ = ["QUESTIONS", "one_tensor", "parsed", "tensor_names", "tensors"]
+__all__ = ["QUESTIONS", "one_tensor", "parsed", "question_magic", "tensor_names", "tensors"]
 
 MAX_LISTED_NAMES = 10
 """Names of tensors that a message lists."""
@@ -226,61 +226,57 @@ def _two_tensors(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
     return given
 
 
-def _question(
-    name: str,
-    does: str,
-    given: str,
-    read: Callable[[Any, str, Any], tuple[Any, ...]],
-    *options: Any,
-    function: str = "",
+def question_magic(
+    name: str, does: str, given: str, read: Callable[[Any, str, Any], tuple[Any, ...]], *options: Any
 ) -> Any:
-    """Return a line magic that calls the function of its name in ``viz``, or another one.
+    """Return a line magic that calls the function of its name in ``viz``.
 
     :param does: its effect.
     :param given: its arguments, which ``read`` reads.
     """
+    function = "paths" if name == "path" else name
 
     def magic(self: Any, line: str) -> Any:
         asked, silent = parsed(getattr(self, name), line)
-        answer = getattr(import_module(f"nbautograd.viz.notebook.{function or name}"), function or name)
+        answer = getattr(import_module(f"nbautograd.viz.notebook.{function}"), function)
         return of_magic(answer(*read(self.shell, name, asked), namespace=self.shell.user_ns), silent)
 
     magic.__name__, magic.__doc__ = name, does
-    for decorate in (argument("expression", nargs="*", help=given), *options, arguments.magic_arguments()):
+    decorators = [argument("expression", nargs="*", help=given), *options]
+    for decorate in (*decorators, arguments.magic_arguments()):  # type: ignore[no-untyped-call]
         magic = decorate(magic)
     return line_magic(magic)
 
 
 ONE = "a tensor, or an expression that gives one"
 TWO = "two tensors: their names, or expressions with a comma between them"
-QUESTIONS = (
-    _question(
+QUESTIONS: tuple[tuple[Any, ...], ...] = (
+    (
         "memory",
         "Rank the memory that a graph keeps by line, operation and module, with its peaks: ``%memory loss``.",
         ONE,
         _tensor,
     ),
-    _question(
+    (
         "cost",
         "Measure parameters, FLOPs, milliseconds and memory of an expression, from one run: ``%cost (w * x).sum()``.",
         ONE,
         _computation,
     ),
-    _question(
+    (
         "why",
         "Explain a gradient by its paths, or by the line that cuts it off or makes it vanish: ``%why w``.",
         "a tensor or a module",
         _tensor_or_module,
         argument("--of", help="the result that is differentiated; by default the newest that depends on it"),
     ),
-    _question(
+    (
         "path",
         "List and draw all paths from a result to a tensor, with local derivatives and products: ``%path x y``.",
         TWO,
         _two_tensors,
-        function="paths",
     ),
-    _question(
+    (
         "diff",
         "Compare two graphs: operations, shapes, values and gradients: ``%diff a b``.",
         TWO,

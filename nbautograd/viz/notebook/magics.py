@@ -28,7 +28,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, mixing, tables
 from nbautograd.viz.notebook.display import Locator, TensorFormatter, autograd
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
-from nbautograd.viz.notebook.magic_line import QUESTIONS, one_tensor, parsed, tensor_names, tensors
+from nbautograd.viz.notebook.magic_line import QUESTIONS, one_tensor, parsed, question_magic, tensor_names, tensors
 from nbautograd.viz.notebook.recording import Animation
 from nbautograd.viz.notebook.torch_cells import TorchCells
 from nbautograd.viz.notebook.tracebacks import UserFrames, show_failed_forward
@@ -36,7 +36,7 @@ from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
 
-OF_QUESTIONS = [magic.__name__ for magic in QUESTIONS]
+OF_QUESTIONS = [name for name, *_ in QUESTIONS]
 LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", *OF_QUESTIONS, "autograd")
 CELL = ("autograd",)
 FOLD: Any = argument(
@@ -237,7 +237,7 @@ class AutogradMagics(Magics):
             return self._run(cell, block)
         return None if new else of_magic(block, silent)
 
-    memory, cost, why, path, diff = QUESTIONS
+    memory, cost, why, path, diff = (question_magic(*each) for each in QUESTIONS)
 
     def _run(self, cell: str, block: Any) -> Any:
         """Run a cell, then show each of its backward passes and its results, both with the block's settings.
