@@ -213,11 +213,11 @@ def in_browser(page: Any, recording: Any) -> tuple[float, float]:
 
 def open_page(browser: Any) -> Any:
     """A page that has the player's code already, as a notebook has from its second player on."""
-    from nbautograd.viz.notebook.scripts import player_css, player_js
+    from nbautograd.viz.notebook.scripts import PLAYER, bundle, player_css
 
     page = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 720}).new_page()
     page.add_style_tag(content=player_css())
-    page.add_script_tag(type="module", content=player_js() + "\nwindow.mount = mount;")
+    page.add_script_tag(type="module", content=bundle(*PLAYER) + "\nwindow.mount = mount;")
     page.wait_for_function("() => window.mount")
     return page
 

@@ -54,39 +54,10 @@ if TYPE_CHECKING:
     from nbautograd.viz.notebook.why import Explanation, why
 
 __all__ = [
-    "Animation",
-    "Code",
-    "Cost",
-    "Difference",
-    "Explanation",
-    "MemoryReport",
-    "Monitor",
-    "Paths",
-    "Picture",
-    "Practice",
-    "Recording",
-    "Scatter",
-    "Tangent",
-    "animate",
-    "autograd",
-    "code",
-    "cost",
-    "diff",
-    "grads",
-    "graph",
-    "memory",
-    "monitor",
-    "paths",
-    "practice",
-    "record",
-    "scatter",
-    "settings",
-    "tangent",
-    "traced",
-    "watch",
-    "why",
-    "zero_grads",
-]
+    "Animation", "Code", "Cost", "Difference", "Explanation", "MemoryReport", "Monitor", "Paths", "Picture", "Practice",
+    "Recording", "Scatter", "Tangent", "animate", "autograd", "code", "cost", "diff", "grads", "graph", "memory",
+    "monitor", "paths", "practice", "record", "scatter", "settings", "tangent", "traced", "watch", "why", "zero_grads",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from html.parser import HTMLParser
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -107,17 +107,14 @@ def _apart(one: list[PrintedStatement], two: list[PrintedStatement]) -> Iterator
     one, two = one[start:], two[start:]
     end = _common_start(one[::-1], two[::-1])
     one, two = one[: len(one) - end], two[: len(two) - end]
-    for _, i, j, k, m in _aligned(one, two):
+    codes: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(one), 0, len(two))]
+    if len(one) != len(two) and max(len(one), len(two)) <= MAX_ALIGNED_STATEMENTS:
+        codes = SequenceMatcher(None, [*map(_key, one)], [*map(_key, two)], autojunk=False).get_opcodes()
+    for _, i, j, k, m in codes:
         for a, b in zip_longest(one[i:j], two[k:m]):
             if a is None or b is None or not a.same(b):
                 place = (a or b).place
                 yield f"{place + ': ' if place else ''}stored {a or 'nothing'}, now {b or 'nothing'}"
-
-
-def _aligned(one: list[PrintedStatement], two: list[PrintedStatement]) -> Sequence[tuple[str, int, int, int, int]]:
-    if len(one) == len(two) or max(len(one), len(two)) > MAX_ALIGNED_STATEMENTS:
-        return [("replace", 0, len(one), 0, len(two))]
-    return SequenceMatcher(None, [*map(_key, one)], [*map(_key, two)], autojunk=False).get_opcodes()
 
 
 def _common_start(one: Sequence[PrintedStatement], two: Sequence[PrintedStatement]) -> int:
@@ -268,9 +265,7 @@ class _OutputReader(HTMLParser):
         self.run = ""  # of the text read so far
         self.drawn: int | None = None  # start of the drawing that is being skipped
         self.json = False
-        self.starts = [0]
-        for line in text.split("\n"):
-            self.starts.append(self.starts[-1] + len(line) + 1)
+        self.starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self.feed(text)
         self.close()
         self.flush()

@@ -8,37 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from string import Formatter
 from typing import Any, TypeVar
 
 from nbautograd.viz import translations
 
 __all__ = [
-    "LANGUAGES",
-    "NAMES",
-    "current",
-    "headings",
-    "language_of",
-    "once",
-    "player_texts",
-    "say",
-    "tag",
-    "texts",
-    "use",
-]
+    "LANGUAGES", "NAMES", "current", "headings", "language_of", "once", "player_texts", "say", "tag", "texts", "use",
+]  # fmt: skip
 
 LANGUAGES = {"en": translations.ENGLISH, "zh": translations.CHINESE}
 NAMES = {"en": "English", "zh": "中文"}
 """The name of each language in that language."""
 _OTHER_NAMES = {
-    "english": "en",
-    "en-us": "en",
-    "en-gb": "en",
-    "chinese": "zh",
-    "中文": "zh",
-    "汉语": "zh",
-    "zh-cn": "zh",
-}
+    "english": "en", "en-us": "en", "en-gb": "en", "chinese": "zh", "中文": "zh", "汉语": "zh", "zh-cn": "zh",
+}  # fmt: skip
 
 _current = "en"
 T = TypeVar("T")
@@ -123,12 +106,3 @@ def tag() -> str:
 def player_texts() -> dict[str, str]:
     """The texts that the player itself puts together, for its data."""
     return {key: LANGUAGES[_current][key] for key in translations.player_keys()} | {"lang": tag()}
-
-
-def places(text: str) -> set[str]:
-    """The names of the placeholders in a text.
-
-    >>> sorted(places("{a} and {b}"))
-    ['a', 'b']
-    """
-    return {name for _, name, _, _ in Formatter().parse(text) if name}

@@ -100,10 +100,7 @@ class NBAutograd(Configurable):
         return f"NBAutograd({', '.join(f'{name}={getattr(self, name)!r}' for name in NAMES)})"
 
 
-NAMES = (
-    "theme", "direction", "values", "depth", "language", "tracing", "torch", "tensors", "errors", "stop", "widget",
-    "image", "embed",
-)  # fmt: skip
+NAMES = tuple(name for name, trait in vars(NBAutograd).items() if isinstance(trait, traitlets.TraitType))
 _SWITCH = {"on": True, "off": False, "yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 

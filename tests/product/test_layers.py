@@ -156,7 +156,7 @@ def test_pictures_see_the_protocol_only() -> None:
         if name.startswith(PROGRAM):
             continue
         last = name.rpartition(".")[2]
-        allowed = SEEN_BY_VIZ + SEEN_BY_NOTEBOOK * (last in ("magics", "display", "pass_ring", "viz"))
+        allowed = SEEN_BY_VIZ + SEEN_BY_NOTEBOOK * (last in ("magics", "display", "training", "viz"))
         allowed += ("nbautograd.exercises",) * (last == "practice")  # answers are read as in exercises
         more |= {
             arrow(name, target) for target in imports(name) if not is_viz(target) and not target.startswith(allowed)

@@ -56,8 +56,10 @@ def name_in(names: Mapping[str, Any], tensor: Any) -> str:
     return next((name for name in held if name[:1] != "_"), "")
 
 
-def place_text(place: tuple[str, int], short: bool = False) -> str:
-    """Return the cell or file of a line, its number and, unless ``short``, its code."""
+def place_text(place: tuple[str, int] | None, short: bool = False) -> str:
+    """Return the cell or file of a line, its number and, unless ``short``, its code; nothing for an unknown line."""
+    if place is None:
+        return ""
     label, text = SourceLocator.locate(*place)
     told = say("memory_place", cell=one_line(label, 40), n=place[1], text="" if short else one_line(text, 80))
     return told.rstrip(": ：")

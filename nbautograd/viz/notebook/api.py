@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 from nbautograd import protocol
@@ -130,7 +131,7 @@ def animate(
     model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=MAX_STEPPED_OPS)
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
     from nbautograd.viz.capture.replay import products, replay_of  # loaded when a pass is played
-    from nbautograd.viz.notebook.program_lines import player_lines
+    from nbautograd.viz.notebook.code import player_lines
 
     vjps = products(tensor, gradient, model) if gradient is not None else ()
     replay = replay_of(model, tensor, gradient)
@@ -141,6 +142,8 @@ def animate(
         model = words.with_seed(model, seed)
     recorder = Recorder(model, namespace=namespace, resolve=resolve, inputs=chosen, seed=seed, products=vjps)
 
+    shown = partial(Animation, direction=direction, fold=fold, opened=opened)
+
     def run() -> None:
         tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
 
@@ -150,11 +153,9 @@ def animate(
         if not recorder.frames and model.roots:
             recorder.refuse(error, tensor)
         if recorder.frames:
-            error.animation = Animation(  # type: ignore[attr-defined]
-                recorder.timeline(), direction, fold=fold, opened=opened
-            )
+            error.animation = shown(recorder.timeline())  # type: ignore[attr-defined]
         raise
-    return Animation(recorder.timeline(), direction, fold=fold, opened=opened, ask=ask, replay=replay, code=lines)
+    return shown(recorder.timeline(), ask=ask, replay=replay, code=lines)
 
 
 def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:

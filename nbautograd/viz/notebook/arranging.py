@@ -153,8 +153,6 @@ def _of_loop(
 
 
 def beyond(size: Size, window: Size) -> float:
-    """Return the number of windows that a drawing fills at its full size, the longer way; sideways counts more if
-    narrow.
-    """
+    """Return the number of windows that a drawing fills the longer way; in narrow ones, sideways counts more."""
     sideways, down = max(size[0] / window[0], 1.0), max(size[1] / window[1], 1.0)
     return down * sideways**4 if window[0] < PHONE_WIDTH_PX else max(down, sideways)

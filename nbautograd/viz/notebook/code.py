@@ -1,4 +1,4 @@
-"""The program of a graph, shown: ``%code`` and ``viz.code``."""
+"""The program of a graph, shown: ``%code`` and ``viz.code``, and beside a player, with the boxes of each line."""
 
 from __future__ import annotations
 
@@ -7,26 +7,47 @@ import io
 import keyword
 import os
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbautograd.errors import is_pytorchs
+from nbautograd.protocol import SourceLocator
 from nbautograd.viz.draw import theme
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import at_once, callers_names
+from nbautograd.viz.read.contents import scopes_of
+from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.naming import ResultNames, SourceLines
+from nbautograd.viz.read.segments import plan
+from nbautograd.viz.read.walk import GraphWalk
 
 if TYPE_CHECKING:
     from nbautograd.viz.program import Program
 
-__all__ = ["Code", "code", "highlighted"]
+__all__ = ["Code", "code", "highlighted", "player_lines", "program_of"]
 
+MAX_OPS = 20_000
+"""Operations of a graph of which a program is written."""
+MAX_FLAT_OPS = 32
+"""Limit of the operations of a graph with a straight-line program, unless requested otherwise."""
+MAX_PLAYED_OPS = 120
+"""Limit of the operations of a graph with a program in the player: one straight line, so that each step is one line."""
+MAX_PLAYED_ELEMENTS = 20_000
+"""Elements of a leaf of such a graph, because the program is computed once more."""
+ORDER = ("data", "forward", "backward", "grads")
+PlayedLine = tuple[str, str, str, str]
+"""Of a line its text, its comment, its part and the box that it is of."""
 MIN_FOLDED_LINES = 40
 """Lines of a program from which on its parts can be folded."""
 LIBRARIES = ("numpy", "torch")
+KINDS = {tokenize.COMMENT: "remark", tokenize.NUMBER: "number", tokenize.STRING: "text"}
+"""Marked parts of a program."""
 STYLE = (
     ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
     ".nb-code .nb-lines { white-space: pre; }\n"
@@ -99,9 +120,92 @@ def code(
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     if is_pytorchs(tensor):
         raise TypeError("code() writes programs of nbautograd's tensors, and this is one of PyTorch's")
-    from nbautograd.viz.notebook.program_lines import program_of  # loaded when a program is written
-
     return Code(program_of(tensor, gradient, namespace or callers_names(), library, flat=flat))
+
+
+def program_of(
+    tensor: Any,
+    gradient: Any,
+    namespace: Mapping[str, Any],
+    library: str,
+    *,
+    helpers: bool = True,
+    flat: bool | None = None,
+) -> Program:
+    """The program of a tensor's graph, with the names of the notebook.
+
+    :param helpers: take over the functions that its lines call.
+    :param flat: write one straight line, however long, and no functions and loops; None: if it is short.
+    """
+    from nbautograd.viz.program import write
+
+    walk = GraphWalk(tensor, MAX_OPS)
+    names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate), identifiers=True)
+    name_of, tensor_name = _names(names)
+    tree = None
+    if not (len(walk.ops) <= MAX_FLAT_OPS if flat is None else flat):
+        tree = plan([walk.signature(node) for node in walk.order], scopes_of(walk, namespace), walk.inputs())
+    return write(
+        tensor,
+        gradient,
+        name_of=name_of,
+        tensor_name=tensor_name,
+        library=library,
+        helpers=helpers,
+        tree=tree,
+        tape=None if walk.cut else walk.next,
+    )
+
+
+def _names(names: ResultNames) -> tuple[Callable[[Any, int], str], Callable[[Any], str]]:
+    """Return the functions that name results, and leaves and constants."""
+
+    def tensor_name(leaf: Any) -> str:
+        return names.variables.whole(leaf) or names.leaves.get(id(leaf), "")
+
+    def name_of(node: Any, index: int) -> str:
+        return names.results.get((node, index)) or f"unused{index}"
+
+    return name_of, tensor_name
+
+
+def player_lines(
+    tensor: Any, gradient: Any, model: GraphModel, namespace: Mapping[str, Any]
+) -> Callable[[], list[PlayedLine]] | None:
+    """Return a function that writes the program of a pass; None where there is no program.
+
+    What the pass frees and what a user may change is copied now: the program is the same whenever it is written.
+    """
+    whole = model.entire
+    if not 0 < len(whole.order) <= MAX_PLAYED_OPS or is_pytorchs(tensor):
+        return None
+    if any(getattr(leaf, "numel", int)() > MAX_PLAYED_ELEMENTS for leaf in whole.handles.kept):
+        return None
+    from nbautograd.viz.program import write_later
+
+    try:
+        names = whole.handles.names.identifiers()  # the tape has been read once, for the picture
+        written, nodes = write_later(tensor, gradient, *_names(names), names.walk.next)
+    except Exception:  # what cannot be written is played without
+        return None
+    leaves = {leaf.name: leaf.id for leaf in whole.leaves}
+    boxes = {copy: whole.handles.ops.get(node, "") for copy, node in nodes.items()}
+
+    @cache
+    def lines() -> list[PlayedLine]:
+        try:
+            program = written()
+        except Exception:
+            return []
+        shown = []
+        for line in program:
+            leaf = leaves.get(line.comment.removesuffix(".grad"), "") if line.part == "grads" else ""
+            box = leaf or (boxes.get(line.node, ""))
+            text = line.text if len(line.text) <= 160 else f"{line.text[:159]}…"
+            shown.append((text, line.comment, line.part, box))
+        return [row for part in ORDER for row in shown if row[2] == part]
+
+    return lines
 
 
 class Code:
@@ -147,10 +251,8 @@ class Code:
 
     def static_html(self) -> str:
         """The program with its colors, which follow the notebook's; where styles are taken out, without."""
-        return f"<style>{theme.css('.nb-code')}{STYLE}</style>{self._shown()}"
-
-    def _shown(self) -> str:
-        return f'<div class="nb-code">{self._lines()}{self._helpers()}</div>'
+        style = f"<style>{theme.css('.nb-code')}{STYLE}</style>"
+        return f'{style}<div class="nb-code">{self._lines()}{self._helpers()}</div>'
 
     def _lines(self) -> str:
         """The program; of a long one, parts and modules can be folded."""
@@ -210,41 +312,26 @@ def highlighted(text: str) -> str:
     >>> highlighted("g_w = 1.5")
     '<span class="nb-gradient">g_w</span> = <span class="nb-number">1.5</span>'
     """
-    lines = text.split("\n")
-    parts: list[str] = []
-    row, column = 1, 0
-
-    def until(end: tuple[int, int]) -> str:
-        nonlocal row, column
-        taken = []
-        while row < end[0]:
-            taken.append(lines[row - 1][column:] + "\n")
-            row, column = row + 1, 0
-        taken.append(lines[row - 1][column : end[1]])
-        column = end[1]
-        return html.escape("".join(taken), quote=True)
-
-    for kind, start, end in _tokens(text):
-        parts.append(until(start))
-        written = until(end)
-        parts.append(f'<span class="nb-{kind}">{written}</span>' if kind else written)
-    parts.append(until((len(lines), len(lines[-1]))))
-    return clean("".join(parts), 10**8)
+    starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    parts, done = list[str](), 0
+    for kind, *ends in _tokens(text):
+        start, end = (starts[row - 1] + column for row, column in ends)
+        parts.append(html.escape(text[done:start]))
+        parts.append(f'<span class="nb-{kind}">{html.escape(text[start:end])}</span>')
+        done = end
+    return clean("".join([*parts, html.escape(text[done:])]), 10**8)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
     """Yield the tokens of a program to highlight, each with its start and end."""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
-                yield "remark", token.start, token.end
-            elif token.type == tokenize.NUMBER:
-                yield "number", token.start, token.end
-            elif token.type == tokenize.STRING:
-                yield "text", token.start, token.end
-            elif token.type == tokenize.NAME and keyword.iskeyword(token.string):
-                yield "word", token.start, token.end
+            kind = KINDS.get(token.type)
+            if token.type == tokenize.NAME and keyword.iskeyword(token.string):
+                kind = "word"
             elif token.type == tokenize.NAME and (token.string.startswith("g_") or token.string.endswith("_grad")):
-                yield "gradient", token.start, token.end
+                kind = "gradient"
+            if kind:
+                yield kind, token.start, token.end
     except (tokenize.TokenError, IndentationError):
         return

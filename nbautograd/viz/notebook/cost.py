@@ -167,7 +167,17 @@ def cost(computation: Callable[[], Any] | Any, *, namespace: Mapping[str, Any] |
     elif steps:
         lines.append(say("cost_no_forward"))
     lines.append(say(untimed) if untimed else say("cost_backward", inside=time_text(total.backward_seconds)))
-    return _cost_of(root, walk, steps, names, lines)
+    name = one_line(name_in(names, root) or "out", 40)
+    label = say(
+        "cost_label", name=name, n=total.count,
+        parameters=say("cost_weights", n=total.parameters, count=count_text(total.parameters)),
+        forward=count_text(total.flops), backward=count_text(total.backward_flops),
+    )  # fmt: skip
+    lines.append(say("memory_kept", name=name, size=bytes_text(total.nbytes), n=total.count))
+    lines += remarks(walk.ops)
+    answer = Cost(label, lines, _picture(root, names, steps), _table(walk, steps, names))
+    answer.steps = steps
+    return answer
 
 
 def _backward(root: Any, walk: GraphWalk) -> str:
@@ -204,23 +214,6 @@ def _steps(walk: GraphWalk, names: Mapping[str, Any], times: Times) -> tuple[dic
     return steps, unknown
 
 
-def _cost_of(
-    root: Any, walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str, Any], lines: list[str]
-) -> Cost:
-    total = summed(steps.values())
-    name = one_line(name_in(names, root) or "out", 40)
-    label = say(
-        "cost_label", name=name, n=total.count,
-        parameters=say("cost_weights", n=total.parameters, count=count_text(total.parameters)),
-        forward=count_text(total.flops), backward=count_text(total.backward_flops),
-    )  # fmt: skip
-    lines.append(say("memory_kept", name=name, size=bytes_text(total.nbytes), n=total.count))
-    lines += remarks(walk.ops)
-    answer = Cost(label, lines, _picture(root, names, steps), _table(walk, steps, names))
-    answer.steps = steps
-    return answer
-
-
 def _table(walk: GraphWalk, steps: dict[Any, OperationCost], names: Mapping[str, Any]) -> Table:
     """The costs by line, operation and module, in one table."""
     key = _seconds if any(s.seconds for s in steps.values()) else lambda step: _work(step) or step.nbytes
@@ -245,9 +238,7 @@ def _grouped(
     """Return the sums of the costs by line, operation and module, each under its title."""
     groups: dict[str, dict[str, OperationCost]] = {"memory_line": {}, "memory_op": {}, "memory_module": {}}
     for node, module in zip(walk.order, modules_of(walk, names), strict=True):
-        place = line_of(node)
-        told = ("" if place is None else place_text(place), node_name(node), module)
-        for rows, what in zip(groups.values(), told, strict=True):
+        for rows, what in zip(groups.values(), (place_text(line_of(node)), node_name(node), module), strict=True):
             if what:
                 rows.setdefault(what, OperationCost())
                 rows[what] += steps[node]

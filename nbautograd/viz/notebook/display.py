@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from itertools import dropwhile
+from traceback import walk_stack
 from typing import Any
 
 from nbautograd._engine.core import tracing
@@ -15,17 +18,15 @@ from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, output, tables
 from nbautograd.viz.notebook.in_place import callers_names
-from nbautograd.viz.notebook.typed_lines import as_typed
 from nbautograd.viz.settings import settings
 
-__all__ = ["Autograd", "LiveTensor", "Locator", "TensorFormatter", "TensorImage", "autograd"]
+__all__ = ["Autograd", "Locator", "TensorFormatter", "autograd"]
+
+GENERATED = "get_ipython()"
+_MAGIC = re.compile(r"\s*(?:[\w\s.,]+=\s*)?[%!?]")  # a line, perhaps an assignment, that is not Python
 
 
-def _trace(change: Any) -> None:
-    tracing.switch(change.new)
-
-
-settings.observe(_trace, "tracing")
+settings.observe(lambda change: tracing.switch(change.new), "tracing")
 
 
 def _stop(change: Any) -> None:
@@ -66,13 +67,11 @@ class Locator:
 
     def part_of_cell(self, filename: str) -> None:
         """Note that code of this file name is part of the running cell, which is the innermost one on the stack."""
-        frame: Any = sys._getframe(1)
-        while frame is not None:
+        for frame, _ in walk_stack(sys._getframe(1)):
             number = self.number(frame.f_code.co_filename)
             if number is not None and frame.f_code.co_filename != filename:
                 self.uncounted[filename] = number
                 return
-            frame = frame.f_back
 
     def number(self, filename: str) -> int | None:
         """The number of the cell with this code, or None."""
@@ -110,23 +109,56 @@ class Locator:
         return label, text.strip().partition("\n")[0]
 
 
+def as_typed(ran: Sequence[str], typed: Sequence[str]) -> list[str]:
+    r"""The lines that ran, where IPython has generated one with the text that it stands for.
+
+    A magic typed on several lines runs as one line, so the line numbers stay those of errors.
+
+    >>> as_typed(["y = x * 2\n", "get_ipython().run_line_magic('backward', 'y')\n"], ["y = x * 2", "%backward y"])
+    ['y = x * 2\n', '%backward y\n']
+    """
+    body = ran[:1] == ["\n"] and "".join(typed[:1]).startswith("%%")  # of a cell that a magic ran itself
+    if not body:
+        if GENERATED not in "".join(ran):
+            return list(ran)
+        typed = list(dropwhile(lambda line: not line.strip(), typed))  # IPython drops leading empty lines
+    whole = ["\n".join(typed).rstrip()] if len(ran) == 1 else list(_joined(typed))
+    known = [*whole, *[""] * len(ran)]
+    return [
+        f"{text}\n" if (GENERATED in line or (body and not i)) and any(sign in text for sign in "%!?") else line
+        for i, (line, text) in enumerate(zip(ran, known, strict=False))
+    ]
+
+
+def _joined(typed: Iterable[str]) -> Iterator[str]:
+    r"""The lines, a magic and the lines on which it goes on, behind a ``\``, as one."""
+    before: list[str] = []
+    for line in typed:
+        before.append(line)
+        if not (_MAGIC.match(before[0]) and line.rstrip().endswith("\\")):
+            yield "\n".join(before)
+            before = []
+    if before:
+        yield "\n".join(before)
+
+
 def _is_text_alone(tensor: Any) -> bool:
     return settings.tensors == "text" or (settings.tensors == "graph" and tensor.grad_fn is None)
 
 
 class TensorFormatter:
-    """The ``text/html`` of a tensor: its text and, below, its graph or its card, as the settings say; None for none.
+    """Shows tensors: with its text a tensor's graph or its card, as the settings say.
 
-    ``text/plain`` is left alone. A picture that cannot be drawn must not cost the reader the tensor, so any error gives
-    a line that says so in the picture's place.
+    A picture that cannot be drawn must not cost the reader the tensor, so any error gives a line that says so in the
+    picture's place.
     """
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.ready: tuple[Any, str] | None = None  # a tensor, and its cached HTML
 
-    def __call__(self, tensor: Any) -> str | None:
-        """The HTML, or None for a tensor of which only the text is shown."""
+    def html(self, tensor: Any) -> str | None:
+        """The ``text/html``, or None for a tensor of which only the text is shown."""
         ready, self.ready = self.ready, None
         if ready is not None and ready[0] is tensor:
             return ready[1]
@@ -166,19 +198,12 @@ class TensorFormatter:
         names = self.shell.user_ns.items()
         return next((key for key, value in list(names) if value is tensor and not key.startswith("_")), "")
 
+    def live(self, tensor: Any) -> Any:
+        """The whole output by MIME types where widgets run: the text and, below, the graph to be clicked.
 
-class LiveTensor(TensorFormatter):
-    """A tensor's whole output where widgets run: its text and, below, its graph to be clicked; else nothing.
-
-    IPython calls the HTML formatter afterwards in any case, so its answer is prepared here.
-    """
-
-    def __init__(self, shell: Any, html: TensorFormatter) -> None:
-        super().__init__(shell)
-        self.html = html
-
-    def __call__(self, tensor: Any) -> Any:
-        """The output by MIME types; empty: each type's own formatter is asked."""
+        If it is empty, each type's own formatter is asked. IPython asks for the HTML afterwards in any case, so that is
+        prepared here.
+        """
         wanted = settings.widget and settings.tensors == "graph" and not settings.embed
         kernel = getattr(self.shell, "kernel", None) is not None and output.has_front_end()
         if not (wanted and kernel and tensor.grad_fn is not None):
@@ -190,27 +215,19 @@ class LiveTensor(TensorFormatter):
                 return {}
             shown: dict[str, Any] = picture.widget._repr_mimebundle_()[0]
             text = f"<pre>{escape_long(picture.head, 20_000)}</pre>"
-            self.html.ready = tensor, text + shown["text/html"]
+            self.ready = tensor, text + shown["text/html"]
             return shown | {"text/plain": picture.head}
         except Exception:  # any error: the formatter of the HTML reports it
             return {}
 
-
-class TensorImage(TensorFormatter):
-    """An image of one MIME type, where ``settings.image`` asks for that; otherwise None."""
-
-    def __init__(self, shell: Any, kind: str) -> None:
-        super().__init__(shell)
-        self.kind = kind
-
-    def __call__(self, tensor: Any) -> Any:
-        """The image."""
+    def image(self, kind: str, tensor: Any) -> Any:
+        """An image of this MIME type, where ``settings.image`` asks for that; otherwise None."""
         if settings.image == "none" or _is_text_alone(tensor):
             return None
         try:
             graph = settings.tensors == "graph"
             svg = self.graph(tensor).svg if graph else self.card(tensor)
-            return output.images(svg).get(self.kind)
+            return output.images(svg).get(kind)
         except Exception:  # the HTML reports the error
             return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from nbautograd._engine.base.installing import command
@@ -18,7 +18,7 @@ from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.arranging import MAX_ROW_NODES, beyond
-from nbautograd.viz.notebook.brief import brief
+from nbautograd.viz.notebook.output import brief
 from nbautograd.viz.read import fold, levels
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.settings import settings
@@ -52,9 +52,6 @@ class Figure:
     perhaps ``L`` and the number of a level (see ``levels``), or ``open`` without folding.
     """
 
-    direction: str | None = None
-    fold: bool | None = False
-    opened: frozenset[str] = frozenset()
     ask = False
     """True if the player asks for each gradient before it shows it."""
     code: Callable[[], Sequence[tuple[str, str, str, str]]] | None = None
@@ -65,6 +62,12 @@ class Figure:
     """True if there are steps."""
     _widget: Any = None
     _note = ""
+
+    def __init__(self, direction: str | None, fold: bool | None, opened: Collection[str]) -> None:
+        self.direction, self.fold, self.opened = direction, fold, frozenset(opened)
+        # each with its model, so that the model's id is no other's
+        self._places: dict[tuple[int, Size], tuple[GraphModel, Layout]] = {}
+        self._levels: dict[int, tuple[GraphModel, dict[str, GraphModel]]] = {}
 
     # -- what it consists of -------------------------------------------------------------------
 
@@ -90,8 +93,15 @@ class Figure:
 
     @property
     def selected(self) -> Node | None:
-        """The node that was last clicked in the player, or None."""
-        raise NotImplementedError
+        """The node that was last clicked in the widget, or None."""
+        if self._widget is None or not self.scenes:
+            return None
+        scene = self.scenes[self.scene_at(self._widget.index)]
+        return scene.by_id.get(self._widget.selected) or scene.entire.by_id.get(self._widget.selected)
+
+    def scene_at(self, index: int) -> int:
+        """Return the number of the graph that is shown after some steps."""
+        return 0
 
     def tiles(self) -> list[dict[str, Any]]:
         """Gradients as matrices of numbers, which the steps name by their place here."""
@@ -117,16 +127,8 @@ class Figure:
         """Return the layout for each window, each made once."""
         new = [window for window in windows if (id(model), window) not in self._places]
         for window, made in zip(new, self.arranged(scene, model, new) if new else (), strict=True):
-            self._places[id(model), window] = model, made  # keeps the model and its id
+            self._places[id(model), window] = model, made
         return [self._places[id(model), window][1] for window in windows]
-
-    @cached_property
-    def _places(self) -> dict[tuple[int, Size], tuple[GraphModel, Layout]]:
-        return {}
-
-    @cached_property
-    def _levels(self) -> dict[int, tuple[GraphModel, dict[str, GraphModel]]]:
-        return {}
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
         """The SVG of a view before the first step, for windows of these sizes, without the colors that are set."""
@@ -433,8 +435,6 @@ def _operations(model: GraphModel) -> dict[str, Any] | None:
 
 
 def _scene(model: GraphModel, used: Collection[str]) -> dict[str, Any]:
-    """Return a view for the player: its nodes, its texts, and the drawn counterparts of the nodes and edges in the
-    steps.
-    """
+    """Return a view for the player: its nodes, its texts, and what stands for the nodes and edges of the steps."""
     stands = {key: stand for key, stand in model.stands.items() if key in used}
     return scene_json(model) | {"words": graph_text(model)} | ({"stands": stands} if stands else {})

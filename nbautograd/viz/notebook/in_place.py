@@ -16,6 +16,7 @@ import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from traceback import walk_stack
 from types import CodeType, FrameType
 from typing import Any, ParamSpec, TypeVar
 
@@ -79,10 +80,7 @@ def after_block(function: Callable[P, AbstractContextManager[T]]) -> Callable[P,
 def callers_names() -> Mapping[str, Any]:
     """Read the current variables of the code that called this package."""
     frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
-        "nbautograd",
-        "contextlib",
-    ):
+    while frame.f_back is not None and _package(frame) in (PACKAGE, "contextlib"):
         frame = frame.f_back
     return ChainMap(frame.f_locals, frame.f_globals)
 
@@ -137,7 +135,8 @@ def shows() -> Callable[[Any], Any] | None:
     """Return the function that displays a value here: IPython's in a kernel or a cell, marimo's, or None."""
     ipython, marimo = sys.modules.get("IPython"), sys.modules.get("marimo")
     shell = ipython.get_ipython() if ipython is not None else None
-    if getattr(shell, "kernel", None) or (shell and any(_package(frame) == "IPython" for frame in _frames())):
+    frames = walk_stack(sys._getframe(1))
+    if getattr(shell, "kernel", None) or (shell and any(_package(frame) == "IPython" for frame, _ in frames)):
         from IPython.display import display
 
         return display
@@ -157,20 +156,16 @@ def _is_users(frame: FrameType | None) -> bool:
 def _fate() -> str:
     """Return the way in which the calling code, or a magic of it, uses the call's value."""
     fate: str | None = None
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
+    for frame, _ in walk_stack(sys._getframe(1)):
         if frame.f_code.co_filename in TIMED:
             return TAKEN
         if fate is None and _package(frame) not in BETWEEN:
             fate = _fate_in(frame)
-        frame = frame.f_back
     return fate or TAKEN
 
 
 def _fate_in(frame: FrameType) -> str | None:
-    """Return the way in which a frame's code uses it; None for an expression that a magic evaluates, such as
-    ``%time``.
-    """
+    """Return the way in which a frame's code uses it; None for an expression that ``%time`` or another magic runs."""
     instruction = _following(frame)
     if instruction is None:
         return TAKEN
@@ -218,14 +213,6 @@ def _is_silenced(frame: FrameType) -> bool:
     _, end, _, column = place
     rest = linecache.getline(frame.f_code.co_filename, end, frame.f_globals).encode()[column:]
     return SILENCED.match(rest.decode("utf-8", "replace")) is not None  # marimo's columns have no indentation
-
-
-def _frames() -> Iterator[FrameType]:
-    """The frames that run, from the caller of who asks on: a list of them in one of them would keep them all."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def _package(frame: FrameType) -> str:

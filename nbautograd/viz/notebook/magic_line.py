@@ -1,4 +1,4 @@
-"""The line of a magic: its options, and the tensors that its expression gives.
+"""The line of a magic: its options, and the tensors that its expression gives; the magics that answer a question.
 
 Mistakes in the line itself are reported in one line (IPython's ``UsageError``). Exceptions of the user's own code
 during evaluation are not changed.
@@ -9,23 +9,26 @@ from __future__ import annotations
 import difflib
 import re
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from traceback import walk_tb
 from typing import Any
 
+from IPython.core import magic_arguments as arguments
 from IPython.core.error import UsageError
+from IPython.core.magic import line_magic
 from IPython.utils.process import arg_split  # type: ignore[attr-defined, unused-ignore]
 
-from nbautograd.viz.notebook.in_place import without_semicolon
+from nbautograd.viz.notebook.in_place import of_magic, without_semicolon
 from nbautograd.viz.read.contents import is_module, parameters_of
+from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.values import is_tensor
 
-__all__ = ["one_tensor", "parsed", "tensor_names", "tensors"]
+__all__ = ["QUESTIONS", "one_tensor", "parsed", "question_magic", "tensor_names", "tensors"]
 
 MAX_LISTED_NAMES = 10
 """Names of tensors that a message lists."""
-
-
+argument: Any = arguments.argument
 UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
 """The errors of ``compile``; the last two are for brackets in more brackets than it can follow."""
 
@@ -134,7 +137,8 @@ def _value(shell: Any, magic: str, code: types.CodeType) -> Any:
         with shell.builtin_trap:
             return eval(code, shell.user_global_ns, shell.user_ns)
     except NameError as error:
-        if not _raised_by(code, error):
+        *_, (frame, _) = walk_tb(error.__traceback__)
+        if frame.f_code not in (code, *code.co_consts):  # a function that the expression calls has raised it
             raise
         raise UsageError(_unknown_text(shell, magic, error)) from None
 
@@ -171,12 +175,6 @@ def _is_expression(text: str) -> bool:
     return True
 
 
-def _raised_by(code: types.CodeType, error: BaseException) -> bool:
-    """Return whether an expression itself raised an error, not a function that it calls."""
-    *_, (frame, _) = walk_tb(error.__traceback__)
-    return frame.f_code in (code, *code.co_consts)
-
-
 def _unknown_text(shell: Any, magic: str, error: NameError) -> str:
     name = getattr(error, "name", None) or str(error)
     known = sorted(tensor_names(shell))
@@ -195,3 +193,93 @@ def _close(name: str, known: Iterable[str]) -> str:
 def tensor_names(shell: Any) -> list[str]:
     """The variables of a shell that hold tensors."""
     return [key for key, value in shell.user_ns.items() if hasattr(value, "grad_fn") and not key.startswith("_")]
+
+
+def _tensor(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
+    return (one_tensor(shell, name, options.expression, False),)
+
+
+def _computation(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
+    """The expression itself, which the answer evaluates; of a variable, its tensor."""
+    if " ".join(options.expression).strip() in shell.user_ns:
+        return _tensor(shell, name, options)
+    return (lambda: one_tensor(shell, name, options.expression, False),)
+
+
+def _tensor_or_module(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
+    words = options.expression
+    asked = shell.user_ns.get(" ".join(words))
+    if not is_module(asked):
+        results = [word for word in words if attribute(shell.user_ns.get(word), "grad_fn") is not None]
+        others = [word for word in words if word not in results]
+        both = len(results) == len(others) == 1
+        advice = f"; a result is given by --of: %{name} {others[0]} --of {results[0]}" if both else ""
+        (asked,) = tensors(shell, name, " ".join(words), 1, advice)
+    return asked, None if options.of is None else tensors(shell, f"{name} --of", options.of, 1)[0]
+
+
+def _two_tensors(shell: Any, name: str, options: Any) -> tuple[Any, ...]:
+    words = options.expression
+    given = tensors(shell, name, (", " if len(words) == 2 else " ").join(words).replace(",,", ","))
+    if len(given) != 2:
+        raise UsageError(f"%{name} needs two tensors, but got {len(given)}: write for example %{name} a b")
+    return given
+
+
+def question_magic(
+    name: str, does: str, given: str, read: Callable[[Any, str, Any], tuple[Any, ...]], *options: Any
+) -> Any:
+    """Return a line magic that calls the function of its name in ``viz``.
+
+    :param does: its effect.
+    :param given: its arguments, which ``read`` reads.
+    """
+    function = "paths" if name == "path" else name
+
+    def magic(self: Any, line: str) -> Any:
+        asked, silent = parsed(getattr(self, name), line)
+        answer = getattr(import_module(f"nbautograd.viz.notebook.{function}"), function)
+        return of_magic(answer(*read(self.shell, name, asked), namespace=self.shell.user_ns), silent)
+
+    magic.__name__, magic.__doc__ = name, does
+    decorators = [argument("expression", nargs="*", help=given), *options]
+    for decorate in (*decorators, arguments.magic_arguments()):  # type: ignore[no-untyped-call]
+        magic = decorate(magic)
+    return line_magic(magic)
+
+
+ONE = "a tensor, or an expression that gives one"
+TWO = "two tensors: their names, or expressions with a comma between them"
+QUESTIONS: tuple[tuple[Any, ...], ...] = (
+    (
+        "memory",
+        "Rank the memory that a graph keeps by line, operation and module, with its peaks: ``%memory loss``.",
+        ONE,
+        _tensor,
+    ),
+    (
+        "cost",
+        "Measure parameters, FLOPs, milliseconds and memory of an expression, from one run: ``%cost (w * x).sum()``.",
+        ONE,
+        _computation,
+    ),
+    (
+        "why",
+        "Explain a gradient by its paths, or by the line that cuts it off or makes it vanish: ``%why w``.",
+        "a tensor or a module",
+        _tensor_or_module,
+        argument("--of", help="the result that is differentiated; by default the newest that depends on it"),
+    ),
+    (
+        "path",
+        "List and draw all paths from a result to a tensor, with local derivatives and products: ``%path x y``.",
+        TWO,
+        _two_tensors,
+    ),
+    (
+        "diff",
+        "Compare two graphs: operations, shapes, values and gradients: ``%diff a b``.",
+        TWO,
+        _two_tensors,
+    ),
+)

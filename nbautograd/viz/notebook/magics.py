@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import ast
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,20 +24,19 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import is_pytorchs, kind_of
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import api, tables, torch_name
-from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
+from nbautograd.viz.notebook import api, mixing, tables
+from nbautograd.viz.notebook.display import Locator, TensorFormatter, autograd
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
-from nbautograd.viz.notebook.magic_line import one_tensor, parsed, tensor_names, tensors
-from nbautograd.viz.notebook.mixing import Mixing
-from nbautograd.viz.notebook.question_magics import QUESTIONS, question_magic
-from nbautograd.viz.notebook.recording import Animation, Recording
+from nbautograd.viz.notebook.magic_line import QUESTIONS, one_tensor, parsed, question_magic, tensor_names, tensors
+from nbautograd.viz.notebook.recording import Animation
 from nbautograd.viz.notebook.torch_cells import TorchCells
-from nbautograd.viz.notebook.tracebacks import UserFrames
+from nbautograd.viz.notebook.tracebacks import UserFrames, show_failed_forward
 from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
 
-LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", *QUESTIONS, "autograd")
+OF_QUESTIONS = [name for name, *_ in QUESTIONS]
+LINE = ("graph", "backward", "code", "grads", "zero_grads", "practice", *OF_QUESTIONS, "autograd")
 CELL = ("autograd",)
 FOLD: Any = argument(
     "--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens"
@@ -220,10 +221,10 @@ class AutogradMagics(Magics):
         words = options.pop("words")
         if words:
             word = " ".join(words[1:])
-            if words[0] != "torch" or word not in torch_name.CHOICES:
+            if words[0] != "torch" or word not in mixing.CHOICES:
                 raise UsageError(f"%autograd {_meant(words, options)}")
             options["torch"] = "off" if word == "off" else "on"
-            told = torch_name.choose(word)
+            told = mixing.choose(word)
             if told:
                 print(told)
         new = {name: value for name, value in options.items() if value is not None}
@@ -235,7 +236,7 @@ class AutogradMagics(Magics):
             return self._run(cell, block)
         return None if new else of_magic(block, silent)
 
-    memory, cost, why, path, diff = map(question_magic, QUESTIONS)
+    memory, cost, why, path, diff = (question_magic(*each) for each in QUESTIONS)
 
     def _run(self, cell: str, block: Any) -> Any:
         """Run a cell, then show each of its backward passes and its results, both with the block's settings.
@@ -247,14 +248,15 @@ class AutogradMagics(Magics):
             try:
                 with block.recorded(self.shell.user_ns) as recording:
                     value = self._execute(cell)
-                    if _has_graph(value) and settings.tensors == "graph":
+                    if isinstance(value, Tensor) and value.grad_fn is not None and settings.tensors == "graph":
                         drawn = api.graph(value, namespace=self.shell.user_ns)
             except Exception as error:
-                _draw_failed(error, self.shell)
+                show_failed_forward(error, self.shell)
                 raise
             finally:
                 own = sum(isinstance(each, Animation) for each in (*shown, value))
-                if recording is not None and _passes(recording) > own:
+                frames = () if recording is None else recording.timeline.frames
+                if sum(frame.kind == "start" for frame in frames) > own:
                     display(recording)
             if drawn is not None:
                 display({"text/plain": repr(value)}, raw=True)
@@ -277,13 +279,10 @@ class AutogradMagics(Magics):
         tree = ast.parse(code, name)
         for transformer in shell.ast_transformers:
             tree = transformer.visit(tree)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        is_shown = tree.body and isinstance(tree.body[-1], ast.Expr) and not cell.rstrip().endswith(";")
+        last = tree.body.pop() if is_shown else None
         exec(compile(tree, name, "exec"), shell.user_ns)
-        if last is None or cell.rstrip().endswith(";"):
-            if last is not None:
-                exec(compile(ast.Module([last], []), name, "exec"), shell.user_ns)
-            return None
-        return eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
+        return None if last is None else eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
 
     def _show_failed(self, error: Exception) -> None:
         """The picture of a pass that failed, where pictures are shown."""
@@ -297,17 +296,6 @@ class AutogradMagics(Magics):
 
     def _gradient(self, magic: str, expression: str | None) -> Any:
         return None if expression is None else tensors(self.shell, f"{magic} --gradient", expression, 1)[0]
-
-
-def _draw_failed(error: Exception, shell: Any) -> None:
-    """Draw the graph up to the operation that failed."""
-    from nbautograd.viz.notebook.failed_forward import show_failed_forward
-
-    show_failed_forward(error, shell)
-
-
-def _passes(recording: Recording) -> int:
-    return sum(frame.kind == "start" for frame in recording.timeline.frames)
 
 
 def _unfit(error: str, new: dict[str, Any]) -> str:
@@ -328,12 +316,8 @@ def _meant(words: Sequence[str], options: Iterable[str]) -> str:
     owners = [each for each in names if name in choices(each)]
     if len(owners) == 1 and not value:
         return f"needs the option of {name!r}: write %autograd --{owners[0]} {name}"
-    known = ", ".join(f"%autograd torch {each}".strip() for each in torch_name.CHOICES)
+    known = ", ".join(f"%autograd torch {each}".strip() for each in mixing.CHOICES)
     return f"does not know {' '.join(words)!r}; write one of {known}; %autograd? lists the options"
-
-
-def _has_graph(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.grad_fn is not None
 
 
 # -- completion -----------------------------------------------------------------------
@@ -360,49 +344,59 @@ class _Loaded:
     """The changes that loading the extension made in one shell, for undoing them."""
 
     def __init__(self, shell: Any) -> None:
-        self.formatters = []  # each with its earlier function for tensors
-        html, display_formatter = TensorFormatter(shell), shell.display_formatter
+        self.stack = ExitStack()  # undoes them
+        shown, display_formatter = TensorFormatter(shell), shell.display_formatter
         for formatter, own in (
-            (display_formatter.formatters["text/html"], html),
-            (display_formatter.formatters["image/svg+xml"], TensorImage(shell, "image/svg+xml")),
-            (display_formatter.formatters["image/png"], TensorImage(shell, "image/png")),
-            (display_formatter.mimebundle_formatter, LiveTensor(shell, html)),
+            (display_formatter.formatters["text/html"], shown.html),
+            (display_formatter.formatters["image/svg+xml"], partial(shown.image, "image/svg+xml")),
+            (display_formatter.formatters["image/png"], partial(shown.image, "image/png")),
+            (display_formatter.mimebundle_formatter, shown.live),
         ):
-            self.formatters.append((formatter, formatter.type_printers.get(Tensor)))
+            self._keep(formatter.type_printers, Tensor)
             formatter.for_type(Tensor, own)
-        kinds = shell.magics_manager.magics
-        self.magics = [("line", n, kinds["line"].get(n)) for n in LINE] + [
-            ("cell", n, kinds["cell"].get(n)) for n in CELL
-        ]
+        for kind, names in (("line", LINE), ("cell", CELL)):
+            for name in names:
+                self._keep(shell.magics_manager.magics[kind], name)
         shell.register_magics(AutogradMagics)
-        self.tracing, self.settings = tracing.is_on(), {name: getattr(settings, name) for name in NAMES}
+        self.stack.callback(tracing.switch, tracing.is_on())
+        self.stack.callback(settings.change, **{name: getattr(settings, name) for name in NAMES})
         settings.tracing = True
         settings.update_config(shell.config)  # which may use other settings
         tracing.switch(settings.tracing)
         shell.configurables.append(settings)
-        self.former_places = SourceLocator.locate, SourceLocator.earlier
-        self.locator = SourceLocator.locate = Locator(shell)
-        SourceLocator.earlier = self.locator.earlier
+        for name in ("locate", "earlier"):
+            self.stack.callback(setattr, SourceLocator, name, staticmethod(getattr(SourceLocator, name)))
+        locator = SourceLocator.locate = Locator(shell)
+        SourceLocator.earlier = locator.earlier
         self.before: list[tuple[Any, Any]] = []  # the modes at the beginning of a cell
-        mixing, self.cells = Mixing(shell), TorchCells(shell)
-        self.events = [
-            ("pre_run_cell", self.locator.before_cell),
+        libraries, cells = mixing.Mixing(shell), TorchCells(shell)
+        self.stack.callback(mixing.stop)
+        self.stack.callback(cells.after_cell, None)
+        for name, callback in (
+            ("pre_run_cell", locator.before_cell),
             ("pre_run_cell", self.watch),
             ("post_run_cell", self.unwatch),
             ("post_run_cell", self.draw_failed),
-            ("pre_run_cell", mixing.before_cell),
-            ("post_run_cell", mixing.after_cell),
-            ("pre_run_cell", self.cells.before_cell),
-            ("post_run_cell", self.cells.after_cell),
-        ]
-        for name, callback in self.events:
+            ("pre_run_cell", libraries.before_cell),
+            ("post_run_cell", libraries.after_cell),
+            ("pre_run_cell", cells.before_cell),
+            ("post_run_cell", cells.after_cell),
+        ):
             shell.events.register(name, callback)
+            self.stack.callback(shell.events.unregister, name, callback)
         tables.watch.counts = True
-        self.tracebacks = UserFrames(shell)
+        self.stack.callback(UserFrames(shell).undo)
         self.completers = shell.strdispatchers.setdefault("complete_command", StrDispatch())
         self.completer = lambda _, event: _complete(shell, event)
         for name in self._completed():
             shell.set_hook("complete_command", self.completer, str_key=name)
+
+    def _keep(self, table: dict[Any, Any], key: Any) -> None:
+        """Note an entry of a table, to put it back."""
+        if key in table:
+            self.stack.callback(table.__setitem__, key, table[key])
+        else:
+            self.stack.callback(table.pop, key, None)
 
     @staticmethod
     def _completed() -> list[str]:
@@ -432,33 +426,16 @@ class _Loaded:
         """Below an operation's error, the graph so far (IPython's event ``post_run_cell``), where that is asked for."""
         error = getattr(result, "error_in_exec", None)
         if isinstance(error, Exception) and (settings.errors or hasattr(error, "bad")):
-            _draw_failed(error, get_ipython())
+            show_failed_forward(error, get_ipython())
 
     def undo(self, shell: Any) -> None:
         """Put everything back."""
         settings.config = type(settings.config)()  # settings made by %config are reset
-        settings.change(**self.settings)
-        tracing.switch(self.tracing)
+        self.stack.close()
         own = ("NBAutograd", "AutogradMagics")
         shell.configurables[:] = [c for c in shell.configurables if type(c).__name__ not in own]
-        SourceLocator.locate = staticmethod(self.former_places[0])
-        SourceLocator.earlier = staticmethod(self.former_places[1])
-        for name, callback in self.events:
-            shell.events.unregister(name, callback)
-        self.cells.after_cell(None)
-        torch_name.stop()
         tables.watch.counts = False
-        self.tracebacks.undo()
         self.unwatch(None)
-        for formatter, former in self.formatters:
-            formatter.pop(Tensor, None)
-            if former is not None:
-                formatter.for_type(Tensor, former)
-        for kind, name, former in self.magics:
-            if former is None:
-                shell.magics_manager.magics[kind].pop(name, None)
-            else:
-                shell.magics_manager.magics[kind][name] = former
         shell.magics_manager.registry.pop("AutogradMagics", None)
         for name in self._completed():
             chain = self.completers.strs.get(name)

@@ -71,14 +71,12 @@ class MemoryReport:
     @property
     def tables(self) -> tuple[Table, ...]:
         """The ranking by line, by operation and by module."""
-        kept = [one for one in self.kept.storages if not one.alive]
-        groups: list[tuple[str, dict[str, list[int]]]] = [
-            (key, {}) for key in ("memory_line", "memory_op", "memory_module")
-        ]
-        for one in kept:
-            for (_, rows), what in zip(groups, (_place(one.line), one.operation, one.module), strict=True):
+        groups: dict[str, dict[str, list[int]]] = {"memory_line": {}, "memory_op": {}, "memory_module": {}}
+        for one in [one for one in self.kept.storages if not one.alive]:
+            told = place_text(one.line), one.operation, one.module
+            for rows, what in zip(groups.values(), told, strict=True):
                 rows.setdefault(what or "–", []).append(one.nbytes)
-        return tuple(self._table(key, rows) for key, rows in groups if set(rows) - {"–"})
+        return tuple(self._table(key, rows) for key, rows in groups.items() if set(rows) - {"–"})
 
     def _table(self, key: str, rows: dict[str, list[int]]) -> Table:
         ranked = sorted(rows.items(), key=lambda item: -sum(item[1]))
@@ -162,8 +160,7 @@ def _told(kept: GraphMemory) -> list[str]:
 
 
 def _lines_of_runs(runs: Runs) -> list[str]:
-    place = _place(runs.line)
-    lines = [say("memory_runs", n=runs.count, line=place)]
+    lines = [say("memory_runs", n=runs.count, line=place_text(runs.line))]
     if runs.freed:
         lines[0] += say("memory_runs_freed", n=runs.freed)
     _, text = SourceLocator.locate(*runs.line)
@@ -213,10 +210,6 @@ def _itemed(line: str) -> str:
     text = ast.unparse(added)
     text = text if isinstance(added, (ast.Name, ast.Attribute, ast.Call)) else f"({text})"
     return f"{_carried(line)[0]} += {text}.item()"
-
-
-def _place(line: tuple[str, int] | None) -> str:
-    return "" if line is None else place_text(line)
 
 
 @at_once

@@ -1,24 +1,27 @@
-"""Warn about mixed libraries: a cell that uses names of both nbautograd and PyTorch gets a line of explanation.
+"""Choose the result of ``import torch`` in a notebook, and explain cells that use names of both libraries.
 
-After ``import nbautograd as torch``, ``from torch import nn`` gives the real PyTorch's, or fails if it is not
-installed. This module never imports PyTorch: it recognizes its objects by name.
+``%autograd torch`` puts nbautograd in PyTorch's place where PyTorch is not installed; where it is, only ``%autograd
+torch nbautograd`` does. After ``import nbautograd as torch``, ``from torch import nn`` gives the real PyTorch's, or
+fails if it is not installed. This module never imports PyTorch: it recognizes its objects by name.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 from nbautograd._engine.base.users_code import failed_expression
 from nbautograd.errors import is_pytorchs
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook.torch_name import OURS, THEIRS, explain_missing, is_installed, stands_in
 
-__all__ = ["Mixing"]
+__all__ = ["CHOICES", "Mixing", "choose", "stop"]
 
+OURS, THEIRS = __name__.partition(".")[0], "torch"
 PICTURES = f"{OURS}.viz"
 """Functions that show tensors of both libraries, meant to be used beside PyTorch."""
 SHORT = {"F": "functional"}
@@ -127,9 +130,7 @@ def _is_ours(module: Any) -> bool:
 
 
 def _is_of(value: Any, package: str) -> bool:
-    """Return whether a module, class, function or object belongs to a library, or to a class derived from one of
-    its.
-    """
+    """Return whether a module, class, function or object is of a library, or of a class derived from one of its."""
     if isinstance(value, ModuleType):
         home = value.__name__
     elif isinstance(value, type) or (callable(value) and not hasattr(type(value), "__torch_function__")):
@@ -154,13 +155,10 @@ def _as_usual(name: str, value: Any) -> bool:
     own = value.__name__.rpartition(".")[2]
     if SHORT.get(name, name) != own:
         return False
-    where = value.__name__ if isinstance(value, ModuleType) else value.__module__
-    return where.partition(".")[0] == THEIRS or _has_theirs(value)
-
-
-def _has_theirs(value: Any) -> bool:
-    """Return whether PyTorch has a module of the same name as one of ours; not so for ours alone, such as ``viz``."""
-    return isinstance(value, ModuleType) and THEIRS + value.__name__[len(OURS) :] in sys.modules
+    if not isinstance(value, ModuleType):
+        return value.__module__.partition(".")[0] == THEIRS
+    theirs = THEIRS + value.__name__[len(OURS) :]  # PyTorch has none of the name of ours alone, such as ``viz``
+    return value.__name__.partition(".")[0] == THEIRS or theirs in sys.modules
 
 
 def _import_of(name: str, value: Any, package: str) -> str:
@@ -187,3 +185,45 @@ def _theirs(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
             fix = f"import {OURS}{path[len(THEIRS) :]}" + (f" as {THEIRS}" if path == THEIRS else "")
         if path.partition(".")[0] == THEIRS and SHORT.get(bound, bound) == own:
             yield bound, fix + (f" as {alias.asname}" if alias.asname and path != THEIRS else "")
+
+
+CHOICES = ("", "nbautograd", "on", "off")
+"""The arguments of ``%autograd torch``."""
+_stand_in = import_module(OURS).standing_in(THEIRS)
+stop: Callable[[], None] = _stand_in.stop
+"""Restores the state of ``import torch`` before :func:`choose`."""
+
+
+def stands_in() -> bool:
+    """Return whether ``import torch`` gives nbautograd."""
+    return sys.modules.get(THEIRS) is sys.modules[OURS]
+
+
+def is_installed() -> bool:
+    """Return whether ``import torch`` finds PyTorch."""
+    try:
+        return find_spec(THEIRS) is not None
+    except ValueError:  # a module without a spec
+        return True
+
+
+def choose(word: str) -> str:
+    """Carry out ``%autograd torch WORD``; return the line to print, if any.
+
+    :param word: one of ``CHOICES``.
+    """
+    if word == "off":
+        stop()
+    if word in ("on", "off") or (not word and stands_in()):
+        return say("torch_is_ours") if stands_in() else ""
+    if not word and is_installed():
+        return say("torch_is_theirs")
+    if not stands_in():
+        _stand_in.start()
+    return say("torch_is_ours")
+
+
+def explain_missing(error: BaseException | None) -> str:
+    """The line to print where a cell failed because PyTorch is not installed; nothing for other errors."""
+    missing = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == THEIRS
+    return say("torch_missing") if missing and not stands_in() and not is_installed() else ""

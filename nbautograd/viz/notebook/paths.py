@@ -229,10 +229,9 @@ def _shown(steps: Sequence[PathStep]) -> list[str]:
 
 def _about(node: Any) -> tuple[str, str, str]:
     """Return the name of an operation, the place of its line, and the code."""
-    name, place = plain(node_name(node)), line_of(node)
-    if place is None:
-        return name, "", ""
-    return name, place_text(place, short=True), one_line(SourceLocator.locate(*place)[1], 80)
+    place = line_of(node)
+    code = "" if place is None else one_line(SourceLocator.locate(*place)[1], 80)
+    return plain(node_name(node)), place_text(place, short=True), code
 
 
 def told_of(flow: Flow, title: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.draw.boxes import measure
@@ -16,7 +15,7 @@ from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.arranging import Arrangements, arrange
 from nbautograd.viz.notebook.figure import WINDOWS, Figure
 from nbautograd.viz.read import fold
-from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["Picture"]
 
@@ -56,8 +55,9 @@ class Picture(Figure):
     ) -> None:
         if engine not in ("own", "dot"):
             raise ValueError(f"engine must be 'own' or 'dot', got {engine!r}")
-        self.model, self.direction, self.engine = model.plain(), direction, engine
-        self.fold, self.opened = fold, frozenset(opened)
+        super().__init__(direction, fold, opened)
+        self.model, self.engine = model.plain(), engine
+        self._arrangements: dict[int, tuple[GraphModel, Arrangements]] = {}
 
     @property
     def scenes(self) -> tuple[GraphModel, ...]:
@@ -74,10 +74,6 @@ class Picture(Figure):
         if id(model) not in self._arrangements:
             self._arrangements[id(model)] = model, arrange(model, measure(model), self.direction)
         return [self._arrangements[id(model)][1].places(window) for window in windows]
-
-    @cached_property
-    def _arrangements(self) -> dict[int, tuple[GraphModel, Arrangements]]:
-        return {}  # each with its model, so that the model's id is no other's
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
         """The SVG of a view for windows of these sizes, without the colors that are set."""
@@ -112,12 +108,6 @@ class Picture(Figure):
     def tables(self) -> list[str]:
         """Every node in a line."""
         return [output.details(say("as_table"), output.graph_table(self.model))]
-
-    @property
-    def selected(self) -> Node | None:
-        """The node that was last clicked in the widget, or None."""
-        key = self._widget.selected if self._widget is not None else ""
-        return self.model.by_id.get(key) or self.model.entire.by_id.get(key)
 
     def html(self) -> str:
         """A page of its own, to be zoomed, searched and clicked without a kernel or a network."""

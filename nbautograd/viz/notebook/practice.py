@@ -16,11 +16,11 @@ from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.api import graph, record
 from nbautograd.viz.notebook.in_place import at_once, shows
-from nbautograd.viz.notebook.practice_questions import LEVELS, Question, Ran, library, question, run
+from nbautograd.viz.notebook.practice_questions import LEVELS, Question, library, question, run
 from nbautograd.viz.read.numbers import number_text
 from nbautograd.viz.read.values import is_tensor
 
-__all__ = ["Practice", "Reply", "current", "practice", "turn"]
+__all__ = ["Practice", "Reply", "practice", "turn"]
 
 IN_A_ROW = 3
 """Questions answered at the first try before the level rises."""
@@ -145,7 +145,10 @@ class Practice:
         if drawn.asked:
             return say("practice_grad", name=drawn.asked, value=_text(drawn.answer))
         ran = run(drawn.lines)
-        return say("practice_line", line=ran.line, error=_first_line(ran)) if ran.line else say("practice_no_line")
+        if not ran.line:
+            return say("practice_no_line")
+        error = f"{type(ran.error).__name__}: {str(ran.error).splitlines()[0]}"
+        return say("practice_line", line=ran.line, error=error)
 
     def _played(self) -> Any:
         """Return the program's passes as a player; without a pass, the graph; None if nothing can be drawn."""
@@ -159,11 +162,6 @@ class Practice:
         ran = run(lines, self.question.file)
         results = [tensor for tensor in ran.tensors().values() if tensor.grad_fn is not None]
         return graph(results[-1], namespace=ran.names) if results else None
-
-    @property
-    def _picture(self) -> Any:
-        """Return the graph before the first pass, if it does not reveal the answer."""
-        return self._graph(self.question.forward()) if self.question.asked else None
 
     def _head(self) -> str:
         return say("practice_head", number=self.number + 1, level=self.question.level, seed=self.seed)
@@ -179,7 +177,8 @@ class Practice:
         return "\n".join([self._head(), *self._numbered(), self._ask()])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        picture = self._picture
+        asked = self.question.asked  # else the graph before the first pass would reveal the answer
+        picture = self._graph(self.question.forward()) if asked else None
         still = picture.static_html() if picture is not None else ""
         program = escape_long("\n".join(self._numbered()), 5000)
         html = (
@@ -212,17 +211,12 @@ _current: list[Practice] = []
 """The series that ``%practice`` continues."""
 
 
-def current() -> Practice | None:
-    """Return the series that was begun last; None before the first one."""
-    return _current[0] if _current else None
-
-
 def turn(answer: str, level: int | None, seed: int | None, show: bool) -> Any:
     """Return the object that ``%practice`` shows: a question, the judgement of an answer, or the opened answer.
 
     :raises ValueError: ``answer`` or ``show`` without a series, or no such level or seed.
     """
-    series = current()
+    series = _current[0] if _current else None
     if series is None or (level, seed) != (None, None):
         if answer or show:
             raise ValueError(f"practice: {say('practice_no_series')}")
@@ -310,7 +304,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_text, value))}]"
     return number_text(value) if isinstance(value, float) else str(value)
-
-
-def _first_line(ran: Ran) -> str:
-    return f"{type(ran.error).__name__}: {str(ran.error).splitlines()[0]}"

@@ -1,13 +1,20 @@
 """Programs with a line that may raise an error, by level; {k} and {m} represent small numbers.
 
-Which line fails, and whether one does, is found by running them.
+Each begins behind a line of dashes, which may name its leaf ``w``. Which line fails, and whether one does, is found by
+running them.
 """
 
 from __future__ import annotations
 
 __all__ = ["PROGRAMS"]
 
+LEAVES = {
+    "": "",
+    "number": "w = torch.tensor({k}., requires_grad=True)\n",
+    "vector": "w = torch.tensor([{k}., {m}.], requires_grad=True)\n",
+}
 _FIRST = """
+---
 w = torch.tensor({k}, requires_grad=True)
 y = w * {m}
 y.backward()
@@ -20,13 +27,11 @@ y.backward()
 w = torch.tensor({k}.)
 y = w * {m}
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 y = w ** {m}
 y.backward()
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 y = w ** {m}
 y.backward()
 y = w ** {m}
@@ -41,158 +46,134 @@ y = (w * {m}).sum()
 y.backward()
 """
 _SECOND = """
-w = torch.tensor({k}., requires_grad=True)
+--- number
 w += {m}
 y = w * w
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 with torch.no_grad():
     w += {m}
 y = w * w
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 a = w + {m}
 a += 1
 y = a * {k}
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 a = w.detach()
 y = a * {m}
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 a = w.detach()
 y = a * w * {m}
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 y = w ** {m}
 y.backward(retain_graph=True)
 y.backward()
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 y = w ** {m}
 y.backward(retain_graph=True)
 y.backward()
----
-w = torch.tensor([{k}., {m}.], requires_grad=True)
+--- vector
 a = w * 2
 a.numpy()
----
-w = torch.tensor([{k}., {m}.], requires_grad=True)
+--- vector
 a = w * 2
 a.detach().numpy()
----
-w = torch.tensor([{k}., {m}.], requires_grad=True)
+--- vector
 y = w * w
 y.backward(torch.ones(3))
 """
 _THIRD = """
-w = torch.tensor({k}., requires_grad=True)
+--- number
 x = torch.tensor({m}., requires_grad=True)
 a = w * 2
 y = a * x
 a += 1
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 x = torch.tensor({m}., requires_grad=True)
 a = w * 2
 y = a + x
 a += 1
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 a = w.exp()
 a *= {m}
 y = a + 1
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 a = w + {m}
 a *= {m}
 y = a + 1
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 a = w * w
 y = a + {m}
 y.backward()
 y = a - {m}
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 a = w + {m}
 y = a + 1
 y.backward()
 y = a - 1
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 with torch.no_grad():
     y = w * {m}
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 y = w * {m}
 with torch.no_grad():
     y.backward()
     w -= w.grad
----
-w = torch.tensor([{k}., {m}.], requires_grad=True)
+--- vector
 y = w.sum()
 y.item().backward()
----
-w = torch.tensor([{k}., {m}.], requires_grad=True)
+--- vector
 a = w.detach()
 a += 1
 y = (w * w).sum()
 y.backward()
----
-w = torch.tensor([{k}., {m}.], requires_grad=True)
+--- vector
 y = (w * w).sum()
 a = w.detach()
 a += 1
 y.backward()
 """
 _FOURTH = """
-w = torch.tensor([{k}., {m}.], requires_grad=True)
+--- vector
 a = w[0]
 a += 1
 y = (w * w).sum()
 y.backward()
----
-w = torch.tensor([{k}., {m}.], requires_grad=True)
+--- vector
 a = w * 2
 a[0] = {k}
 y = (a * a).sum()
 y.backward()
----
-w = torch.tensor([{k}., {m}.], requires_grad=True)
+--- vector
 a = w * 2
 y = (a * a).sum()
 a[0] = {k}
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 y = w * w
 with torch.no_grad():
     w -= w.grad
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 y = w * w
 y.backward()
 w = w - w.grad
 y = w * {m}
 y.backward()
 w.grad.zero_()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 y = w * w
 y.backward()
 with torch.no_grad():
@@ -200,37 +181,31 @@ with torch.no_grad():
 y = w * {m}
 y.backward()
 w.grad.zero_()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 a = w * {m}
 optimizer = torch.optim.SGD([a], lr=0.5)
 a.backward()
 optimizer.step()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 optimizer = torch.optim.SGD([w], lr=0.5)
 y = w * {m}
 optimizer.step()
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 optimizer = torch.optim.SGD([w], lr=0.5)
 y = w * w
 y.backward(retain_graph=True)
 optimizer.step()
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 x = torch.tensor({m}., requires_grad=True)
 y = w * w
 torch.autograd.grad(y, [w, x])
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 x = torch.tensor({m}., requires_grad=True)
 y = w * w
 torch.autograd.grad(y, [w, x], allow_unused=True)
----
-w = torch.tensor([{k}., {m}.], requires_grad=True)
+--- vector
 x = torch.tensor([1., 2., 3.])
 y = (w * x).sum()
 y.backward()
@@ -239,17 +214,20 @@ w = torch.tensor([[{k}.], [{m}.]], requires_grad=True)
 x = torch.tensor([1., 2., 3.])
 y = (w * x).sum()
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 y = w ** {m}
 torch.autograd.grad(y, w, create_graph=True)
 y.backward()
----
-w = torch.tensor({k}., requires_grad=True)
+--- number
 y = w ** {m}
 torch.autograd.grad(y, w)
 y.backward()
 """
-PROGRAMS: tuple[tuple[str, ...], ...] = tuple(
-    tuple(program.strip("\n") for program in level.split("---")) for level in (_FIRST, _SECOND, _THIRD, _FOURTH)
-)
+
+
+def _programs(level: str) -> tuple[str, ...]:
+    parts = [part.partition("\n") for part in level.split("---")[1:]]
+    return tuple(LEAVES[leaf.strip()] + lines.rstrip("\n") for leaf, _, lines in parts)
+
+
+PROGRAMS: tuple[tuple[str, ...], ...] = tuple(map(_programs, (_FIRST, _SECOND, _THIRD, _FOURTH)))

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from nbautograd.viz.capture.sums import waiting
 from nbautograd.viz.capture.timeline import Frame, FrameState, Timeline
 from nbautograd.viz.draw.boxes import grids_of, label_size, measure
 from nbautograd.viz.draw.cells import Grid
-from nbautograd.viz.draw.graph_text import graph_text
+from nbautograd.viz.draw.graph_text import MAX_LINES, graph_text, table
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.draw.theme import MIN_FONT_PX
-from nbautograd.viz.escape import width
-from nbautograd.viz.language import once, say
-from nbautograd.viz.notebook import ledger_text, output
+from nbautograd.viz.escape import escape, escape_long, width
+from nbautograd.viz.language import headings, once, say
+from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.arranging import MAX_ROW_NODES, PHONE_WIDTH_PX, Arrangements, arrange
 from nbautograd.viz.notebook.figure import LAPTOP, SMALL, WINDOWS, Figure
-from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.model import GraphModel
 
 if TYPE_CHECKING:
     from nbautograd.viz.capture.replay import Replay
@@ -31,6 +31,7 @@ __all__ = ["Animation", "Recording"]
 CURVE_WIDTH_PX, MIN_CURVE_TERMS = 40.0, 8  # of a curve of sizes beside a sum
 MARGINS_PX = 34  # of a drawing, which may be cut on a telephone
 PHONE_STAGE_PX = 690.0  # on which a telephone has room for the play button
+MAX_DRAWN = 40  # lines of a ledger with tiles
 COUNT_HEIGHT_PX = 10.0  # above a tile of a sum: the number of terms
 
 
@@ -68,9 +69,11 @@ class Recording(Figure):
         replay: Replay | None = None,
         code: Callable[[], Sequence[tuple[str, str, str, str]]] | None = None,
     ) -> None:
-        self.timeline, self.direction, self.ask = timeline, direction, ask
-        self.fold, self.opened = fold, frozenset(opened)
-        self.replay, self.code = replay, code
+        super().__init__(direction, fold, opened)
+        self.timeline, self.ask, self.replay, self.code = timeline, ask, replay, code
+        # each with its model, so that the model's id is no other's
+        self._styles: dict[tuple[int, Size], tuple[dict[str, Grid], Arrangements, bool]] = {}
+        self._made: dict[tuple[int, bool, bool], tuple[GraphModel, dict[str, Grid], Arrangements]] = {}
 
     @property
     def scenes(self) -> tuple[GraphModel, ...]:
@@ -179,14 +182,6 @@ class Recording(Figure):
                 labels[key] = max(wide, said * is_tiled) + 2 * room, high + 2 * COUNT_HEIGHT_PX * is_tiled
         return labels
 
-    @cached_property
-    def _styles(self) -> dict[tuple[int, Size], tuple[dict[str, Grid], Arrangements, bool]]:
-        return {}
-
-    @cached_property
-    def _made(self) -> dict[tuple[int, bool, bool], tuple[GraphModel, dict[str, Grid], Arrangements]]:
-        return {}  # each with its model, so that the model's id is no other's
-
     def _drawn(
         self,
         scene: int,
@@ -236,23 +231,19 @@ class Recording(Figure):
 
     def _text(self) -> str:
         graphs = [graph_text(scene) for scene in self.scenes[-1:]]
-        return "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
+        return "\n\n".join([*graphs, timeline_text(self.timeline)])
 
     def tables(self) -> list[str]:
         """Return the reason of a failed pass, the gradients of each leaf, and a line per node of the graph."""
-        failed = [ledger_text.failure_html(frame) for frame in self._failed]
-        got = ledger_text.has_gradients(self.timeline) or not failed
-        ledger = [output.details(say("leaf_got"), ledger_text.ledger_html(self.timeline), opened=True)] if got else []
+        failed = [failure_html(frame) for frame in self._failed]
+        got = has_gradients(self.timeline) or not failed
+        ledger = [output.details(say("leaf_got"), ledger_html(self.timeline), opened=True)] if got else []
         nodes = [output.details(say("as_table"), output.graph_table(scene)) for scene in self.scenes[-1:]]
         return [*failed, *ledger, *nodes]
 
-    @property
-    def selected(self) -> Node | None:
-        """The node that was last clicked in the widget, or None."""
-        if self._widget is None or not self.scenes:
-            return None
-        scene = self.scenes[self.timeline.scene_at(self._widget.index)]
-        return scene.by_id.get(self._widget.selected) or scene.entire.by_id.get(self._widget.selected)
+    def scene_at(self, index: int) -> int:
+        """Return the number of the graph that is shown after some steps."""
+        return self.timeline.scene_at(index)
 
     def static_html(self) -> str:
         """The picture at the end and the ledger, for where no widget runs."""
@@ -296,3 +287,77 @@ def _is_whole(arrangements: Arrangements, window: Size) -> bool:
     places = arrangements.places(seen)
     room = (seen[0] + MARGINS_PX, PHONE_STAGE_PX) if is_narrow else seen
     return places.width <= room[0] and places.height <= room[1]
+
+
+def ledger_rows(
+    timeline: Timeline, shown: Callable[[str, int], str] = lambda text, _: text, words: Callable[[str], str] = str
+) -> list[tuple[str, ...]]:
+    """Return a line for every leaf in every pass.
+
+    :param shown: writes a gradient, of which it gets the text and the number of its tile.
+    :param words: writes all other texts.
+    """
+    rows: list[tuple[str, ...]] = []
+    for n, name, row in timeline.ledger:
+        terms = [f"{shown(gradient, tile)} {words(say('via', name=via))}"
+                 for (gradient, via), tile in zip(row.terms, row.tiles, strict=True)]  # fmt: skip
+        if len(terms) > 6:
+            terms = [*terms[:3], words(say("more_terms", n=len(terms) - 4)), terms[-1]]
+        before, total = shown(row.before, row.before_tile), shown(row.total or "–", row.total_tile)
+        after = shown(row.after, row.after_tile) if row.after else before
+        rows.append((str(n), words(name), before, " + ".join(terms) or words(say("nothing")), total, after))
+    return rows
+
+
+def ledger_head() -> list[str]:
+    """Return the headings of a ledger."""
+    return headings("ledger_pass", "leaf", "grad_before", "arriving_pass", "sum", "grad_after")
+
+
+def ledger_html(timeline: Timeline) -> str:
+    """The ledger as an HTML table, where gradients of more than one number are tiles."""
+    if len(timeline.ledger) > MAX_DRAWN or not timeline.tiled:
+        return output.table(ledger_head(), ledger_rows(timeline))
+
+    @cache  # most gradients are in several columns: as a term, as the sum, and as .grad after it
+    def cell(text: str, number: int) -> str:
+        tile = timeline.tiles[number] if number >= 0 else None
+        return output.gradient_image(text, tile, timeline.scale)
+
+    rows = ledger_rows(timeline, cell, escape)
+    return output.table(ledger_head(), rows, output.key_image(timeline.scale), are_html=True)
+
+
+def ledger_text(timeline: Timeline) -> str:
+    """The ledger as a table."""
+    return table([ledger_head(), *ledger_rows(timeline)])
+
+
+def has_gradients(timeline: Timeline) -> bool:
+    """Return whether a gradient reached a leaf: after a pass that failed at once, a ledger would be empty."""
+    return any(row.terms or row.total or row.after for _, _, row in timeline.ledger)
+
+
+def failure_html(frame: Frame) -> str:
+    """Return the cause and the cure of an error as HTML."""
+    parts = [f"<li><b>{escape(what)}</b>: {escape_long(details, 400)}{f' ({escape(where)})' if where else ''}</li>"
+             for what, details, where in frame.story]  # fmt: skip
+    story = f"<ol>{''.join(parts)}</ol>" if parts else ""
+    advice = "".join(f"<li>{escape_long(alarm, 600)}</li>" for alarm in frame.alarms)
+    products = "".join(f"<p>{escape_long(product.text, 400)}</p>" for product in frame.products)
+    return f"<p><b>{escape(frame.words)}</b></p>{story}<ul>{advice}</ul>{products}"
+
+
+def _failure_text(frame: Frame) -> str:
+    """Return what failed, its story and the advice."""
+    story = [say("story_value", what=what, value=details) + f" ({where})" * bool(where)
+             for what, details, where in frame.story]  # fmt: skip
+    return "\n   - ".join([frame.words, *story, *frame.alarms])
+
+
+def timeline_text(timeline: Timeline) -> str:
+    """The steps, a line each, and the ledger."""
+    steps = [f"{number}. {frame.caption if frame.kind != 'error' else _failure_text(frame)}"
+             for number, frame in enumerate(timeline.frames[:MAX_LINES], 1)]  # fmt: skip
+    ledger = ["", ledger_text(timeline)] if has_gradients(timeline) else []
+    return "\n".join([*steps, *ledger])

@@ -13,7 +13,7 @@ from nbautograd.viz import language
 from nbautograd.viz.draw import states, theme
 
 __all__ = [
-    "bundle", "component_js", "loader_js", "packed", "page_js", "player_css", "player_js", "static", "without_remarks",
+    "bundle", "component_js", "loader_js", "packed", "page_js", "player_css", "static", "without_remarks",
 ]  # fmt: skip
 
 _REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
@@ -47,12 +47,6 @@ def bundle(*entries: str) -> str:
 def without_remarks(script: str) -> str:
     """Return a script without what is for readers only: indentation, and comments on lines of their own."""
     return _REMARKS.sub("", script)
-
-
-@cache
-def player_js() -> str:
-    """The player's module."""
-    return bundle(*PLAYER)
 
 
 @cache

@@ -6,34 +6,35 @@ A :class:`Watch` remembers each leaf's gradient at the last look, and counts wha
 from __future__ import annotations
 
 import hashlib
+import math
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from itertools import chain, count
+from typing import Any
 
 from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
+from nbautograd.viz.draw.cells import largest_of
 from nbautograd.viz.draw.graph_text import table
+from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape, one_line
-from nbautograd.viz.language import say
+from nbautograd.viz.language import headings, say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.read import values
 from nbautograd.viz.read.contents import of_variables, parameters_of
 from nbautograd.viz.read.numbers import SUMMARY, number_text
-from nbautograd.viz.read.tiles import tile
+from nbautograd.viz.read.tiles import Tile, is_tiled, tile
 from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.settings import settings
-
-if TYPE_CHECKING:
-    from nbautograd.viz.notebook.grads_html import GradientRow
 
 __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_table", "watch", "zero_grads"]
 
 MAX_KEPT_BYTES = 4096  # of a gradient, which shows the change at the next look
 MAX_NAME_CHARACTERS = 40
 MAX_ROWS = 40  # of one table
+MAX_BAR_PX = 80.0
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     """The note below: what is left out."""
-    gradients: tuple[GradientRow, ...] = ()
-    """For each row about gradients, its HTML."""
+    gradients: tuple[tuple[str, Tile | None, Tile | None], ...] = ()
+    """For each row about a leaf's gradient what was added, in words, and the tiles of that and of the gradient."""
 
     def __repr__(self) -> str:
         if not self.rows:
@@ -58,11 +59,33 @@ class Table:
         if not self.rows:
             return f"<p>{escape(self.title)}</p>"
         below = f"<p>{escape(self.note)}</p>" if self.note else ""
-        if self.gradients:
-            from nbautograd.viz.notebook.grads_html import gradients_html
+        shown = self._drawn() if self.gradients else output.table(self.head, self.rows, self.title)
+        return shown + below
 
-            return gradients_html(self.title, self.gradients) + below
-        return output.table(self.head, self.rows, self.title) + below
+    def _drawn(self) -> str:
+        """The table with gradients as tiles on one scale and a bar for each norm, without empty columns.
+
+        The tiles are images, so they are shown in untrusted notebooks and follow a dark one.
+        """
+        tiles = [tile for _, *both in self.gradients for tile in both if is_tiled(tile)]
+        largest, norms = largest_of(tiles), [_number(norm) for *_, norm in self.rows]
+        most = max((norm for norm in norms if math.isfinite(norm)), default=0.0)
+        counted = any(passes != "–" for *_, passes, _ in self.rows)
+        heads = ["col_leaf", "col_type", "col_added_since", "col_grad_now", "col_norm"] + ["col_passes"] * counted
+        lines = []
+        for row, (told, change, grad), size in zip(self.rows, self.gradients, norms, strict=True):
+            name, about, _, _, now, passes, norm = row
+            cells = [
+                escape(name),
+                escape(about).replace(" ", "&nbsp;"),
+                output.gradient_image(told, change, largest),
+                output.gradient_image(now, grad, largest),
+                f"{_bar(size, most)} {escape(norm)}",
+                *([escape(passes)] * counted),
+            ]
+            lines.append(cells)
+        caption = escape(self.title) + (f"<br>{output.key_image(largest)}" if tiles else "")
+        return output.table(headings(*heads), lines, caption, are_html=True)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -76,6 +99,21 @@ class Table:
         kept = [i for i in range(len(self.head)) if any(row[i] not in {"", "–"} for row in self.rows)]
         head, *rows = [tuple([line[i] for i in kept]) for line in (self.head, *self.rows)]
         return replace(self, head=head, rows=tuple(rows))
+
+
+def _bar(norm: float, most: float) -> str:
+    """A bar as long as the norm is large; the smallest is still seen."""
+    if not most or not norm or not math.isfinite(norm):
+        return ""
+    bar = f'<rect y="2" width="{max(MAX_BAR_PX * norm / most, 1.0):.1f}" height="8" rx="2" fill="{LIGHT["done"]}"/>'
+    return output.image(output.drawing(MAX_BAR_PX, 12, bar), "")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
 
 
 class _Seen:
@@ -128,10 +166,8 @@ class Watch:
             seen = self._seen[key] = _Seen(leaf, lambda _, key=key: self._seen.pop(key, None))
         return seen
 
-    def row(self, name: str, leaf: Any) -> tuple[tuple[str, ...], GradientRow]:
-        """Return one leaf's line and its HTML; this becomes the last look."""
-        from nbautograd.viz.notebook.grads_html import GradientRow
-
+    def row(self, name: str, leaf: Any) -> tuple[tuple[str, ...], tuple[str, Tile | None, Tile | None]]:
+        """Return one leaf's line, and what its HTML has besides; this becomes the last look."""
         seen, grad = self.of(leaf), getattr(leaf, "grad", None)
         before, old, was = seen.text, seen.array, seen.digest
         seen.look(grad)
@@ -152,8 +188,7 @@ class Watch:
         passes = str(seen.passes) if seen.passes or counted or grad is None else "–"
         norm = "–" if grad is None else norm_text(grad)
         told = say("added_all") if grad is not None and not was else added
-        drawn = GradientRow(name, about, told, seen.text, tile(change), tile(grad), norm, passes)
-        return (name, about, before, added, seen.text, passes, norm), drawn
+        return (name, about, before, added, seen.text, passes, norm), (told, tile(change), tile(grad))
 
 
 def norm_text(grad: Any) -> str:
@@ -191,11 +226,8 @@ def named_leaves(namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unlike(name: str, others: Mapping[str, Any]) -> str:
     """The name, or with a number if it is taken: long or odd names may be alike when they are cleaned."""
-    number, unlike = 1, name
-    while unlike in others:
-        number += 1
-        unlike = f"{name} ({number})"
-    return unlike
+    numbered = (f"{name} ({number})" for number in count(2))
+    return next(each for each in chain([name], numbered) if each not in others)
 
 
 def _shortened(name: str) -> str:
@@ -211,9 +243,7 @@ def _is_leaf(tensor: Any) -> bool:
 
 
 def leaves_of(tensors: Sequence[Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the leaves among these tensors, by name; for a computed one its leaves, for a module or an optimizer its
-    parameters.
-    """
+    """Return by name the leaves among these tensors, or of results, and the parameters of modules and optimizers."""
     if not tensors:
         return named_leaves(namespace)
     from nbautograd.viz.read.builder import build
@@ -250,8 +280,9 @@ def table_of(leaves: Mapping[str, Any]) -> Table:
     rows = [watch.row(_shortened(name), leaf) for name, leaf in named[:MAX_ROWS]]
     title = say("grads_of", n=len(leaves)) if rows else say("no_leaves")
     note = say("more_leaves", n=len(named) - MAX_ROWS) if len(named) > MAX_ROWS else ""
-    head = tuple(say(column) for column in COLUMNS)
-    return Table(title, head, tuple(row for row, _ in rows), note, tuple(drawn for _, drawn in rows))
+    return Table(
+        title, tuple(headings(*COLUMNS)), tuple(row for row, _ in rows), note, tuple(drawn for _, drawn in rows)
+    )
 
 
 def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
@@ -271,7 +302,7 @@ def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
         seen = watch.of(leaf)
         seen.passes = 0
         seen.look(leaf.grad)  # this table shows it
-    head = (say("col_leaf"), say("col_before"), say("col_now"), say("note"))
+    head = tuple(headings("col_leaf", "col_before", "col_now", "note"))
     note = say("more_leaves", n=len(rows) - MAX_ROWS) if len(rows) > MAX_ROWS else ""
     return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:MAX_ROWS]), note)
 
@@ -319,5 +350,5 @@ def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, 
 
 def settings_table() -> Table:
     """The settings of the pictures as a table."""
-    head = (say("col_setting"), say("col_value"), say("col_choices"), say("col_meaning"))
-    return Table("NBAutograd", head, tuple(settings.rows()))
+    head = headings("col_setting", "col_value", "col_choices", "col_meaning")
+    return Table("NBAutograd", tuple(head), tuple(settings.rows()))

@@ -134,8 +134,7 @@ class Tangent(Still):
             f'<circle r="3.5" cx="{x}" cy="{y}" fill="{LIGHT["done"]}" opacity="0.55"/>'
             for x, y in (place.split(" ") for place in walked)
         )
-        values = [[place.split(" ")[0] for place, _ in frames], [place.split(" ")[1] for place, _ in frames]]
-        values.append([line for _, line in frames])
+        values = zip(*((*place.split(" "), line) for place, line in frames), strict=True)
         lasts = f'dur="{GLIDE_SECONDS * len(walked):.1f}s" repeatCount="indefinite"'
         x, y, d = (
             f'<animate attributeName="{name}" values="{";".join(each)}" {lasts}/>'

@@ -8,10 +8,11 @@ whole.
 from __future__ import annotations
 
 import dis
+import linecache
 import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from traceback import walk_tb
@@ -19,12 +20,13 @@ from typing import Any
 
 import IPython
 import numpy
+from IPython.display import display
 
 from nbautograd.errors import NbautogradError
-from nbautograd.viz.notebook.typed_lines import typed_lines
+from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.read.naming import lines_of
 
-__all__ = ["UserFrames"]
+__all__ = ["UserFrames", "failed_forward", "show_failed_forward"]
 
 PURPOSE = (
     NbautogradError, TypeError, ValueError, RuntimeError, OverflowError, MemoryError, OSError, ImportError,
@@ -65,9 +67,7 @@ def _walk(traceback: types.TracebackType | None) -> Iterator[tuple[types.Traceba
 
 
 def users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """Return the traceback without frames of libraries, of generated code, and of IPython; unchanged if these are all
-    frames.
-    """
+    """Return the traceback without frames of libraries, generated code and IPython, unless there are no others."""
     users: types.TracebackType | None = None
     for frame, hidden, _ in reversed(list(_walk(traceback))):
         if not hidden:
@@ -111,6 +111,22 @@ def _cause(error: BaseException) -> BaseException | None:
     return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
+@contextmanager
+def typed_lines(lines: Callable[[str], list[str]], files: Iterable[str]) -> Iterator[None]:
+    """A block in which readers of the lines of these files, such as tracebacks, get the typed text.
+
+    :param lines: the lines of a file as they were typed.
+    """
+    cache: dict[str, Any] = linecache.cache  # an unread entry has another length
+    former = {name: cache[name] for name in files if len(cache.get(name, ())) == 4}
+    try:
+        for name, (size, when, _, full) in former.items():
+            cache[name] = size, when, lines(name), full
+        yield
+    finally:
+        cache.update(former)
+
+
 class UserFrames:
     """While it is installed, a shell shows errors of libraries by the user's lines alone."""
 
@@ -140,3 +156,35 @@ class UserFrames:
         """Let the shell show errors as before."""
         if self.shell.custom_exceptions == (Exception,):
             self.shell.custom_exceptions, self.shell.CustomTB = self.former
+
+
+def failed_forward(error: BaseException, namespace: Mapping[str, Any] | None = None) -> Picture | None:
+    """The picture of the call that raised an error, or None where no operation on tensors did.
+
+    >>> import nbautograd as torch
+    >>> w = torch.ones(3, 4, requires_grad=True)
+    >>> try:
+    ...     (w * 2) @ w
+    ... except RuntimeError as error:
+    ...     picture = failed_forward(error, {"w": w})
+    >>> print(picture.text.splitlines()[0])
+    mm → 1 leaf, 2 operations
+    """
+    from nbautograd.viz.read.failed_call import failed_call, graph_so_far  # loaded with the first error
+
+    call = failed_call(error)
+    return None if call is None else Picture(graph_so_far(call, namespace))
+
+
+def show_failed_forward(error: BaseException, shell: Any) -> None:
+    """Display that picture, once for each error; an error must not cost more than its picture."""
+    known = hasattr(error, "animation") or hasattr(error, "picture")
+    if known or "text/html" not in shell.display_formatter.active_types:
+        return
+    try:
+        picture = failed_forward(error, shell.user_ns)
+        if picture is not None:
+            error.picture = picture  # type: ignore[attr-defined]
+            display(picture)  # type: ignore[no-untyped-call]
+    except Exception:  # any error: show the user's error
+        return

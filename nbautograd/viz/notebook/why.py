@@ -272,11 +272,6 @@ def _table(own: str, sizes: dict[str, float | None], squares: float, states: dic
     return Table("", tuple(head), cells, note).without_empty_columns()
 
 
-def _first_root(parameters: Iterable[Any], names: Mapping[str, Any]) -> Any:
-    roots = (_root(p, names) for p in parameters if p.requires_grad)
-    return next((root for root in roots if root is not None), None)
-
-
 def _gradients(parameters: Mapping[str, Any], root: Any, walk: GraphWalk | None) -> dict[str, Any]:
     """Return the ``.grad`` of each parameter; where it is None, the gradient that a pass would bring."""
     grads = {key: attribute(p, "grad") for key, p in parameters.items()}
@@ -285,6 +280,11 @@ def _gradients(parameters: Mapping[str, Any], root: Any, walk: GraphWalk | None)
         for key, gradient in zip(wanted, flow_of(root, list(wanted.values()), walk).gradients, strict=True):
             grads[key] = grads[key] if grads[key] is not None else gradient
     return grads
+
+
+def _first_root(parameters: Iterable[Any], names: Mapping[str, Any]) -> Any:
+    roots = (_root(p, names) for p in parameters if p.requires_grad)
+    return next((root for root in roots if root is not None), None)
 
 
 def _sum_of_squares(sizes: Mapping[str, float | None]) -> float:
@@ -379,5 +379,5 @@ def _called(node: Any) -> str:
 
 
 def _place(node: Any) -> str:
-    place = line_of(node)
-    return "" if place is None else f" ({place_text(place)})"
+    told = place_text(line_of(node))
+    return f" ({told})" if told else ""

@@ -26,13 +26,6 @@ _extended: dict[tuple[Any, ...], type] = {}  # by class and names: the class wit
 _shown: dict[str, tuple[str, list[_View]]] = {}  # by cell: the number of its run, and the outputs of that run
 
 
-def _here() -> tuple[str, str]:
-    """The cell that runs now and this run of it, as the front end calls them; empty where it does not say."""
-    shell = get_ipython()
-    parent = {} if getattr(shell, "kernel", None) is None else output.request(shell)
-    return str(parent.get("metadata", {}).get("cellId", "")), str(parent.get("header", {}).get("msg_id", ""))
-
-
 class _Shared(anywidget.AnyWidget):
     """The script, style sheet and texts of all widgets of a kind: sent to a page once, not with each widget."""
 
@@ -108,7 +101,10 @@ class _View(anywidget.AnyWidget):
 
     def _note_cell(self) -> None:
         """Note the cell of this output, and close the widgets of its former run."""
-        cell, run = _here()
+        shell = get_ipython()
+        parent = {} if getattr(shell, "kernel", None) is None else output.request(shell)
+        cell = str(parent.get("metadata", {}).get("cellId", ""))  # empty where the front end does not say
+        run = str(parent.get("header", {}).get("msg_id", ""))
         if not cell:
             return
         former, views = _shown.setdefault(cell, (run, []))

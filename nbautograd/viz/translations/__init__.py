@@ -1,15 +1,15 @@
-"""The texts themselves: a line per key, English first. ``language.py`` reads them."""
+"""The texts themselves, by key: English, and behind or below it Chinese. ``language.py`` reads them."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from nbautograd.viz.translations import kernel, paths, player, stories
+from nbautograd.viz.translations import kernel, player
 
 __all__ = ["CHINESE", "ENGLISH", "player_keys"]
 
-_PLAYER = player.TEXTS | paths.PLAYER | stories.PLAYER
-_TABLES = (_PLAYER, kernel.TEXTS, paths.PYTHON)
+_PLAYER = player.TEXTS | player.PATHS | player.STORIES
+_TABLES = (_PLAYER, kernel.TEXTS)
 _ALL = {key: texts for table in _TABLES for key, texts in table.items()}
 
 
@@ -17,9 +17,9 @@ class Texts(dict[str, str]):
     """The texts of a language; those of large graphs, predictions, questions and exercises are read at first use."""
 
     def __missing__(self, key: str) -> str:
-        from nbautograd.viz.translations import exercises, large, practice, prediction, questions
+        from nbautograd.viz.translations import later, questions
 
-        late = prediction.TEXTS | large.PLAYER | large.PYTHON | questions.TEXTS | exercises.TEXTS | practice.TEXTS
+        late = later.PREDICTION | later.LARGE | later.PYTHON | questions.TEXTS
         if key not in late:
             raise KeyError(key)
         _add(late)
@@ -38,7 +38,7 @@ def _add(late: dict[str, tuple[str, str]]) -> None:
 @cache
 def player_keys() -> tuple[str, ...]:
     """Return the keys of the texts of a player."""
-    from nbautograd.viz.translations import large, prediction  # not before there is a player
+    from nbautograd.viz.translations import later  # not before there is a player
 
-    _add(prediction.TEXTS | large.PLAYER)  # the other late texts are of modules that need NumPy, and a build has none
-    return (*player.TEXTS, *prediction.TEXTS, *paths.PLAYER, *large.PLAYER, *stories.PLAYER)
+    _add(later.PREDICTION | later.LARGE)  # the other late texts are of modules that need NumPy, and a build has none
+    return (*player.TEXTS, *later.PREDICTION, *player.PATHS, *later.LARGE, *player.STORIES)

@@ -16,7 +16,7 @@ from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.compiler.backward import formula_kernels
 from nbautograd._engine.compiler.schema import OPS, POINTWISE, UPCAST
 from nbautograd._engine.fusion import cuda_kernel
-from nbautograd._engine.fusion.cuda_source import CudaProgram, lower_to_cuda
+from nbautograd._engine.fusion.cuda_source import CudaProgram
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
 from nbautograd.optim.elementwise import change_of
@@ -120,13 +120,13 @@ def backward_functions() -> Iterator[tuple[str, ElementwiseKernel, list[Any]]]:
 def program_of(kernel: ElementwiseKernel, operands: list[Any]) -> CudaProgram | None:
     kinds = [cuda_kernel._kind(operand, cuda_kernel.NUMBER) for operand in operands]
     try:
-        return lower_to_cuda(kernel.eager, kernel.names, cuda_kernel._described(kinds))
+        return cuda_kernel._lowered(kernel, kinds)
     except NeedsValue:
         kinds = [cuda_kernel._kind(operand, None) for operand in operands]
     except NotFusable:
         return None
     try:
-        return lower_to_cuda(kernel.eager, kernel.names, cuda_kernel._described(kinds))
+        return cuda_kernel._lowered(kernel, kinds)
     except NotFusable:
         return None
 

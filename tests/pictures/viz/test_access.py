@@ -367,7 +367,7 @@ SHADOW = """
 
 def test_in_a_shadow_tree_it_follows_the_page_and_keeps_the_focus(browser: Any, tmp_path: Path) -> None:
     """marimo shows widgets this way: the page's style sheets and the player's do not see each other."""
-    script = scripts.player_js() + SHADOW
+    script = scripts.bundle(*scripts.PLAYER) + SHADOW
     payload = export.json_for_script(recording().data())
     (tmp_path / "page.html").write_text(
         f'<!doctype html><meta charset=utf-8><body data-theme="dark"><style id="rules">{scripts.player_css()}</style>'

@@ -114,7 +114,7 @@ def shell(**names: Any) -> Any:
 def test_modes_of_display() -> None:
     w = nb.tensor([1.0, 2.0], requires_grad=True)
     y = w * w
-    formatter = TensorFormatter(shell(w=w, y=y))
+    formatter = TensorFormatter(shell(w=w, y=y)).html
     assert formatter(w) is None and "<img" in formatter(y)
     viz.settings.tensors = "text"
     assert formatter(y) is None

@@ -11,7 +11,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.nn import functional as F
-from nbautograd.viz.notebook.failed_forward import failed_forward
+from nbautograd.viz.notebook.tracebacks import failed_forward
 from tests import needs
 
 needs.package("playwright")

@@ -13,7 +13,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import protocol, viz
 from nbautograd.viz.language import use
-from nbautograd.viz.notebook import lab_extension, lens, training
+from nbautograd.viz.notebook import lab_extension, training
 from nbautograd.viz.notebook.monitor import Monitor
 from tests import needs, oracle
 
@@ -187,7 +187,7 @@ def test_steps_that_stand_out() -> None:
     watch = Monitor({})
     for loss in (*np.linspace(2, 1, 20), 30.0, *np.linspace(1, 0.9, 10), math.nan, math.nan, 0.9):
         watch(loss)
-    assert lens.lens_data(watch.run, {}, "")["outstanding"] == [21, 32]
+    assert training.lens_data(watch.run, {}, "")["outstanding"] == [21, 32]
 
 
 # -- the passes ------------------------------------------------------------------------------------------------------
@@ -206,13 +206,13 @@ def test_passes_are_recorded_by_their_step() -> None:
 def test_no_pass_where_none_is_wanted_or_the_graph_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     assert train(3, record=False).recordings == {}
     assert train(3).recordings
-    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.MAX_OPS", 3)
+    monkeypatch.setattr("nbautograd.viz.notebook.training.MAX_OPS", 3)
     assert train(3).recordings == {} and len(train(3, record=True).recordings) == 3
 
 
 def test_recording_by_default_takes_little_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.FREE_SECONDS", 0.0)
-    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.MAX_TIME_SHARE", 0.0)
+    monkeypatch.setattr("nbautograd.viz.notebook.training.FREE_SECONDS", 0.0)
+    monkeypatch.setattr("nbautograd.viz.notebook.training.MAX_TIME_SHARE", 0.0)
     assert len(train(6).recordings) <= 1
 
 

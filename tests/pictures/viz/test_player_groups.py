@@ -116,7 +116,7 @@ def test_the_kernel_draws_what_the_page_does_not_hold(browser: Any, make: Any) -
     shown = make(10)
     shown = Picture(fold.view(shown.model, fold=True), fold=True) if make is loop else shown
     widget, page = FakeWidget(), browser.new_page(viewport={"width": 900, "height": 700}, reduced_motion="reduce")
-    script = scripts.player_js() + "\nwindow.mount = mount; window.asked = [];"
+    script = scripts.bundle(*scripts.PLAYER) + "\nwindow.mount = mount; window.asked = [];"
     page.set_content(f'<style>{scripts.player_css()}</style><main></main><script type="module">{script}</script>')
     page.wait_for_function("!!window.mount")
     page.evaluate(

@@ -121,7 +121,9 @@ class TestInTheBrowser:
         page = browser.new_page()
         page.set_content("<main></main>")
         page.add_style_tag(content=scripts.player_css())
-        page.add_script_tag(content=scripts.player_js() + "\nwindow.mount = mount; window.asked = [];", type="module")
+        page.add_script_tag(
+            content=scripts.bundle(*scripts.PLAYER) + "\nwindow.mount = mount; window.asked = [];", type="module"
+        )
         page.wait_for_function("window.mount !== undefined")
         page.evaluate(
             "data => { const onprogram = () => asked.push('program');"

@@ -13,7 +13,7 @@ from nbautograd import protocol, viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.capture.player_data import saved_text
 from nbautograd.viz.capture.recorder import Recorder, Timeline
-from nbautograd.viz.notebook import ledger_text
+from nbautograd.viz.notebook.recording import ledger_rows, ledger_text
 from nbautograd.viz.read.builder import build
 from tests import needs
 
@@ -38,7 +38,7 @@ def recorded(passes: int = 1) -> Timeline:
 def test_the_seed_pass() -> None:
     timeline = recorded()
     assert [frame.kind for frame in timeline.frames] == ["start", "op", "op", "op", "accumulate", "accumulate"]
-    assert ledger_text.ledger_text(timeline) == LEDGER
+    assert ledger_text(timeline) == LEDGER
     w = next(leaf for leaf in timeline.scenes[0].leaves if leaf.name == "w").id
     rows = [(f.leaves[w].arriving, f.leaves[w].count, f.leaves[w].grad) for f in timeline.frames if w in f.leaves]
     assert rows == [
@@ -66,7 +66,7 @@ def test_a_step_says_what_came_what_was_done_and_what_went() -> None:
 def test_passes_accumulate() -> None:
     timeline = recorded(4)
     assert len(timeline.scenes) == 1
-    rows = [row for row in ledger_text.ledger_rows(timeline) if row[1] == "w"]
+    rows = [row for row in ledger_rows(timeline) if row[1] == "w"]
     assert [(row[2], row[4], row[5]) for row in rows] == [
         ("None", "5.", "5."),
         ("5.", "5.", "10."),
@@ -173,7 +173,7 @@ def theirs() -> tuple[Any, dict[str, Any]]:
 def test_animate(make: Any) -> None:
     y, names = make()
     animation = viz.animate(y, namespace=names)
-    assert ledger_text.ledger_text(animation.timeline) == LEDGER
+    assert ledger_text(animation.timeline) == LEDGER
     assert [f.title for f in animation.timeline.frames] == [
         "pass 1",
         "MulBackward0",
@@ -199,7 +199,7 @@ def test_record_keeps_every_pass() -> None:
     with viz.record(namespace=names) as passes:
         for _ in range(4):
             y.backward(retain_graph=True)
-    after = [row[5] for row in ledger_text.ledger_rows(passes.timeline) if row[1] == "w"]
+    after = [row[5] for row in ledger_rows(passes.timeline) if row[1] == "w"]
     assert after == ["5.", "10.", "15.", "20."]
     assert passes.label == "y → 2 leaves, 3 operations · 24 steps · 4 passes"
 

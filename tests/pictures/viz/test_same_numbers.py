@@ -129,7 +129,7 @@ def reading(browser: Any) -> Iterator[Any]:
     page.on("pageerror", lambda error: page.troubles.append(str(error)))
     page.set_content(
         f'<!doctype html><style>{scripts.player_css()}</style><main id="nb-place"></main>'
-        f'<script type="module">{scripts.player_js()}{READER}</script>'
+        f'<script type="module">{scripts.bundle(*scripts.PLAYER)}{READER}</script>'
     )
     yield page
     page.close()

@@ -11,8 +11,7 @@ import pytest
 
 import nbautograd as torch
 from nbautograd import nn, optim, viz
-from nbautograd.viz.notebook.scatter import MAX_KEPT_STATES
-from nbautograd.viz.notebook.scatter_picture import GRID_CELLS
+from nbautograd.viz.notebook.scatter import GRID_CELLS, MAX_KEPT_STATES
 from tests import oracle
 
 POINTS = [[-1.0, 0.0], [-0.5, 1.0], [0.5, -1.0], [1.0, 0.5]]

@@ -326,7 +326,7 @@ def open_widget(new_page: Any, tmp_path: Any) -> Any:
             return json.dumps(shown.nudged(page.asked[-1]) if answers else None)
 
         page.expose_function("kernel", kernel)
-        script = scripts.player_js() + """
+        script = scripts.bundle(*scripts.PLAYER) + """
             const data = JSON.parse(document.getElementById("nb-data").textContent), listeners = {};
             const model = { get: (name) => ({ index: 0, selected: "" })[name], set() {}, save_changes() {},
               on: (name, f) => { listeners[name] = f; }, off() {},

@@ -14,7 +14,7 @@ needs.package("IPython")
 from nbautograd import viz
 from nbautograd._engine.core import dispatch_mode
 from nbautograd.errors import BadNumberError
-from nbautograd.viz.notebook.failed_forward import failed_forward
+from nbautograd.viz.notebook.tracebacks import failed_forward
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from nbautograd.viz.capture import chain_rule
 from nbautograd.viz.capture.timeline import Timeline, in_view
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read import formulas
-from nbautograd.viz.translations.stories import PLAYER
+from nbautograd.viz.translations.player import STORIES
 from tests import needs
 from tests.engine.ops.cases import CASES, Case
 
@@ -145,7 +145,7 @@ def test_the_numbers_of_a_step_are_those_of_its_edges(name: str, fold: bool) -> 
 
 
 def test_every_family_has_a_sentence_and_every_sentence_a_family() -> None:
-    assert set(chain_rule.STORIES) == set(PLAYER)
+    assert set(chain_rule.STORIES) == set(STORIES)
 
 
 def test_the_pair_of_log_softmax_and_nll_is_told_as_one() -> None:

@@ -15,7 +15,7 @@ from nbautograd.viz.draw import tensor_card
 from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.theme import MIN_FONT_PX
 from nbautograd.viz.escape import width
-from nbautograd.viz.notebook import monitor_picture
+from nbautograd.viz.notebook.monitor import drawn
 
 
 def tangent() -> str:
@@ -27,7 +27,7 @@ def tangent() -> str:
 
 def monitor() -> str:
     norms = {f"layer {i}": [1e-5 * i, 123.0 * i, 1.0] for i in range(1, 4)}
-    return monitor_picture.drawn("<training>", "", [0, 1, 2], [-12345.6, 1.0, 23456.7], norms)
+    return drawn("<training>", "", [0, 1, 2], [-12345.6, 1.0, 23456.7], norms)
 
 
 def card() -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nbautograd.protocol import SourceLocator
-from nbautograd.viz.notebook.typed_lines import as_typed
+from nbautograd.viz.notebook.display import as_typed
 from tests import needs
 
 needs.package("IPython")
