@@ -195,7 +195,8 @@ def raise_bad_argument(op: OpSchema, values: tuple[Any, ...], public: str) -> No
                 raise _mismatch(public, name, op.tensors.index(name) + 1, expected, item) from None
     if not any(isinstance(value, Tensor) for value in values) and op.kind == POINTWISE:
         raise _mismatch(public, op.tensors[0], 1, "Tensor", values[0]) from None
-    name_operation(sys.exception(), public)
+    if isinstance(error := sys.exception(), Exception):
+        name_operation(error, public)
     raise
 
 

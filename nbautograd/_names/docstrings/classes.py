@@ -165,9 +165,12 @@ def compose(cls: type, own: str) -> str:
     lines += [_line("raises", error, when) for error, when in errors.items()]
     inputs = tables.inputs.get(name) or dict(_inputs(cls, function, called))
     call = _call(inputs, tables.results.get(name, called.get(("returns", ""), "")))
-    shown = with_import(example or tables.examples.get(name, ""))
-    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, shown)
+    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, _example(tables, name, example))
     return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _example(tables: Tables, name: str, own: str) -> str:
+    return with_import(own or tables.examples.get(name, ""))
 
 
 def _inputs(cls: type, function: Any, called: Fields) -> Iterator[tuple[str, str]]:
