@@ -59,7 +59,7 @@ print(len(files), sum(map(os.path.getsize, files)))
 
 @pytest.mark.parametrize(
     ("code", "files", "kilobytes"),
-    [("", 103, 916), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 201, 1807)],
+    [("", 100, 900), ("import IPython.core.interactiveshell, nbautograd.viz.notebook.magics", 180, 1785)],
     ids=["import nbautograd", "and the magics"],
 )
 def test_little_is_loaded_at_first(code: str, files: int, kilobytes: int) -> None:
