@@ -103,7 +103,7 @@ def refused(
     kind, name = class_of(error), model.by_id[model.roots[0]].name
     if issubclass(kind, NonScalarError):
         return _vector(error, tensor, model, name, namespace)
-    if issubclass(kind, NoGraphError):
+    if issubclass(kind, NoGraphError) and not tensor.requires_grad:  # else one of ``inputs`` has no graph
         cause = getattr(error, "cause", None) or cause_of(tensor, namespace)
         if cause.kind == "unknown":
             cause = cause._replace(name=name)

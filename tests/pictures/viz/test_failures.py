@@ -245,6 +245,14 @@ def test_where_the_code_does_not_tell_no_cause_is_made_up() -> None:
         exec("nb.ones(1).detach().backward()", {"nb": nb})  # its text is unknown
 
 
+def test_an_input_without_a_graph_is_told_by_its_error() -> None:
+    program = "w, x = torch.ones(1, requires_grad=True), torch.ones(1)\ny = w * x\nviz.animate(y, inputs=[w, x])"
+    with pytest.raises(errors.NoGraphError, match="does not require grad") as caught:
+        run(program, nb)
+    frame = caught.value.animation.timeline.frames[-1]  # type: ignore[attr-defined]
+    assert "(at index 1)" in frame.alarms[0]
+
+
 @pytest.mark.parametrize("call", ["y.backward()", "torch.autograd.backward(y)", "viz.animate(y)"])
 def test_the_cure_is_the_call_that_was_written(call: str) -> None:
     with viz.record() as recording, pytest.raises(RuntimeError) as caught:
