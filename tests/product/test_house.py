@@ -132,6 +132,10 @@ def test_a_wing_tells_what_it_is_on_one_screen(folder: str) -> None:
     assert len(paths) > 4 and missing == []
 
 
+MAX_LINES = 133_000
+"""Of the package. A change that needs more takes as many away elsewhere, or says here what the lines are for."""
+
+
 def test_sizes_are_counted() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.house"], check=True, capture_output=True, text=True, cwd=PACKAGE.parent
@@ -139,5 +143,5 @@ def test_sizes_are_counted() -> None:
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:]}
     assert [*rows] == [*house.WINGS, "top", "all"]
     counts = {name: [int(cell.replace(",", "")) for cell in row] for name, row in rows.items()}
-    assert counts["all"][0] == len(SOURCES) and counts["all"][1] > 100_000
+    assert counts["all"][0] == len(SOURCES) and 100_000 < counts["all"][1] <= MAX_LINES
     assert [sum(column) for column in zip(*counts.values(), strict=True)] == [2 * total for total in counts["all"]]
