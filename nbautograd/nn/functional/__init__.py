@@ -44,6 +44,7 @@ for _name in __all__:
         _plain = _name.rstrip("_")
         _, _mark, _example = globals()[_plain].__doc__.partition(f"\n\n{docstrings.INDENT}>>> ")
         _function.__doc__ += layers.EXAMPLES.get(_name, _mark + _example.replace(f".{_plain}(", f".{_name}("))
+    _function.__doc__ = docstrings.with_import(_function.__doc__ or "")  # before it is wrapped: doctest finds both
     if _function.__module__.rpartition(".")[2] in STRICT or _name in (
         *("affine_grid", "avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "threshold"),
         *("scaled_dot_product_attention", "triplet_margin_loss", "kl_div", "embedding_bag", "grid_sample", "one_hot"),
