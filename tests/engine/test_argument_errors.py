@@ -43,6 +43,7 @@ MISFITS = [
     (lambda: nb.empty(2, requires_grad="a"), r"empty\(\): argument 'requires_grad' must be bool, not str"),
     (lambda: nb.column_stack([1, "b"]), r"column_stack\(\): expected Tensor as element 0 in argument 0, but got int"),
     (lambda: nb.ones(2).to(nb.float64, "cpu"), "non_blocking must be bool, not str"),
+    (lambda: nb.ones(2).to(memory_format="a"), "memory_format must be torch.memory_format, not str"),
     (
         lambda: nb.ones(2).split([0.5, 1]),
         r"argument 'split_sizes' \(position 2\) must be tuple of ints, but found element of type float at pos 0",

@@ -267,7 +267,7 @@ def public_name(op: OpSchema) -> str:
     bare = op.name.lstrip("_")
     if exported is None or bare in exported:
         return bare
-    if op.node_name in (None, "NotImplemented"):
+    if op.node_name is None or op.node_name == "NotImplemented":
         return op.symbol if op.symbol.isidentifier() else bare
-    node = re.sub(r"Backward\d*$", "", str(op.node_name))
+    node = re.sub(r"Backward\d*$", "", op.node_name)
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", node).lower()

@@ -115,20 +115,22 @@ def in_dtype_of(x: Tensor, value: Tensor, key: Any) -> Tensor:
     )
 
 
-_TARGETS: dict[str, Any] = {
-    "device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor, "memory_format": memory_formats,
-}  # fmt: skip
-"""The types of the arguments of ``to``; those of others are bools."""
+_TARGETS: dict[str, tuple[Any, str]] = {
+    "device": ((str, device, int), "a device, a dtype or a Tensor"),
+    "dtype": (dtypes.dtype, "torch.dtype"),
+    "other": (Tensor, "Tensor"),
+    "memory_format": (memory_formats, "torch.memory_format"),
+}
+"""The types of the arguments of ``to``, and their names in messages; others are bools."""
 
 
 def _check_target(name: str, value: Any) -> None:
     if value is None and name in ("device", "dtype", "memory_format"):
         return
-    if not isinstance(value, _TARGETS.get(name, bool)) or (name == "device" and isinstance(value, bool)):
-        names = {"device": "a device, a dtype or a Tensor", "other": "Tensor", "memory_format": "memory_format"}
+    accepted, expected = _TARGETS.get(name, (bool, "bool"))
+    if not isinstance(value, accepted) or (name == "device" and isinstance(value, bool)):
         raise TypeError(
-            f"to() received an invalid combination of arguments: {name} must be {names.get(name, 'bool')}, "
-            f"not {kind_of(value)}"
+            f"to() received an invalid combination of arguments: {name} must be {expected}, not {kind_of(value)}"
         )
 
 
