@@ -29,8 +29,7 @@ from nbautograd._engine.core.batched import BatchedTensor, levels
 from nbautograd._engine.core.grad_mode import anomaly, grad_enabled, is_forward_ad_active
 from nbautograd._engine.core.hooks import LeafHooks, alive
 from nbautograd._engine.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator
-from nbautograd._engine.core.sparse import stored
-from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor, stored
 from nbautograd._engine.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 from nbautograd.autograd import accumulate as accumulation

@@ -15,8 +15,7 @@ from nbautograd import protocol
 from nbautograd._engine.arrays.version_counter import clock
 from nbautograd._engine.core.grad_mode import forward_ad_below
 from nbautograd._engine.core.node import Node, OutputEdge, OutputGrads, UnrecordedView, accumulator, public_edge
-from nbautograd._engine.core.sparse import stored
-from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor, stored
 from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
 from nbautograd.autograd.hooks import post_hooks, pre_hooks, retain, tensor_hooks
 from nbautograd.autograd.topology import leading_to, reachable

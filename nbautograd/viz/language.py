@@ -7,7 +7,7 @@ language as data. Numbers, names and PyTorch's own words (``.grad``, ``Accumulat
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
 from nbautograd.viz import translations
@@ -89,13 +89,19 @@ def headings(*keys: str) -> list[str]:
     return [LANGUAGES[_current][key] for key in keys]
 
 
-def once(known: dict[tuple[str, str], Any], kind: str, write: Callable[..., T], *about: Any) -> T:
-    """Return what ``write`` makes in the current language, made once."""
-    key = kind, _current
-    if key not in known:
-        known[key] = write(*about)
-    made: T = known[key]
-    return made
+def once(write: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Return a function that makes something in the current language once; what it is about keeps it in ``texts``."""
+    kind = write.__name__
+
+    @wraps(write)
+    def written(about: Any) -> T:
+        key, known = (kind, _current), about.texts
+        if key not in known:
+            known[key] = write(about)
+        made: T = known[key]
+        return made
+
+    return written
 
 
 def tag() -> str:

@@ -18,7 +18,7 @@ from nbautograd._engine.arrays.memory_format import layout, sparse_csr
 from nbautograd._engine.arrays.size import Size, dimension
 from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.core.node import LEAF
-from nbautograd._engine.core.tensor import Tensor, array_of, new, wrap
+from nbautograd._engine.core.tensor import Tensor, new, stored, wrap
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
 
 __all__ = ["SparseTensor", "UnsupportedError", "on_first_use", "refuse", "sparse_gradient", "stored", "wrapped"]
@@ -398,11 +398,6 @@ def sparse_gradient(indices: Any, values: Any, shape: Any) -> Any:
     if isinstance(values, Tensor):
         return _operations()["_build"](indices, values, tuple(shape))
     return SparseArray(indices, values, tuple(shape))
-
-
-def stored(value: Any) -> Any:
-    """Return the array of a tensor, a sparse array for a sparse tensor; anything else unchanged."""
-    return value._sparse if value.__class__ is SparseTensor else array_of(value)
 
 
 def values_of(tensor: Any) -> Any:

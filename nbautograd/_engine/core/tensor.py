@@ -32,7 +32,7 @@ from nbautograd._engine.core.tensor_properties import TensorProperties
 from nbautograd._names.docstrings.methods import describe_methods
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of, warn
 
-__all__ = ["Tensor", "array_of", "wrap"]
+__all__ = ["Tensor", "array_of", "stored", "wrap"]
 
 new = object.__new__
 
@@ -74,6 +74,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     _detached = False  # True if it was detached from an inference tensor: then it counts writes
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
+    _sparse: Any = None  # the elements of a sparse tensor: see core/sparse.py
     _printed_as = "tensor"
     _results_are_plain = False  # True if operations on a subclass return plain tensors
     _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
@@ -484,6 +485,11 @@ def on_wrap(tell: Callable[[Tensor, bool], object] | None) -> None:
 def array_of(value: Any) -> Any:
     """Return the array of a tensor; anything else unchanged."""
     return value._a if isinstance(value, Tensor) else value
+
+
+def stored(value: Any) -> Any:
+    """Return the array of a tensor, a sparse array for a sparse tensor; anything else unchanged."""
+    return (value._a if value._sparse is None else value._sparse) if isinstance(value, Tensor) else value
 
 
 _rebuild = _rebuild_tensor  # the name in older pickles

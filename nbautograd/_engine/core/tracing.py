@@ -21,7 +21,6 @@ from weakref import ref
 
 from nbautograd._engine.arrays.version_counter import version_at
 from nbautograd._engine.core import dispatch_mode
-from nbautograd._engine.core.sparse import stored
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.protocol import current_scope
 
@@ -86,16 +85,13 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> N
     noted: list[tuple[Any, ...]] = []
     for name, value in arguments:
         if isinstance(value, Tensor):
-            a = stored(value)
-            noted.append((name, _small(a), a.shape, a.dtype, ref(value)))
+            noted.append((name, *_noted(value)))
         elif value is not None:
             if isinstance(value, (tuple, list)) and value and all(isinstance(v, Tensor) for v in value):
-                value = _SeveralListeners((_small(stored(v)), v.shape, stored(v).dtype, ref(v)) for v in value)
+                value = _SeveralListeners(map(_noted, value))
             noted.append((name, value))
-    array = stored(output)
-    result = (ref(output), _small(array), array.shape, array.dtype)
     extras = node.get_extras()
-    extras.trace = partial(_format, node.inputs, _calling_frame(), result, noted, current_scope(), node._seq)
+    extras.trace = partial(_format, node.inputs, _calling_frame(), _noted(output), noted, current_scope(), node._seq)
 
 
 class _SeveralListeners(list[Any]):
@@ -124,7 +120,7 @@ def _format(
                 operands.append(Operand(f"{name}[{i}]", None if slot is None else i, part, shape, _name(dtype), tensor))
         else:
             operands.append(Operand(name, slot, value, None, None, None))
-    output, value, shape, dtype = result
+    value, shape, dtype, output = result
     code, line, instruction = place
     made = output()
     version = None if made is None else version_at(made._a, time)
@@ -143,9 +139,11 @@ def _name(dtype: Any) -> str:
     return name
 
 
-def _small(array: Any) -> Any:
-    """Copy a small array, so that later in-place writes do not change the note; return None for a large one."""
-    return array.copy(order="K") if array.nbytes <= MAX_KEPT_BYTES else None
+def _noted(tensor: Any) -> tuple[Any, Any, Any, ref[Any]]:
+    """Return a copy of the array, which later in-place writes do not change, or None for a large one; and its kind."""
+    array = tensor._a if tensor._sparse is None else tensor._sparse
+    kept = array.copy(order="K") if array.nbytes <= MAX_KEPT_BYTES else None
+    return kept, array.shape, array.dtype, ref(tensor)
 
 
 def caller() -> tuple[str, int]:

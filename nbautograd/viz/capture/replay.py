@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,8 +36,6 @@ MAX_JACOBIAN_OPS = 60  # of a graph whose Jacobian is computed
 MAX_ELEMENTS = 1024  # of a tensor
 RANDOM = "nbautograd._engine.ops.creation"  # the package of operations that create tensors, also from random numbers
 
-Parameter = tuple[str, int | None]
-"""The name of a parameter, and which part of the list passed for it, if it takes one."""
 Place = tuple[str, int]
 """The id of an operation or leaf, and the index of the result."""
 
@@ -48,8 +46,8 @@ class _ReplayedCall:
 
     node: str
     function: Any
-    computed: Mapping[Parameter, Place]
-    arrays: Mapping[Parameter, np.ndarray[Any, Any]]
+    computed: Sequence[tuple[protocol.Operand, Place]]
+    arrays: Sequence[tuple[protocol.Operand, np.ndarray[Any, Any]]]
     options: Mapping[str, Any]
     result: np.ndarray[Any, Any] | None
     """The recorded result."""
@@ -110,10 +108,10 @@ class Replay:
         return results, leaves
 
     def _arguments(self, call: _ReplayedCall, results: Mapping[Place, Any]) -> dict[str, Any]:
-        flat = {name: results[place] for name, place in call.computed.items()}
-        flat |= {name: self.new(array) for name, array in call.arrays.items()}
+        flat = [(operand.parameter, results[place]) for operand, place in call.computed]
+        flat += [(operand.parameter, self.new(array)) for operand, array in call.arrays]
         arguments: dict[str, Any] = dict(call.options)
-        for (name, place), value in sorted(flat.items(), key=lambda item: item[0][1] or 0):
+        for (name, place), value in sorted(flat, key=lambda item: item[0][1] or 0):
             if place is None:
                 arguments[name] = value
             else:
@@ -165,21 +163,20 @@ def _replayed_call(key: str, model: GraphModel, node: Any, walk: GraphWalk) -> _
     function, edges, trace = walk.declared[node].operation(), walk.next[node], walk.traces[node]
     if str(function.__module__).startswith(RANDOM):
         raise ValueError("random numbers")
-    computed: dict[Parameter, Place] = {}
-    arrays: dict[Parameter, Any] = {}
+    computed, arrays = list[tuple[protocol.Operand, Place]](), list[tuple[protocol.Operand, Any]]()
     wanted = inspect.signature(function).parameters.values()
     options: dict[str, Any] = {p.name: None for p in wanted if p.default is p.empty}  # a trace omits None
     for operand in trace.operands:
         slot = operand.slot
         maker, index = edges[slot] if slot is not None and slot < len(edges) else (None, 0)
         if maker is not None:
-            computed[operand.parameter] = model.handles.ops[maker], index
+            computed.append((operand, (model.handles.ops[maker], index)))
         elif operand.shape is not None:
-            arrays[operand.parameter] = _copied(operand.value)
+            arrays.append((operand, _copied(operand.value)))
         else:
             options[operand.name] = operand.value
-    for name, _ in (*computed, *arrays):
-        options.pop(name, None)
+    for operand, _ in (*computed, *arrays):
+        options.pop(operand.name.partition("[")[0], None)
     value = trace.value
     return _ReplayedCall(key, function, computed, arrays, options, None if value is None else np.array(value))
 

@@ -17,8 +17,8 @@ from nbautograd.viz.read.numbers import drawn
 from nbautograd.viz.read.tiles import Tile
 
 __all__ = [
-    "LEAD_PX", "about_text", "cut", "cut_lines", "grids_of", "head_height", "is_alarming", "is_beside", "label_size",
-    "markup_lines", "measure", "name_text", "name_width", "texts_of", "value_text",
+    "LEAD_PX", "about_text", "cut", "cut_lines", "grids_of", "inside", "is_alarming", "label_size", "markup_lines",
+    "measure", "name_text", "texts_of",
 ]  # fmt: skip
 
 ROW_PX = 22.0  # of a leaf
@@ -92,15 +92,15 @@ def _size(node: Node, texts: BoxTexts, states: Sequence[LeafState], grids: Mappi
         if grid is not None:
             wide, high = grid.size[0] + 6, grid.size[1] + 6
         return _even(max(max(width(node.symbol, 16), wide) + 16, 44)), 32 + high
-    beside = is_beside(node, grid)
-    head, text = _head_width(node, texts, grid, beside), "" if beside else value_text(node, grid)
+    beside, text, high = inside(node, grid, node.grad)
+    head = _head_width(node, texts, grid, beside)
     value = max(width(cut_lines(text), 12, mono=True), grid.size[0] if grid is not None else 0.0)
     if node.retains:
         value = max([value, *[width(cut_lines(f".grad {state.grad}"), 12, mono=True) for state in states]])
     row, row_high = _row_size(node, states, grids.get(f"{node.id}:grad"))
     least = 96.0 if node.kind == "leaf" else 56.0
     wide = min(max(head, value, row, least - 2 * PAD_PX), MAX_WIDTH_PX)
-    return _even(wide + 2 * PAD_PX), head_height(grid, beside, text) + row_high
+    return _even(wide + 2 * PAD_PX), high + row_high
 
 
 def _row_size(node: Node, states: Sequence[LeafState], grid: Grid | None) -> tuple[float, float]:
@@ -124,22 +124,22 @@ class BoxTexts(NamedTuple):
     """The texts of a box that are the same in each drawing."""
 
     name: str
+    wide: float
+    """The width of the name."""
     about: str
     tip: str
     lines: list[tuple[str, float, str, bool]]  # of a group
 
 
-def texts_of(model: GraphModel) -> Mapping[str, BoxTexts]:
+@once
+def texts_of(model: GraphModel) -> dict[str, BoxTexts]:
     """Return the texts of each box, in the current language."""
-    return once(model.texts, "boxes", _texts_of, model)
-
-
-def _texts_of(model: GraphModel) -> dict[str, BoxTexts]:
     made = {}
     for node in model.nodes:
         about = about_text(node)
         lines = group_lines(node, about) if node.kind in ("group", "pile") else []
-        made[node.id] = BoxTexts(name_text(node, about), about, _tip(node, about), lines)
+        name = name_text(node, about)
+        made[node.id] = BoxTexts(name, BOLD_RATIO * width(name, 14), about, _tip(node, about), lines)
     return made
 
 
@@ -149,40 +149,31 @@ def name_text(node: Node, about: str) -> str:
     return node.names if node.names and width(node.names, 14) <= room else fit_path(node.name, room, 14)
 
 
-def is_beside(node: Node, grid: Grid | None) -> bool:
-    """Return whether a value is drawn beside the name instead of below it: a tile without numbers, or a short text."""
-    if grid is not None:
-        return not grid.written
-    return 0 < len(node.value) <= MAX_SHORT_CHARACTERS and "\n" not in node.value and not node.retains
+def inside(node: Node, grid: Grid | None, grad: str) -> tuple[bool, str, float]:
+    """Return how a box shows its value: beside the name or below it, the text below, and the height of all.
 
+    A tile without numbers is beside the name, and so is a short text.
 
-def name_width(name: str) -> float:
-    """Return the width of the text of a name."""
-    return BOLD_RATIO * width(name, 14)
+    :param grid: of the tile of the value, if it has one.
+    :param grad: the gradient that a computed tensor retains, which is below the value.
+    """
+    if grid is not None and not grid.written:
+        return True, "", max(44.0, grid.size[1] + 14)
+    if grid is None and 0 < len(node.value) <= MAX_SHORT_CHARACTERS and "\n" not in node.value and not node.retains:
+        return True, "", 30.0
+    text = "\n".join([node.value] * (bool(node.value) and grid is None) + [f".grad {grad}"] * node.retains)
+    tile = grid.size[1] + 7 if grid is not None else 0.0
+    return False, text, 30 + tile + (LINE_PX * (cut_lines(text).count("\n") + 1) + 6 if text else 0)
 
 
 def _head_width(node: Node, texts: BoxTexts, grid: Grid | None, beside: bool) -> float:
     """The width of a box's name with the texts beside it."""
-    name, about = name_width(texts.name), width(texts.about, MIN_FONT_PX)
+    name, about = texts.wide, width(texts.about, MIN_FONT_PX)
     if not beside:
         return name + about + 14
     if grid is not None:
         return max(name, about) + 10 + grid.size[0]
     return name + 8 + width(node.value, 12, mono=True) + about + 14 * bool(about)
-
-
-def head_height(grid: Grid | None, beside: bool, text: str) -> float:
-    """The height of a box's name and value, which is a tile if there is a grid for it, perhaps beside the name."""
-    if beside:
-        return 30.0 if grid is None else max(44.0, grid.size[1] + 14)
-    lines = cut_lines(text).count("\n") + 1 if text else 0
-    tile = grid.size[1] + 7 if grid is not None else 0.0
-    return 30 + tile + LINE_PX * lines + (6 if lines else 0)
-
-
-def value_text(node: Node, grid: Grid | None = None) -> str:
-    """Return the text below the name: the value, and the gradient that a computed tensor retains."""
-    return "\n".join([node.value] * (bool(node.value) and grid is None) + [f".grad {node.grad}"] * node.retains)
 
 
 def group_lines(node: Node, about: str) -> list[tuple[str, float, str, bool]]:

@@ -1,8 +1,14 @@
-"""Tiles in a drawing: their sizes, and their cells as rectangles.
+"""Tiles in a drawing: their sizes, their cells as rectangles, and the colors of cells.
 
 A :class:`Grid` says where the cells of a tile go. It depends on the shape and on the longest number only, so room is
 kept for every tile that will ever be shown in a place. The player gets the grids and paints the cells itself; a still
 picture has them painted here, all cells of one color as one path. Integers are written or not drawn as a tile.
+
+A picture has one scale of colors for all gradients, one for all values, and none for the rest. Gradients go from blue
+below zero to orange above it; values get grayer as they get larger. Local derivatives and integers are read as numbers,
+so they have no color; a mask has full and empty cells. The colors are mixed in OKLab, in which equal steps look equal,
+and fixed, so that a drawing looks the same in every program. The scales use the square root, so that small numbers
+differ from zero.
 """
 
 from __future__ import annotations
@@ -10,13 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import starmap
 from typing import NamedTuple
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
-from nbautograd.viz.draw.lines import number as _n, text_element
-from nbautograd.viz.draw.shades import GRADIENTS, LEVELS, PLAIN, VALUES, Scale, level_name, shade_name
+from nbautograd.viz.draw.labels import Point
+from nbautograd.viz.draw.lines import number as _n
 from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
@@ -25,14 +31,78 @@ from nbautograd.viz.read.numbers import BOOLS, INTEGERS, number_text
 from nbautograd.viz.read.tiles import Tile, coarser
 
 __all__ = [
-    "ARRIVING", "BOX", "EDGE", "MINUS_HEIGHT_PX", "Grid", "PictureTiles", "cell_number", "grid_of", "largest_of",
-    "paint", "scale_key",
+    "ARRIVING", "BOX", "EDGE", "GRADIENTS", "LEVELS", "MINUS_HEIGHT_PX", "PLAIN", "VALUES", "Grid", "PictureTiles",
+    "Scale", "cell_number", "grid_of", "largest_of", "level", "level_name", "paint", "scale_key", "shade_name",
 ]  # fmt: skip
+
+GRADIENTS, VALUES = "gradients", "values"
+"""The kinds of scales."""
+PLAIN = "tile-plain"
+"""The name of a cell with an outline only, which is not a color of the theme."""
+FULL = "value-6"  # a cell of a mask
+
+LEVELS = 8
+"""Colors on each side of zero; a number can be read on each of them."""
+
+
+def level(value: float, largest: float) -> int:
+    """The number of a color, below zero for numbers below zero.
+
+    :param largest: where the scale ends, on both sides.
+
+    >>> [level(v, 4.0) for v in (-4.0, 0.0, 1e-9, 1.0, 4.0)]
+    [-8, 0, 1, 4, 8]
+    """
+    if not value:
+        return 0
+    share = math.sqrt(min(abs(value) / (largest or 1.0), 1.0))
+    return int(math.copysign(max(math.floor(share * LEVELS + 0.5), 1), value))
+
+
+class Scale(NamedTuple):
+    """The colors that all tensors of one kind have in a picture."""
+
+    kind: str
+    """One of the kinds above."""
+    largest: float = 1.0
+    """The end of the scale, on both sides of zero."""
+
+
+@lru_cache(maxsize=2048)  # a tile is in several drawings
+def shade_name(value: float, form: str, scale: Scale) -> str:
+    """Return the theme's name for the color of a cell; only this and ``static/cells.js`` decide it.
+
+    :param form: of the tile's numbers.
+
+    >>> [shade_name(v, "", Scale(GRADIENTS, 4.0)) for v in (-4.0, 0.0, 1.0)]
+    ['tile-minus-8', 'tile-zero', 'tile-plus-4']
+    >>> [shade_name(3.0, form, Scale(VALUES, 4.0)) for form in ("", INTEGERS, BOOLS)]
+    ['value-7', 'tile-plain', 'value-6']
+    """
+    if form == INTEGERS:
+        return PLAIN
+    if form == BOOLS:
+        return FULL if value >= 0.5 else PLAIN
+    return level_name(level(value, scale.largest), scale.kind)
+
+
+@cache
+def level_name(number: int, kind: str = GRADIENTS) -> str:
+    """Return the theme's name for a color of a scale.
+
+    >>> level_name(-3), level_name(0), level_name(-8, VALUES)
+    ('tile-minus-3', 'tile-zero', 'value-8')
+    """
+    if number == 0:
+        return "tile-zero"
+    return f"value-{abs(number)}" if kind == VALUES else f"tile-{'minus' if number < 0 else 'plus'}-{abs(number)}"
+
 
 FONT_PX = 11.0  # of a number in a cell
 CELL_PADDING_PX = 8.0  # of both sides of a number
 MIN_WRITTEN_PX = 22.0  # width of a cell with a number
 KEY_COLOR_PX = 4.0  # width of a color in the legend
+KEY_TEXT = f'<text x="{{}}" y="{{}}" font-size="{FONT_PX:g}" fill="{LIGHT["muted"]}">{{}}</text>'
 KEY_COLORS = [LIGHT[level_name(number)] for number in range(-LEVELS, LEVELS + 1)]
 MINUS_HEIGHT_PX = 0.9
 AROUND = (
@@ -172,13 +242,13 @@ def scale_key(x: float, y: float, largest: float) -> str:
     """Draw the key to the colors of gradients: a name, and the colors between the ends of the scale."""
     parts = []
     for text in (say("scale_gradients"), cell_number(-largest)):
-        parts.append(text_element(x, y, text, LIGHT["muted"], FONT_PX))
+        parts.append(KEY_TEXT.format(_n(x), _n(y), escape(text)))
         x += width(text, FONT_PX) + 7
     for color in KEY_COLORS:
         left = f"{x:.1f}".removesuffix(".0")  # without _n: these places are seldom the same
         parts.append(f'<rect x="{left}" y="{_n(y - 8)}" width="{KEY_COLOR_PX:g}" height="8" fill="{color}"/>')
         x += KEY_COLOR_PX
-    parts.append(text_element(x + 6, y, cell_number(largest), LIGHT["muted"], FONT_PX))
+    parts.append(KEY_TEXT.format(_n(x + 6), _n(y), cell_number(largest)))
     return f'<g class="nb-key">{"".join(parts)}</g>'
 
 
@@ -241,6 +311,16 @@ class PictureTiles:
         """Return the tiles of a leaf: what has arrived, and its ``.grad``."""
         came, held = self.known.get(state.arriving_tile), self.known.get(state.grad_tile)
         return came, node.grad_tile if held is None and state.grad == node.grad else held
+
+    def on_edges(self, spots: Mapping[str, Point]) -> list[str]:
+        """The groups for the gradients on edges, whose middles are at these places."""
+        out: list[str] = []
+        for edge in self.model.edges:
+            grid, spot = self.grids.get(edge.id), spots.get(edge.id)
+            if grid is not None and spot is not None:
+                x, y = spot[0] - grid.size[0] / 2, spot[1] - grid.size[1] / 2
+                out += self.drawn(edge.id, self.of_edge.get(edge.id), x, y, self.state.labels.get(edge.id))
+        return out
 
     def drawn(self, key: str, tile: Tile | None, x: float, y: float, tip: str | None = None) -> list[str]:
         """The group for the cells of a tile, with the cells in it in a still picture."""

@@ -15,6 +15,7 @@ __all__ = ["graph_rows", "graph_text", "table"]
 MAX_LINES = 400
 
 
+@once
 def graph_text(model: GraphModel) -> str:
     """The graph as a tree from the roots, a line per operation; what is used twice is written once.
 
@@ -26,10 +27,6 @@ def graph_text(model: GraphModel) -> str:
         │  ├─ w  leaf  1.  f32 (1,)  .grad None
         ...
     """
-    return once(model.texts, "words", _tree_text, model)
-
-
-def _tree_text(model: GraphModel) -> str:
     inputs, makers, results = _links(model)
     rows: list[tuple[str, list[str]]] = []
     seen: set[str] = set()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
 from nbautograd.viz.draw.boxes import (
@@ -23,15 +22,12 @@ from nbautograd.viz.draw.boxes import (
     cut,
     cut_lines,
     grids_of,
-    head_height,
+    inside,
     is_alarming,
-    is_beside,
     label_size,
     markup_lines,
     measure,
-    name_width,
     texts_of,
-    value_text,
 )
 from nbautograd.viz.draw.cells import Grid, PictureTiles, scale_key
 from nbautograd.viz.draw.layout import Box, Layout, Point, layout
@@ -199,12 +195,7 @@ class _Picture:
             if edge.id in self.state.sums:
                 self.count(edge.id, spot, shown)
         self.out.append("</g>")
-        for edge in self.model.edges:
-            grid, spot = self.tiles.grids.get(edge.id), self.places.labels.get(edge.id)
-            if grid is not None and spot is not None:
-                x, y = spot[0] - grid.size[0] / 2, spot[1] - grid.size[1] / 2
-                tile, tip = self.tiles.of_edge.get(edge.id), self.state.labels.get(edge.id)
-                self.out += self.tiles.drawn(edge.id, tile, x, y, tip)
+        self.out += self.tiles.on_edges(self.places.labels)
 
     def count(self, key: str, spot: Point, shown: str) -> None:
         """Draw the number of gradients in a sum: above its tile, or before its text."""
@@ -290,27 +281,25 @@ class _Picture:
         self.shape(box.x, box.y, box.width, box.height, 8, states)
         size = 13 + (node.kind in ("leaf", "output"))
         color, ink = look("name", states)["fill"] if node.named else LIGHT["muted"], look("value", states)["fill"]
-        name, own = self.texts[node.id].name, node.named
-        self.put(box.x + PAD_PX, box.y + 20, name, "nb-name", color, size, bold=own, italic=not own)
+        texts, own = self.texts[node.id], node.named
+        self.put(box.x + PAD_PX, box.y + 20, texts.name, "nb-name", color, size, bold=own, italic=not own)
         at, grid, right = box.y + 40, self.tiles.grids.get(f"{node.id}:value"), box.x + box.width - PAD_PX
-        beside, about = is_beside(node, grid), self.texts[node.id].about
+        state = self.state.leaves.get(node.id)
+        beside, text, high = inside(node, grid, node.grad if state is None else state.grad)
         if beside and grid is not None:
-            self.put(box.x + PAD_PX, box.y + 36, about, "nb-about", LIGHT["muted"], MIN_FONT_PX)
+            self.put(box.x + PAD_PX, box.y + 36, texts.about, "nb-about", LIGHT["muted"], MIN_FONT_PX)
             self.out += self.tiles.drawn(f"{node.id}:value", node.tile, right - grid.size[0], box.y + 7)
         else:
-            self.put(right, box.y + 20, about, "nb-about", LIGHT["muted"], MIN_FONT_PX, anchor="end")
+            self.put(right, box.y + 20, texts.about, "nb-about", LIGHT["muted"], MIN_FONT_PX, anchor="end")
             if grid is not None:
                 self.out += self.tiles.drawn(f"{node.id}:value", node.tile, box.x + PAD_PX, box.y + 31)
                 at += grid.size[1] + 7
-        state = self.state.leaves.get(node.id)
-        text = "" if beside else value_text(node if state is None else replace(node, grad=state.grad), grid)
         if text:
             self.value(node, text, ink, (box.x + PAD_PX, at))
         elif grid is None:
-            x = box.x + PAD_PX + name_width(name) + 8
-            self.put(x, box.y + 20, node.value, "nb-value", ink, 12, mono=True)
+            self.put(box.x + PAD_PX + texts.wide + 8, box.y + 20, node.value, "nb-value", ink, 12, mono=True)
         if node.kind == "leaf":
-            self.leaf_row(node, box, box.height - head_height(grid, beside, text))
+            self.leaf_row(node, box, box.height - high)
         elif state is not None and state.of:
             self.joint_row(node, box, state)
 

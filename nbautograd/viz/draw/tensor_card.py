@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.draw.cells import MINUS_HEIGHT_PX
+from nbautograd.viz.draw.cells import GRADIENTS, MINUS_HEIGHT_PX, VALUES, Scale, shade_name
 from nbautograd.viz.draw.lines import text_element
-from nbautograd.viz.draw.shades import GRADIENTS, VALUES, Scale, shade_name
 from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX, SANS_MARKUP
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say

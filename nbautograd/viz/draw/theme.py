@@ -10,13 +10,20 @@ from __future__ import annotations
 
 import re
 
-from nbautograd.viz.draw.shades import shades
 from nbautograd.viz.escape import escape
 
 __all__ = [
     "DARK", "DARK_OF", "FOLLOWS", "LIGHT", "MIN_FONT_PX", "MONO", "MONO_MARKUP", "PAINT", "PATHS", "SANS",
     "SANS_MARKUP", "STILL", "adaptive", "css", "darkened",
 ]  # fmt: skip
+
+
+def _shades(zero: str, minus: str, plus: str, value: str) -> dict[str, str]:
+    """Return the colors of cells by their names; those of each side of a scale are given in one text."""
+    sides = {"tile-minus": minus, "tile-plus": plus, "value": value}
+    colors = {f"{name}-{i}": color for name, each in sides.items() for i, color in enumerate(each.split(), 1)}
+    return {"tile-zero": zero, **colors}
+
 
 LIGHT = {
     "bg": "#ffffff", "fg": "#1f2328", "muted": "#5b6672", "line": "#d0d7de", "wire": "#818d99",
@@ -25,7 +32,7 @@ LIGHT = {
     "bad": "#b3123f", "bad-bg": "#ffe9ef", "panel": "#fbfcfd",
     "size-0": "#818d99", "size-1": "#a5846b", "size-2": "#d5702c", "size-3": "#a8203a", "size-4": "#5b0a4e",
     "teal": "#0f766e", "ochre": "#8a6100", "indigo": "#1d4ed8",
-    **shades(
+    **_shades(
         "#f1f3f5",
         "#dee6f1 #cbd9ec #b9cde7 #a7c0e2 #94b3dd #82a6d7 #709ad2 #5e8dcc",
         "#f0e3e0 #eed2ca #ebc2b5 #e8b1a1 #e4a08c #df9077 #da7f62 #d56d4c",
@@ -39,7 +46,7 @@ DARK = {
     "bad": "#ff8fab", "bad-bg": "#3d1422", "panel": "#151a20",
     "size-0": "#6b7682", "size-1": "#a88d78", "size-2": "#c4743f", "size-3": "#ff6f7d", "size-4": "#f9a8f0",
     "teal": "#4fc9bb", "ochre": "#dcb14a", "indigo": "#5b7cff",
-    **shades(
+    **_shades(
         "#232a33",
         "#263241 #293a50 #2b425f #2e4a6e #30527e #325a8e #34639e #366baf",
         "#323035 #413636 #513c36 #604137 #704737 #804c36 #905134 #a05632",

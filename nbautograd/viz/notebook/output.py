@@ -29,9 +29,8 @@ from itertools import accumulate
 from typing import Any
 
 from nbautograd.viz.draw import theme
-from nbautograd.viz.draw.cells import BOX, grid_of, paint, scale_key
+from nbautograd.viz.draw.cells import BOX, GRADIENTS, Scale, grid_of, paint, scale_key
 from nbautograd.viz.draw.graph_text import graph_rows
-from nbautograd.viz.draw.shades import GRADIENTS, Scale
 from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import headings, say
 from nbautograd.viz.read.model import GraphModel

@@ -83,17 +83,7 @@ class Recording(Figure):
     @property
     def label(self) -> str:
         """Summarize the recording in one line."""
-        return once(self.timeline.texts, "label", self._label)
-
-    def _label(self) -> str:
-        scenes = self.timeline.scenes
-        if not scenes:
-            return say("no_pass")
-        passes = max([frame.backward for frame in self.timeline.frames], default=0)
-        more = f" · {say('n_passes', n=passes)}" if passes > 1 else ""
-        first = next((f.scene for f in reversed(self.timeline.frames) if f.kind != "created"), -1)
-        ended = "".join([f" · {frame.words}" for frame in self._failed])
-        return f"{scenes[first].label} · {say('n_steps', n=len(self.timeline))}{more}{ended}"
+        return _label(self.timeline)
 
     @property
     def plays(self) -> bool:  # type: ignore[override]
@@ -103,7 +93,7 @@ class Recording(Figure):
     @property
     def _failed(self) -> Sequence[Frame]:
         """The last step, if an error ended the pass there."""
-        return [frame for frame in self.timeline.frames[-1:] if frame.kind == "error"]
+        return _failed(self.timeline)
 
     def frames(self) -> list[dict[str, Any]]:
         """The steps, as JSON."""
@@ -227,11 +217,7 @@ class Recording(Figure):
     @property
     def text(self) -> str:
         """The graph, the steps and the ledger in words."""
-        return once(self.timeline.texts, "text", self._text)
-
-    def _text(self) -> str:
-        graphs = [graph_text(scene) for scene in self.scenes[-1:]]
-        return "\n\n".join([*graphs, timeline_text(self.timeline)])
+        return _text(self.timeline)
 
     def tables(self) -> list[str]:
         """Return the reason of a failed pass, the gradients of each leaf, and a line per node of the graph."""
@@ -278,6 +264,26 @@ class Animation(Recording):
     >>> isinstance(animation, viz.Animation), w.grad
     (True, tensor(4.))
     """
+
+
+def _failed(timeline: Timeline) -> Sequence[Frame]:
+    return [frame for frame in timeline.frames[-1:] if frame.kind == "error"]
+
+
+@once
+def _label(timeline: Timeline) -> str:
+    if not timeline.scenes:
+        return say("no_pass")
+    passes = max([frame.backward for frame in timeline.frames], default=0)
+    more = f" · {say('n_passes', n=passes)}" if passes > 1 else ""
+    first = next((f.scene for f in reversed(timeline.frames) if f.kind != "created"), -1)
+    ended = "".join([f" · {frame.words}" for frame in _failed(timeline)])
+    return f"{timeline.scenes[first].label} · {say('n_steps', n=len(timeline.frames))}{more}{ended}"
+
+
+@once
+def _text(timeline: Timeline) -> str:
+    return "\n\n".join([*map(graph_text, timeline.scenes[-1:]), timeline_text(timeline)])
 
 
 def _is_whole(arrangements: Arrangements, window: Size) -> bool:

@@ -223,7 +223,7 @@ class _Reader:
                 value = self.constant(node, operand)
             else:
                 value = operand.value
-            parameter, place = operand.parameter
+            parameter, place = operand.parameter if op.lists else (operand.name, None)
             if place is not None and parameter in op.lists:
                 lists.setdefault(parameter, []).append(value)
             else:

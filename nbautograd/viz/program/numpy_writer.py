@@ -16,12 +16,12 @@ from nbautograd._engine.core.node import MULTIPLE, OutputGrads
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import NotBundled
 from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
-from nbautograd.viz.program.graph import Call, Value, drawn, is_freed, is_random, place_of, refuse
+from nbautograd.viz.program.graph import Call, Graph, Value, drawn, is_freed, is_random, place_of, refuse
 from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.viz.program.literals import dtype_text, same, same_elements
 from nbautograd.viz.program.variables import Variables, method
 
-__all__ = ["NumpyWriter"]
+__all__ = ["Choices", "NumpyWriter"]
 
 LAYOUT = attrgetter("shape", "dtype", "strides")
 STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
@@ -31,8 +31,43 @@ Ready = dict[tuple[int, int], Call]
 """Nodes with an arrived gradient; the one that ran last, with the largest key, is taken first, as in the engine."""
 
 
+class Choices:
+    """The forms of an operation that gave wrong bits somewhere.
+
+    A sum that is written as NumPy users would gives the same bits by luck in one step of a loop and not in the next.
+    What is to be written alike is written once to find out, and then again.
+
+    :ivar changed: True if a form that was used has turned out to be wrong.
+    """
+
+    def __init__(self) -> None:
+        self.wrong: dict[Any, set[Any]] = {}
+        self.used: dict[Any, set[Any]] = {}
+        self.changed = False
+
+    def ways(self, key: Any, all_ways: tuple[Any, ...]) -> list[Any]:
+        """Return all forms; those that were wrong for something of the same key come last."""
+        return sorted(all_ways, key={*self.wrong.get(key, ())}.__contains__)
+
+    def right(self, key: Any, way: Any) -> None:
+        """Note a form that gave the right bits."""
+        self.used.setdefault(key, set()).add(way)
+
+    def failed(self, key: Any, way: Any) -> None:
+        """Note a form that gave wrong bits, or failed."""
+        self.wrong.setdefault(key, set()).add(way)
+        self.changed = self.changed or way in self.used.get(key, ())
+
+
 class NumpyWriter(Variables):
-    """Writes the lines of a program."""
+    """Writes the lines of a program.
+
+    :param choices: the forms of operations that were wrong before.
+    """
+
+    def __init__(self, graph: Graph, seed: Any, choices: Choices) -> None:
+        super().__init__(graph, seed)
+        self.choices = choices
 
     def write(self) -> None:
         """All lines."""

@@ -22,10 +22,9 @@ from nbautograd.viz.program.folding import Folded, Segment, fold
 from nbautograd.viz.program.graph import Graph, Tape, apart, read
 from nbautograd.viz.program.lines import Line, text_of
 from nbautograd.viz.program.literals import same
-from nbautograd.viz.program.numpy_writer import NumpyWriter
+from nbautograd.viz.program.numpy_writer import Choices, NumpyWriter
 from nbautograd.viz.program.tensor_forms import VJP
 from nbautograd.viz.program.tensor_writer import TensorWriter, is_near
-from nbautograd.viz.program.variables import Choices
 
 __all__ = ["Program", "write", "write_later"]
 

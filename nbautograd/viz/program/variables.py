@@ -1,7 +1,4 @@
-"""The variables of a program: leaves, constants, and the operands of each operation as its body gets them.
-
-Which of several forms an operation is written in is noted here too.
-"""
+"""The variables of a program: leaves, constants, and the operands of each operation as its body gets them."""
 
 from __future__ import annotations
 
@@ -25,35 +22,7 @@ from nbautograd.viz.program.lines import DATA, Line
 from nbautograd.viz.program.literals import array_text, dtype_text, literal, same
 from nbautograd.viz.program.names import Names
 
-__all__ = ["Choices", "Variables", "method", "widen"]
-
-
-class Choices:
-    """The forms of an operation that gave wrong bits somewhere.
-
-    A sum that is written as NumPy users would gives the same bits by luck in one step of a loop and not in the next.
-    What is to be written alike is written once to find out, and then again.
-
-    :ivar changed: True if a form that was used has turned out to be wrong.
-    """
-
-    def __init__(self) -> None:
-        self.wrong: dict[Any, set[Any]] = {}
-        self.used: dict[Any, set[Any]] = {}
-        self.changed = False
-
-    def ways(self, key: Any, all_ways: tuple[Any, ...]) -> list[Any]:
-        """Return all forms; those that were wrong for something of the same key come last."""
-        return sorted(all_ways, key={*self.wrong.get(key, ())}.__contains__)
-
-    def right(self, key: Any, way: Any) -> None:
-        """Note a form that gave the right bits."""
-        self.used.setdefault(key, set()).add(way)
-
-    def failed(self, key: Any, way: Any) -> None:
-        """Note a form that gave wrong bits, or failed."""
-        self.wrong.setdefault(key, set()).add(way)
-        self.changed = self.changed or way in self.used.get(key, ())
+__all__ = ["Variables", "method", "widen"]
 
 
 class Variables:
@@ -63,8 +32,8 @@ class Variables:
     :ivar stored: large arrays, by the names under which they are stored beside the program.
     """
 
-    def __init__(self, graph: Graph, seed: Any = None, choices: Choices | None = None) -> None:
-        self.graph, self.seed, self.choices = graph, seed, choices or Choices()
+    def __init__(self, graph: Graph, seed: Any = None) -> None:
+        self.graph, self.seed = graph, seed
         self.names = Names()
         self.bundle = Bundle(self.names.taken)
         self.expressions = Expressions(self.bundle)

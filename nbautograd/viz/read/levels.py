@@ -256,12 +256,9 @@ class Loop:
     """The names of the turns, as the code counts them."""
 
 
+@once
 def loop_of(model: GraphModel) -> Loop | None:
     """The loop that most of a drawing is, if its steps share weights and each hands something on to the next."""
-    return once(model.texts, "loop", _found, model)
-
-
-def _found(model: GraphModel) -> Loop | None:
     spans = _spans(model)
     if not spans:
         return None

@@ -234,11 +234,9 @@ class GraphModel:
         return tuple(sorted(leaves, key=lambda node: rank.get(node.id, len(rank))))
 
     @property
+    @once
     def label(self) -> str:
         """Summarize it in one line, such as ``y → 2 leaves, 3 operations``."""
-        return once(self.texts, "label", self._label)
-
-    def _label(self) -> str:
         return say("graph_label", leaves=self.short_label, ops=say("op_count", n=self.counted[1]))
 
     @property

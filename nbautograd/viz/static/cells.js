@@ -23,7 +23,7 @@ export function paletteOf(level, kind) {
 
 /**
  * The color of a cell; "plain": it has an outline only; "none": its number is not finite. Decided here alone, and by
- * the same rules in draw/shades.py.
+ * the same rules in draw/cells.py.
  * `scale`: that of all "gradients" or of all "values" of a picture, as `{ kind, largest }`; a "local" derivative has no
  * color: where there is no room for its number, one that is not zero is full.
  */

@@ -14,8 +14,7 @@ import nbautograd as nb
 import nbautograd.nn.functional as F
 from nbautograd import viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.draw.cells import BOX, EDGE, grid_of, largest_of
-from nbautograd.viz.draw.shades import GRADIENTS, PLAIN, VALUES, Scale, shade_name
+from nbautograd.viz.draw.cells import BOX, EDGE, GRADIENTS, PLAIN, VALUES, Scale, grid_of, largest_of, shade_name
 from nbautograd.viz.draw.tensor_card import card_svg
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.notebook.api import Recording

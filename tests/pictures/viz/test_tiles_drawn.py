@@ -10,7 +10,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.draw import shades
+from nbautograd.viz.draw import cells
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, grid_of
 from nbautograd.viz.draw.theme import DARK, LIGHT, darkened
 from nbautograd.viz.read.tiles import coarser, tile
@@ -30,10 +30,10 @@ BLINDNESS = {
 
 @THEMES
 def test_a_number_can_be_read_on_every_color_that_it_gets(theme: dict[str, str]) -> None:
-    for kind in (shades.GRADIENTS, shades.VALUES):
-        for number in range(-shades.LEVELS, shades.LEVELS + 1):
-            assert contrast(theme["fg"], theme[shades.level_name(number, kind)]) >= 4.5
-    assert max(abs(shades.level(v, 3.0)) for v in (-3.0, 3.0, 99.0)) == shades.LEVELS
+    for kind in (cells.GRADIENTS, cells.VALUES):
+        for number in range(-cells.LEVELS, cells.LEVELS + 1):
+            assert contrast(theme["fg"], theme[cells.level_name(number, kind)]) >= 4.5
+    assert max(abs(cells.level(v, 3.0)) for v in (-3.0, 3.0, 99.0)) == cells.LEVELS
 
 
 @THEMES
@@ -45,22 +45,22 @@ def test_below_and_above_zero_are_told_apart_by_everybody(kind: str, theme: dict
         simulated = np.clip(np.array(BLINDNESS[kind]) @ linear, 0, 1)
         return np.array(times(TO_LAB, [v ** (1 / 3) for v in times(TO_LMS, simulated)]))
 
-    for number in range(2, shades.LEVELS + 1):
-        apart = np.linalg.norm(seen(shades.level_name(number)) - seen(shades.level_name(-number)))
+    for number in range(2, cells.LEVELS + 1):
+        apart = np.linalg.norm(seen(cells.level_name(number)) - seen(cells.level_name(-number)))
         assert apart > 0.02 * number
 
 
 @THEMES
 def test_the_colors_of_a_scale_are_mixed_in_equal_steps(theme: dict[str, str]) -> None:
     for name in ("tile-minus", "tile-plus", "value"):
-        end = theme[f"{name}-{shades.LEVELS}"]
-        for number in range(1, shades.LEVELS + 1):
-            assert theme[f"{name}-{number}"] == mixed(theme["tile-zero"], end, number / shades.LEVELS)
+        end = theme[f"{name}-{cells.LEVELS}"]
+        for number in range(1, cells.LEVELS + 1):
+            assert theme[f"{name}-{number}"] == mixed(theme["tile-zero"], end, number / cells.LEVELS)
 
 
 def test_a_scale_is_even_and_zero_is_zero() -> None:
-    assert [shades.level(v, 8.0) for v in (-8, -2, 0, 2, 8)] == [-8, -4, 0, 4, 8]
-    assert shades.level(1e-30, 8.0) == 1 and shades.level(-0.0, 8.0) == 0 and shades.level(5, 0.0) == 8
+    assert [cells.level(v, 8.0) for v in (-8, -2, 0, 2, 8)] == [-8, -4, 0, 4, 8]
+    assert cells.level(1e-30, 8.0) == 1 and cells.level(-0.0, 8.0) == 0 and cells.level(5, 0.0) == 8
 
 
 def test_a_grid_has_room_for_all_tiles_of_its_place() -> None:
