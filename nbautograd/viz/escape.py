@@ -109,6 +109,7 @@ def fit(text: str, room: float, size: float, *, mono: bool = False) -> str:
     return text[:count] + "…"
 
 
+@lru_cache(maxsize=2048)
 def fit_path(path: str, room: float, size: float) -> str:
     """Shorten a dotted name such as ``model.layers.0.bias`` like :func:`fit`, but keep its distinctive end.
 

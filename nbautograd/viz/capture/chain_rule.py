@@ -24,7 +24,7 @@ from nbautograd.viz.read.introspect import can_be_noted
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MAX_TERMS, MOVE, OUTER, Terms
 from nbautograd.viz.read.local_derivative import LocalDerivative, Operands, kept_operands, local_derivative
 from nbautograd.viz.read.model import Edge, Formula, GraphModel, Handles
-from nbautograd.viz.read.numbers import printed
+from nbautograd.viz.read.numbers import printed_rows
 from nbautograd.viz.read.operations import broadcast_dims
 from nbautograd.viz.read.tiles import MAX_SIDE_CELLS
 
@@ -109,7 +109,7 @@ class Arrival:
         cls,
         node: Any,
         gradients: Sequence[Reading | None],
-        kept: Mapping[Any, Operands],
+        kept: Mapping[Any, Operands | None],
         handles: Handles,
         told: bool = True,
     ) -> Arrival:
@@ -122,23 +122,21 @@ class Arrival:
         for i, gradient in enumerate(gradients):
             if gradient is not None:
                 came[i], numbers[i] = gradient, gradient.value
-        known = kept.get(node)
-        if known is None and told and not can_be_noted(node):
-            known = _kept(node, handles)
+        known = kept[node] if node in kept else _kept(node, handles) if told else None
         return cls(came, numbers, len(gradients), known, handles.declared.get(node))
 
 
-def kept_before(model: GraphModel) -> dict[Any, Operands]:
-    """Copy the operands in the formulas of PyTorch's nodes before a pass, unless they are too large.
+def kept_before(model: GraphModel) -> dict[Any, Operands | None]:
+    """Copy the operands in the formulas of PyTorch's nodes before a pass; None where there is too much of them.
 
     Within the pass only the pass may ask a node for its saved tensors: a checkpoint computes them once.
     """
-    kept: dict[Any, Operands] = {}
+    kept: dict[Any, Operands | None] = {}
     size = 0
     for node, key in model.handles.ops.items():
-        if model.by_id[key].formulas and can_be_noted(node) and size < MAX_COPIED_ELEMENTS:
-            kept[node] = _kept(node, model.handles)
-            size += sum(np.size(value) for value in kept[node].values() if isinstance(value, np.ndarray))
+        if model.by_id[key].formulas and can_be_noted(node):
+            known = kept[node] = _kept(node, model.handles) if size < MAX_COPIED_ELEMENTS else None
+            size += sum(np.size(value) for value in (known or {}).values() if isinstance(value, np.ndarray))
     return kept
 
 
@@ -246,11 +244,10 @@ def _element(
 
 def _written(*several: np.ndarray[Any, Any]) -> list[list[str]]:
     """Return each number of some arrays as a text."""
-    texts = []
     for numbers in several:
-        is_plain = numbers.dtype.kind == "f"
-        texts.append(list(map(printed, numbers.tolist()) if is_plain else map(values.inline, numbers)))
-    return texts
+        if numbers.dtype.kind != "f":
+            return [list(map(values.inline, each)) for each in several]
+    return printed_rows(map(np.ndarray.tolist, several))
 
 
 def _terms_at(

@@ -18,8 +18,8 @@ from nbautograd.errors import GraphFreedError, InplaceError, NbautogradError, No
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz import language
 from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS
-from nbautograd.viz.capture.sums import LeafAccount
-from nbautograd.viz.capture.timeline import Frame, Product, with_rows
+from nbautograd.viz.capture.sums import LeafAccount, with_rows
+from nbautograd.viz.capture.timeline import Frame, Product
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import introspect, values
@@ -64,7 +64,7 @@ class Failure:
         explained = self.alarms != (self.summary,)
         return base.but(
             kind="error",
-            **with_rows(base, leaves),
+            **with_rows(leaves, base.leaves, base.ledger),
             bad=(*base.bad, *((base.node,) if base.node else ())),
             freed=self.freed,
             caption=say("sentences", first=caption, more=say("then").join(told)) if explained else caption,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from nbautograd.viz.capture.player_data import Reading, Readings
-from nbautograd.viz.capture.sums import FoldedSum, LeafAccount, text_of
-from nbautograd.viz.capture.timeline import Frame, Timeline, forward_pass, in_view, joined, same_group, with_rows
+from nbautograd.viz.capture.sums import FoldedSum, LeafAccount, text_of, with_rows
+from nbautograd.viz.capture.timeline import Frame, Timeline, forward_pass, in_view, joined, same_group
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build
 from nbautograd.viz.read.model import GraphModel
@@ -101,7 +101,8 @@ class FrameLog:
         got = {key: leaf for key, leaf in self.owed.items() if key in self.drawn.by_id}
         self.owed = {}
         if got:
-            self.frames[-1] = self.frames[-1].but(**with_rows(self.frames[-1], got))
+            last = self.frames[-1]
+            self.frames[-1] = last.but(**with_rows(got, last.leaves, last.ledger))
 
     def with_gradient(self, frame: Frame, edge: str, gradient: Reading) -> dict[str, Any]:
         """Return the changes of a frame for the gradient on an edge; none where the edge is not drawn."""

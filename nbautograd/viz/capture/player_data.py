@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import cache, cached_property, lru_cache
 from operator import attrgetter
@@ -18,8 +19,8 @@ from nbautograd.viz.read.numbers import printed
 from nbautograd.viz.read.tiles import MAX_READ_ELEMENTS, Tile, is_tiled, tile_of
 
 __all__ = [
-    "OPTIONAL", "VANISHED", "Reading", "Readings", "bytes_text", "plain", "saved_text", "scene_json", "shorten",
-    "tile_json",
+    "VANISHED", "Reading", "Readings", "bytes_text", "frames_json", "saved_text", "scene_json", "tile_json",
+    "tiles_json",
 ]  # fmt: skip
 
 
@@ -38,7 +39,7 @@ def _values(kind: type) -> attrgetter[Any]:
     return attrgetter(*_names(kind))
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
     made: dict[str, Any] = {}
     waiting = [(value, made)]
@@ -60,6 +61,28 @@ def plain(value: Any) -> Any:
     return made
 
 
+def frames_json(frames: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return frames as dictionaries, lists, strings and numbers only, without what is empty."""
+    made = list(map(_plain, frames))
+    for frame in made:
+        for key, value in list(frame.items()):
+            if value in ("", (), {}):
+                del frame[key]
+        for part in (*frame.get("leaves", {}).values(), *frame.get("ledger", {}).values(), *frame.get("chain", ())):
+            for key, value in list(part.items()):
+                if value == -1 or (key in _OPTIONAL and not value):
+                    del part[key]
+        if frame["count"] == 1:
+            del frame["count"]
+    _shorten(made)
+    return made
+
+
+def tiles_json(tiles: Iterable[Tile]) -> list[dict[str, Any]]:
+    """Return tiles as dictionaries."""
+    return list(map(tile_json, tiles))
+
+
 def tile_json(tile: Tile) -> dict[str, Any]:
     """A tile as a dictionary, without what is as usual."""
     about: dict[str, Any] = {"shape": tile.shape, "columns": tile.columns, "cells": tile.cells}
@@ -71,7 +94,7 @@ def tile_json(tile: Tile) -> dict[str, Any]:
     return about
 
 
-def shorten(frames: list[dict[str, Any]]) -> None:
+def _shorten(frames: list[dict[str, Any]]) -> None:
     """Write only the new terms of each row of the ledger, and the number of unchanged ones (``kept``)."""
     former: dict[tuple[int, int, str], tuple[Any, ...]] = {}
     for frame in frames:
@@ -83,7 +106,7 @@ def shorten(frames: list[dict[str, Any]]) -> None:
                 row["tiles"] = row.get("tiles", ())[len(before) :]
 
 
-OPTIONAL = {
+_OPTIONAL = {
     "tiles", "left", "summed", "element", "told", "local", "story", "places", "rows", "more", "got", "kept", "of"
 }  # fmt: skip
 """Parts of a frame that are omitted if empty."""
@@ -295,6 +318,10 @@ class Readings:
             if 1 < array.size <= MAX_LABEL_NUMBERS and array.dtype.kind == "f":
                 known.__dict__.update(_facts_of(key[2], array.dtype, array.shape))
         return known
+
+    def read_all(self, *several: Any) -> list[Reading]:
+        """Return the readings of several values."""
+        return list(map(self.read, several))
 
     def add(self, value: Any) -> int:
         """The number of the value's tile; -1 for no tile, or no room for more."""

@@ -15,8 +15,8 @@ from nbautograd import protocol
 from nbautograd.viz.capture.chain_rule import Arrival, chain_step, kept_before
 from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS, FrameLog
 from nbautograd.viz.capture.player_data import Reading, saved_text
-from nbautograd.viz.capture.sums import Joints, LeafAccount
-from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline, with_rows
+from nbautograd.viz.capture.sums import Joints, LeafAccount, with_rows
+from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
 from nbautograd.viz.capture.words import called, equation, gradient_name, op_words, sum_of
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
@@ -133,18 +133,18 @@ class Recorder:
             roots, gradients = ", ".join([name for name, _ in given]), ", ".join([shown for _, shown in seeds])
             starts = say("starts_at", which=which, roots=roots, gradient=gradients)
             drawn = self.log.told.by_id
-            met = {key: leaf for key, leaf in self.leaves.items() if key in drawn}
+            changes = with_rows({key: leaf for key, leaf in self.leaves.items() if key in drawn}, {}, {})
+            changes["leaves"] |= self.joints.states(drawn)
             frame = frame.but(
                 subtitle=f"{roots}.backward({self.seed})",
                 words=several,
                 caption=". ".join(filter(None, [starts, several, *resets, *[product.text for product in products]])),
                 node=self.log.model.roots[0] if self.log.model.roots else "",
                 active=tuple(self.log.model.roots),
-                leaves={key: leaf.state() for key, leaf in met.items()} | self.joints.states(drawn),
-                ledger={key: leaf.row() for key, leaf in met.items()},
                 receives=tuple(seeds),
                 notes=(*self._start_notes(event, roots, seeds[0][0], products), *resets),
                 products=products,
+                **changes,
             )
         self.log.append(frame)
 
@@ -216,8 +216,7 @@ class Recorder:
             self.open = Frame("accumulate", self.log.scene, self.passes, "AccumulateGrad", node=key, active=(key,))
             return
         self.log.begin(key, self.passes)
-        received, active, read = [], [key], self.log.pool.read
-        frame = Frame("op", self.log.scene, self.passes, node.name)
+        received, active, read = dict[str, Reading](), [key], self.log.pool.read
         self.began = tuple([None if gradient is None else read(gradient) for gradient in event.gradients])
         short: dict[str, LeafState] = {}
         for index, gradient in enumerate(self.began):
@@ -225,13 +224,16 @@ class Recorder:
                 continue
             result = model.results.get((key, index))
             if result is not None:
-                received.append(result.id)
+                received[result.id] = gradient
                 active.append(result.dst)
-                frame = frame.but(**self.log.with_gradient(frame, result.id, gradient))
             short |= self.joints.complete(key if result is None else result.dst)
         self.came = Arrival.at(event.node, self.began, self.kept, model.handles, bool(node.formulas))
-        self.open = frame.but(
-            subtitle=node.expression,
+        frame = Frame(
+            "op",
+            self.log.scene,
+            self.passes,
+            node.name,
+            node.expression,
             node=key,
             active=(*active, *received),
             received=tuple(received),
@@ -241,6 +243,9 @@ class Recorder:
             saved=saved_text(node),
             leaves=short,
         )
+        for edge, gradient in received.items():
+            frame = frame.but(**self.log.with_gradient(frame, edge, gradient))
+        self.open = frame
 
     def _receives(self, key: str) -> tuple[tuple[str, str], ...]:
         """Return the gradients that reached an operation, by name, with the terms of their sums."""
@@ -298,7 +303,7 @@ class Recorder:
         leaf.arrive(sent, self._result_name(key), total)
         if self.log.is_inner:
             self.log.owed[target] = leaf
-        return {} if frame is None or self.log.is_inner else with_rows(frame, {target: leaf})
+        return {} if frame is None or self.log.is_inner else with_rows({target: leaf}, frame.leaves, frame.ledger)
 
     def _mark_bad(self, node: Any, key: str, edge: str, gradient: Any) -> None:
         """Mark the first node that turns finite gradients into NaN or Inf, and every edge that carries them on."""
@@ -346,11 +351,11 @@ class Recorder:
         if key is None or key not in self.leaves:
             return
         self.log.settle()
-        leaf, read = self.leaves[key], self.log.pool.read
-        came = read(event.incoming)
+        leaf, is_first = self.leaves[key], event.after is event.incoming
+        came, had, *after = self.log.pool.read_all(event.incoming, event.before, *[event.after] * (not is_first))
         if not leaf.terms:
             leaf.arrive(came, say("the_start"), came)
-        leaf.accumulate(read(event.before), came, came if event.after is event.incoming else read(event.after))
+        leaf.accumulate(had, came, came if is_first else after[0])
         before, incoming, after = leaf.before, leaf.total, leaf.after
         tensor, name = event.node.variable, leaf.node.name
         self.last[id(tensor)] = tensor, after
@@ -370,14 +375,13 @@ class Recorder:
             words=say("leaf_ends", name=name),
             node=key,
             active=(key,),
-            leaves={key: leaf.state()},
-            ledger={key: leaf.row()},
             receives=((say("sum_for", name=name), leaf.summed()),),
             equations=(Equation(marks, f"{name}.grad += {incoming}", numbers),),
             sends=((f"{name}.grad", after),),
             notes=(*notes, *alarms),
             alarms=alarms,
             hooks=hooks,
+            **with_rows({key: leaf}, {}, {}),
         )
 
     def _on_Captured(self, event: protocol.Captured) -> None:  # noqa: N802

@@ -23,7 +23,7 @@ from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.read.numbers import SUMMARY
 from nbautograd.viz.read.tiles import MAX_EXACT_CELLS, Tile
 
-__all__ = ["FoldedSum", "Joints", "LeafAccount", "added", "sums_in_view", "text_of", "waiting"]
+__all__ = ["FoldedSum", "Joints", "LeafAccount", "added", "sums_in_view", "text_of", "waiting", "with_rows"]
 
 MAX_ROW_TERMS = 3  # of a leaf
 MAX_SUM_CHARACTERS = 30  # written out in a box
@@ -154,6 +154,19 @@ class LeafAccount:
             self.before, tuple(self.terms), self.total, self.after, expected, self.reset, self.asked,
             tuple(self.tiles), self.before_tile, self.total_tile, self.after_tile,
         )  # fmt: skip
+
+
+def with_rows(
+    leaves: Mapping[str, LeafAccount], states: Mapping[str, LeafState], rows: Mapping[str, LedgerRow]
+) -> dict[str, Any]:
+    """Return the changes of a frame for the rows of leaves, and for their lines of the ledger.
+
+    :param states: those that the frame has, as ``rows``.
+    """
+    changed, lines = dict(states), dict(rows)
+    for key, leaf in leaves.items():
+        changed[key], lines[key] = leaf.state(), leaf.row()
+    return {"leaves": changed, "ledger": lines}
 
 
 class _Joint:

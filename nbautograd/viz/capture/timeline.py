@@ -18,8 +18,8 @@ from itertools import groupby
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
-from nbautograd.viz.capture.player_data import OPTIONAL, plain, shorten, tile_json
-from nbautograd.viz.capture.sums import LeafAccount, LeafState, LedgerRow, sums_in_view
+from nbautograd.viz.capture.player_data import frames_json, tiles_json
+from nbautograd.viz.capture.sums import LeafState, LedgerRow, sums_in_view
 from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
@@ -30,7 +30,7 @@ from nbautograd.viz.read.tiles import Tile
 
 __all__ = [
     "Columns", "Equation", "ForwardPass", "Frame", "FrameState", "LeafState", "LedgerRow", "Product", "Timeline",
-    "forward_pass", "in_view", "joined", "same_group", "with_rows",
+    "forward_pass", "in_view", "joined", "same_group",
 ]  # fmt: skip
 
 
@@ -140,14 +140,6 @@ class Frame:
         made = object.__new__(Frame)
         made.__dict__.update(self.__dict__, **changes)
         return made
-
-
-def with_rows(frame: Frame, leaves: Mapping[str, LeafAccount]) -> dict[str, Any]:
-    """Return the changes of a frame for the rows of leaves, and for their lines of the ledger."""
-    states, rows = dict(frame.leaves), dict(frame.ledger)
-    for key, leaf in leaves.items():
-        states[key], rows[key] = leaf.state(), leaf.row()
-    return {"leaves": states, "ledger": rows}
 
 
 def same_group(one: Frame, next_: Frame, model: GraphModel) -> bool:
@@ -339,23 +331,11 @@ class Timeline:
 
     def frames_json(self) -> list[dict[str, Any]]:
         """The steps as dictionaries, lists, strings and numbers only, without what is empty."""
-        frames = list(map(plain, self.frames))
-        for frame in frames:
-            for key, value in list(frame.items()):
-                if value in ("", (), {}):
-                    del frame[key]
-            for part in (*frame.get("leaves", {}).values(), *frame.get("ledger", {}).values(), *frame.get("chain", ())):
-                for key, value in list(part.items()):
-                    if value == -1 or (key in OPTIONAL and not value):
-                        del part[key]
-            if frame["count"] == 1:
-                del frame["count"]
-        shorten(frames)
-        return frames
+        return frames_json(self.frames)
 
     def tiles_json(self) -> list[dict[str, Any]]:
         """The tiles, without what is as usual."""
-        return [tile_json(tile) for tile in self.tiles]
+        return tiles_json(self.tiles)
 
 
 # -- the forward pass ---------------------------------------------------------------------

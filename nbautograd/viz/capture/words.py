@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,7 @@ def called(seed: str) -> str:
     return seed if len(seed) <= MAX_VARIABLE_LETTERS else "v"
 
 
+@lru_cache(2000)  # a step sends what the next one receives
 def gradient_name(seed: str, root: str, name: str) -> str:
     """Return the name of the gradient of a result.
 

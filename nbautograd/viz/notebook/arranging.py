@@ -49,12 +49,12 @@ class Arrangements:
             self.chosen[window] = self.loop or self.choose(window)
         return self.chosen[window]
 
-    def is_clear(self, window: Size) -> bool:
-        """Return whether no text or tile of an edge lies over a box or another one; margins may overlap."""
+    def seen(self, window: Size) -> tuple[Layout, bool]:
+        """Return the layout, and whether in it no text or tile of an edge is over a box or another; margins may be."""
+        at = self.places(window)
         if window not in self.clear:
-            at = self.places(window)
             self.clear[window] = deepest(at.labels, self.labels, at.boxes.values()) <= MAX_OVERLAP_PX
-        return self.clear[window]
+        return at, self.clear[window]
 
     def choose(self, window: Size) -> Layout:
         """Make the layout for a window.

@@ -72,7 +72,7 @@ class Recording(Figure):
         super().__init__(direction, fold, opened)
         self.timeline, self.ask, self.replay, self.code = timeline, ask, replay, code
         # each with its model, so that the model's id is no other's
-        self._styles: dict[tuple[int, Size], tuple[dict[str, Grid], Arrangements, bool]] = {}
+        self._styles: dict[tuple[int, Size], tuple[dict[str, Grid], Arrangements, bool, Layout]] = {}
         self._made: dict[tuple[int, bool, bool], tuple[GraphModel, dict[str, Grid], Arrangements]] = {}
 
     @property
@@ -124,10 +124,12 @@ class Recording(Figure):
 
     def arranged(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
         """The layout of a view for windows of these sizes."""
-        return [self._fitting(scene, model, window)[1].places(window) for window in windows]
+        return [self._fitting(scene, model, window)[3] for window in windows]
 
-    def _fitting(self, scene: int, model: GraphModel, window: Size) -> tuple[dict[str, Grid], Arrangements, bool]:
-        """Return the grids of all tiles, the layouts, and True if boxes go without their numbers: they fit only so."""
+    def _fitting(
+        self, scene: int, model: GraphModel, window: Size
+    ) -> tuple[dict[str, Grid], Arrangements, bool, Layout]:
+        """Return the grids of all tiles, the layouts, True if boxes fit only without their numbers, and the layout."""
         key = id(model), window
         if key not in self._styles:
             made = self._laid_out(scene, model)
@@ -136,9 +138,11 @@ class Recording(Figure):
             written = not numbered or _is_whole(made[1], window)
             if not written:
                 made = self._laid_out(scene, model, written)
-            if is_small and not made[1].is_clear(window):
+            places, is_clear = made[1].seen(window) if is_small else (made[1].places(window), True)
+            if not is_clear:
                 made = self._laid_out(scene, model, written, down=False)
-            self._styles[key] = *made, not written
+                places = made[1].places(window)
+            self._styles[key] = *made, not written, places
         return self._styles[key]
 
     def _laid_out(
@@ -186,7 +190,7 @@ class Recording(Figure):
         drawn = {}
         for window, places in zip(windows, every, strict=True):
             if id(places) not in drawn:
-                grids, _, bare = self._fitting(scene, model, window)
+                grids, _, bare, _ = self._fitting(scene, model, window)
                 drawn[id(places)] = draw(
                     model, places, seen, description=words, grids=grids, painted=painted, bare=bare and not painted
                 )

@@ -61,11 +61,8 @@ class Call:
     """The result as tracing noted it, where it is small."""
     inputs: tuple[str, ...] = ()
     """The parameters that gradients go to, slot by slot."""
-
-    @property
-    def name(self) -> str:
-        """The node's name, such as ``MulBackward0``."""
-        return str(type(self.node).__name__)
+    name: str = ""
+    """The node's name, such as ``MulBackward0``."""
 
 
 @dataclass
@@ -229,7 +226,8 @@ class _Reader:
             else:
                 arguments[operand.name] = value
         arguments.update(lists)
-        call = Call(node, op, arguments, targets, recorded=trace.value, inputs=tuple(type(node).inputs))
+        kind = type(node)
+        call = Call(node, op, arguments, targets, recorded=trace.value, inputs=tuple(kind.inputs), name=kind.__name__)
         for index in range(node.outputs()):
             call.outputs[index] = Value(self.name_of(node, index))
         return call
@@ -238,11 +236,12 @@ class _Reader:
         """A view that was written to, or a view of such a view, as another operation."""
         operands: list[Any] = [] if trace is None else [*trace.operands]
         op, arguments = _as_operation(node, operands[0].shape if operands else node.shape)
-        for i, name in enumerate(op.tensors):
+        for i, parameter in enumerate(op.tensors):
             target = targets[i]
-            arguments[name] = self.constant(node, operands[i]) if target is None else target
+            arguments[parameter] = self.constant(node, operands[i]) if target is None else target
         recorded = None if trace is None else trace.value
-        call = Call(node, op, arguments, targets[: len(op.tensors)], recorded=recorded, inputs=tuple(op.tensors))
+        inputs, name = tuple(op.tensors), type(node).__name__
+        call = Call(node, op, arguments, targets[: len(inputs)], recorded=recorded, inputs=inputs, name=name)
         call.outputs[0] = Value(self.name_of(node, 0))
         return call
 

@@ -12,10 +12,10 @@ import ast
 import re
 import sys
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from nbautograd.protocol import Trace
@@ -27,8 +27,11 @@ from nbautograd.viz.read.values import Digest, is_tensor
 
 __all__ = [
     "KEY", "MAX_NOTED_OPS", "assigned", "attribute", "can_be_noted", "changed_saved", "declared", "hooks_of",
-    "line_of", "node_name", "note", "operation_of", "passed_over", "remarks", "trace_of", "transposes", "window_of",
+    "line_of", "node_name", "note", "of_each", "operation_of", "passed_over", "remarks", "state_of", "trace_of",
+    "transposes", "window_of",
 ]  # fmt: skip
+
+T = TypeVar("T")
 
 _HOOKS = {kind: kind for kind in ("tensor", "pre", "post", "accumulated")}
 
@@ -39,6 +42,11 @@ def attribute(thing: Any, name: str, default: Any = None) -> Any:
         return getattr(thing, name, default)
     except Exception:
         return default
+
+
+def of_each(read: Callable[[Any], T], things: Iterable[Any]) -> dict[Any, T]:
+    """Return what one of these functions reads of several nodes or tensors."""
+    return {thing: read(thing) for thing in things}
 
 
 def node_name(node: Any) -> str:
@@ -105,6 +113,13 @@ def result_shape(node: Any, index: int) -> tuple[int, ...] | None:
 def module_of(block: Any) -> Any:
     """Return the module whose call a named block is, while it lives; None for other blocks."""
     return block.module() if getattr(block, "module", None) is not None else None
+
+
+def state_of(tensor: Any) -> tuple[Any, str, int, int]:
+    """Return the tensor that a view is of, the device, the version and the bytes of a live tensor."""
+    base = attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None
+    device, version = str(attribute(tensor, "device", "") or ""), attribute(tensor, "_version", 0)
+    return base, device, version if isinstance(version, int) else 0, values.nbytes(tensor)
 
 
 def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:

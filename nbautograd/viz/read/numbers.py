@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 
-__all__ = ["BOOLS", "INTEGERS", "SUMMARY", "drawn", "number_text", "printed", "summary"]
+__all__ = ["BOOLS", "INTEGERS", "SUMMARY", "column", "drawn", "number_text", "printed", "printed_rows", "summary"]
 
 INTEGERS, BOOLS, SUMMARY = "d", "b", "m"
 """The forms of a tile's numbers that are no floating elements: a mean or a norm has three digits."""
@@ -36,6 +37,23 @@ def printed(value: float, decimals: bool = False) -> str:
     if size > MAX_PLAIN or (size < MIN_PLAIN and size):
         return f"{value:.4e}"
     return f"{value:.4f}" if decimals or value != int(value) else f"{value:.0f}."
+
+
+def printed_rows(rows: Iterable[list[float]]) -> list[list[str]]:
+    """Return each number of some rows as :func:`printed` does."""
+    return list(map(list, map(partial(map, printed), rows)))
+
+
+def column(numbers: list[float]) -> list[str]:
+    """Return the numbers as PyTorch prints them together, padded to one width; beside a fraction all have decimals.
+
+    >>> column([1.0, 2.0, -10.0]), column([1.0, 0.5])
+    (['  1.', '  2.', '-10.'], ['1.0000', '0.5000'])
+    """
+    decimals = False in [v == math.ceil(v) for v in numbers if math.isfinite(v)]
+    shown = [printed(v, decimals) for v in numbers]
+    longest = max([len(s) for s, v in zip(shown, numbers, strict=True) if v and math.isfinite(v)], default=1)
+    return [s.rjust(longest) for s in shown]
 
 
 def number_text(value: float | str, form: str = "") -> str:

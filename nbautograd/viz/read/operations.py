@@ -61,12 +61,6 @@ class OperationReader:
         slots = [self.names.slot_name(node, slot) for slot in range(len(self.walk.next[node]))]
         arguments = self.arguments(node, slots)
         operands = introspect.operands_of(node, kept, self.walk.traces[node])
-        numbers = []  # the values that formulas name, where they are single numbers
-        for name, operand in operands.items():
-            if operand is not None and "_sym_" not in name:
-                number = values.alone(operand)
-                if 0 < len(number) <= 12 and " " not in number:
-                    numbers.append((one_line(name, 40), number))
         return replace(
             known,
             value=first + "…" * bool(more),
@@ -78,7 +72,7 @@ class OperationReader:
             formulas=self.formulas(node, cls, self.known_marks(node, arguments, operands), slots),
             saved=saved,
             window=introspect.window_of(operands) if known.name == "ConvolutionBackward0" else (),
-            operands=tuple(sorted(numbers)),
+            operands=tuple(sorted([(one_line(name, 40), number) for name, number in values.numbers_of(operands)])),
             arguments=tuple([(name, one_line(shown, 40)) for name, shown in arguments if shown]),
             freed=freed,
             hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
@@ -89,13 +83,11 @@ class OperationReader:
 
         :param node: the operation that created it; for a tensor written to since, the value is the former one.
         """
-        base = attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None
-        device = one_line(str(attribute(tensor, "device", "") or ""), 20)
-        now = attribute(tensor, "_version", 0)
-        version, now = self.versions(tensor, node, now if isinstance(now, int) else 0)
+        base, device, now, nbytes = introspect.state_of(tensor)
+        version, now = self.versions(tensor, node, now)
         return {
-            "nbytes": values.nbytes(tensor),
-            "device": "" if device == "cpu" else device,
+            "nbytes": nbytes,
+            "device": "" if device == "cpu" else one_line(device, 20),
             "version": version,
             "now": now,
             "view_of": "" if base is None else self.names.base_name(base),

@@ -7,7 +7,7 @@ typing, so NumPy's, CuPy's, PyTorch's and nbautograd's all work; only the text i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
-from nbautograd.viz.read.numbers import number_text, printed, summary
+from nbautograd.viz.read.numbers import column, number_text, printed, summary
 
 __all__ = [
     "Digest",
@@ -29,6 +29,7 @@ __all__ = [
     "is_tensor",
     "nbytes",
     "near",
+    "numbers_of",
     "shape",
     "shape_text",
     "text",
@@ -112,6 +113,17 @@ def alone(value: Any) -> str:
     if isinstance(value, PLAIN) and value.size > 1:
         return ""
     return _few(value, 1, False) or _safely(lambda: "" if _size(value) > 1 else _text(value, 1, rows=False))
+
+
+def numbers_of(operands: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return those of the values in formulas that are single numbers, in few characters, by their names."""
+    numbers = []
+    for name, operand in operands.items():
+        if operand is not None and "_sym_" not in name:
+            number = alone(operand)
+            if 0 < len(number) <= 12 and " " not in number:
+                numbers.append((name, number))
+    return numbers
 
 
 def shape_text(value: Any) -> str:
@@ -358,18 +370,14 @@ def _python_number(value: float | complex) -> str:
 
 
 def _written(flat: np.ndarray[Any, Any]) -> list[str]:
-    """Each number as PyTorch writes it, padded to one width; beside one that is not whole all have decimals."""
+    """Each number as PyTorch writes it, padded to one width."""
     if flat.dtype.kind == "c":
         pairs = zip(_written(flat.real), _written(flat.imag), strict=True)
         return [f"{r}{i if i.lstrip().startswith('-') else f'+{i.lstrip()}'}j" for r, i in pairs]
-    numbers: list[float] = flat.tolist()
-    if flat.dtype.kind != "f":
-        shown = [*map(str, numbers)]
-        longest = max(map(len, shown))
-    else:
-        decimals = False in [v == math.ceil(v) for v in numbers if math.isfinite(v)]
-        shown = [printed(v, decimals) for v in numbers]
-        longest = max([len(s) for s, v in zip(shown, numbers, strict=True) if v and math.isfinite(v)], default=1)
+    if flat.dtype.kind == "f":
+        return column(flat.tolist())
+    shown = [*map(str, flat.tolist())]
+    longest = max(map(len, shown))
     return [s.rjust(longest) for s in shown]
 
 

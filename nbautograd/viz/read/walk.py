@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.read import introspect
-from nbautograd.viz.read.introspect import attribute, node_name, trace_of
+from nbautograd.viz.read.introspect import attribute, node_name, of_each, trace_of
 from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.segments import Turns, turns_of
 from nbautograd.viz.read.values import is_tensor
@@ -54,17 +54,17 @@ class GraphWalk:
     @cached_property
     def names(self) -> dict[Any, str]:
         """The names of the operations."""
-        return {node: node_name(node) for node in self.ops}
+        return of_each(node_name, self.ops)
 
     @cached_property
     def traces(self) -> dict[Any, Any]:
         """The trace of each operation; None if none was noted."""
-        return {node: trace_of(node) for node in self.ops}
+        return of_each(trace_of, self.ops)
 
     @cached_property
     def declared(self) -> dict[Any, Any]:
         """The class with the symbol, the inputs and the formulas of each operation."""
-        return {node: introspect.declared(node) for node in self.ops}
+        return of_each(introspect.declared, self.ops)
 
     def saved(self, node: Any) -> tuple[tuple[Saved, ...] | None, bool, dict[str, Any]]:
         """Return what an operation keeps for a backward pass (see ``introspect.saved_of``), read once."""
@@ -82,7 +82,7 @@ class GraphWalk:
                 continue
             if len(self.next) >= most:
                 return False
-            edges = self.next[node] = tuple(attribute(node, "next_functions") or ())
+            edges = self.next[node] = _edges_of(node)
             stack += [to for to, _ in reversed(edges) if to is not None and to not in self.next]
         return True
 
@@ -93,7 +93,7 @@ class GraphWalk:
         while waiting and len(self.next) < most:
             node = waiting.popleft()
             if node not in self.next:
-                edges = self.next[node] = tuple(attribute(node, "next_functions") or ())
+                edges = self.next[node] = _edges_of(node)
                 waiting += [to for to, _ in edges if to is not None and to not in self.next]
 
     @cached_property
@@ -165,6 +165,13 @@ class GraphWalk:
     def inputs(self) -> list[list[int]]:
         """For each operation the ranks of those whose results it uses."""
         return [[self.rank[to] for to, _ in self.next[node] if to in self.rank] for node in self.order]
+
+
+def _edges_of(node: Any) -> tuple[tuple[Any, int], ...]:
+    try:
+        return tuple(node.next_functions or ())
+    except Exception:  # any object gets a picture
+        return ()
 
 
 def _root_of(root: Any) -> tuple[Any, int, Any]:

@@ -235,7 +235,7 @@ def test_no_tile_lies_over_a_box_or_another_tile(name: str) -> None:
     for scene, first in enumerate(recording.scenes):
         for model in (first, *recording.levels(scene).values()):
             for window in WINDOWS if len(model.nodes) <= MAX_ROW_NODES else ():
-                _, arrangements, _ = recording._fitting(scene, model, window)
+                arrangements = recording._fitting(scene, model, window)[1]
                 places = arrangements.places(window)
                 areas = {
                     edge: (x - wide / 2, y - high / 2, x + wide / 2, y + high / 2)
