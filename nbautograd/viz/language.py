@@ -98,8 +98,7 @@ def once(write: Callable[[Any], T]) -> Callable[[Any], T]:
         key, known = (kind, _current), about.texts
         if key not in known:
             known[key] = write(about)
-        made: T = known[key]
-        return made
+        return known[key]  # type: ignore[no-any-return]
 
     return written
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend, dtypes, version_counter
-from nbautograd._engine.core import dispatch_mode, tracing
+from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.batched import BatchedTensor
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled, no_grad
 from nbautograd._engine.core.node import LEAF, Node
@@ -339,15 +339,3 @@ def _check_kinds(out: Tensor, result: Tensor, name: str) -> None:
         if name in out_rules().JOINING:
             raise TypeError(str(error)) from None
         raise
-
-
-def _written_at() -> tuple[str, int] | None:
-    return tracing.caller() if tracing.is_on() else None
-
-
-def _note_places(on: bool) -> None:
-    """Record the line of each write while tracing is on, for the error about a modified saved tensor."""
-    version_counter.clock.place = _written_at if on else None  # type: ignore[assignment]
-
-
-dispatch_mode.tracing.listeners.append(_note_places)

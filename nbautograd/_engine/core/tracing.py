@@ -19,7 +19,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from nbautograd._engine.arrays.version_counter import version_at
+from nbautograd._engine.arrays.version_counter import clock, version_at
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.protocol import current_scope
@@ -161,3 +161,14 @@ def _calling_frame() -> tuple[CodeType, int, int]:
             break
         frame = frame.f_back
     return frame.f_code, frame.f_lineno, frame.f_lasti
+
+
+def _written_at() -> tuple[str, int] | None:
+    return caller() if is_on() else None
+
+
+def _note_places(on: bool) -> None:  # of writes, for the error about a modified saved tensor
+    clock.place = _written_at if on else None  # type: ignore[assignment]
+
+
+_process.listeners.append(_note_places)

@@ -352,10 +352,10 @@ class Recorder:
             return
         self.log.settle()
         leaf, is_first = self.leaves[key], event.after is event.incoming
-        came, had, *after = self.log.pool.read_all(event.incoming, event.before, *[event.after] * (not is_first))
+        came, had, *new = self.log.pool.read_all(event.incoming, event.before, *[event.after] * (not is_first))
         if not leaf.terms:
             leaf.arrive(came, say("the_start"), came)
-        leaf.accumulate(had, came, came if is_first else after[0])
+        leaf.accumulate(had, came, came if is_first else new[0])
         before, incoming, after = leaf.before, leaf.total, leaf.after
         tensor, name = event.node.variable, leaf.node.name
         self.last[id(tensor)] = tensor, after

@@ -159,10 +159,7 @@ class LeafAccount:
 def with_rows(
     leaves: Mapping[str, LeafAccount], states: Mapping[str, LeafState], rows: Mapping[str, LedgerRow]
 ) -> dict[str, Any]:
-    """Return the changes of a frame for the rows of leaves, and for their lines of the ledger.
-
-    :param states: those that the frame has, as ``rows``.
-    """
+    """Return the changes of a frame of these states and rows: for the rows of leaves, and their lines of the ledger."""
     changed, lines = dict(states), dict(rows)
     for key, leaf in leaves.items():
         changed[key], lines[key] = leaf.state(), leaf.row()

@@ -150,12 +150,8 @@ def name_text(node: Node, about: str) -> str:
 
 
 def inside(node: Node, grid: Grid | None, grad: str) -> tuple[bool, str, float]:
-    """Return how a box shows its value: beside the name or below it, the text below, and the height of all.
-
-    A tile without numbers is beside the name, and so is a short text.
-
-    :param grid: of the tile of the value, if it has one.
-    :param grad: the gradient that a computed tensor retains, which is below the value.
+    """Return whether a value is drawn beside the name (a tile without numbers, or a short text), the text below it with
+    the gradient that a computed tensor retains, and the height of all.
     """
     if grid is not None and not grid.written:
         return True, "", max(44.0, grid.size[1] + 14)

@@ -313,7 +313,7 @@ class PictureTiles:
         return came, node.grad_tile if held is None and state.grad == node.grad else held
 
     def on_edges(self, spots: Mapping[str, Point]) -> list[str]:
-        """The groups for the gradients on edges, whose middles are at these places."""
+        """The groups for gradients on edges, around these places."""
         out: list[str] = []
         for edge in self.model.edges:
             grid, spot = self.grids.get(edge.id), spots.get(edge.id)

@@ -20,9 +20,9 @@ from nbautograd.viz.draw.labels import Box, Point, Size, is_turn, label_spots
 from nbautograd.viz.draw.layering import LayeredGraph, order_layers
 from nbautograd.viz.draw.lines import aside, path
 from nbautograd.viz.draw.ribbon import Ribbon
-from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.model import GraphModel, Outline, outline_of
 
-__all__ = ["Arranged", "Box", "Layout", "Outline", "Point", "labelled", "layout", "outline_of"]
+__all__ = ["Arranged", "Box", "Layout", "Point", "labelled", "layout"]
 
 MARGIN_PX = 12.0  # around the whole
 GRADIENT_OFFSET_PX = 6.0  # from the value's line to the gradient's
@@ -62,22 +62,6 @@ class Layout:
         across, upright = self.direction, bool(self.headings)
         beside = {key: aside(line, across, upright=upright) for key, line in self.routes.items()}
         return {key: path(line[::-1], across, -GRADIENT_OFFSET_PX) for key, line in beside.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """The boxes and lines of a graph: with equal sizes, equal outlines have equal layouts."""
-
-    nodes: tuple[tuple[str, str], ...]
-    """(id, kind)"""
-    edges: tuple[tuple[str, str, str], ...]
-    """(id, source, destination)"""
-
-
-def outline_of(model: GraphModel) -> Outline:
-    """The outline of a graph."""
-    nodes = tuple([(node.id, node.kind) for node in model.nodes])
-    return Outline(nodes, tuple([(edge.id, edge.src, edge.dst) for edge in model.edges]))
 
 
 def layout(

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from nbautograd.viz.draw.labels import Box, Point, Size
-from nbautograd.viz.draw.layout import MARGIN_PX, Arranged, Layout, outline_of
+from nbautograd.viz.draw.layout import MARGIN_PX, Arranged, Layout
 from nbautograd.viz.read.levels import Loop, inside
-from nbautograd.viz.read.model import Edge, GraphModel
+from nbautograd.viz.read.model import Edge, GraphModel, outline_of
 
 __all__ = ["grid"]
 

@@ -19,7 +19,6 @@ __all__ = [
 
 
 def _shades(zero: str, minus: str, plus: str, value: str) -> dict[str, str]:
-    """Return the colors of cells by their names; those of each side of a scale are given in one text."""
     sides = {"tile-minus": minus, "tile-plus": plus, "value": value}
     colors = {f"{name}-{i}": color for name, each in sides.items() for i, color in enumerate(each.split(), 1)}
     return {"tile-zero": zero, **colors}

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from nbautograd.viz.draw.labels import MAX_OVERLAP_PX, Size, deepest
-from nbautograd.viz.draw.layout import Arranged, Layout, Outline, labelled, outline_of
+from nbautograd.viz.draw.layout import Arranged, Layout, labelled
 from nbautograd.viz.read.levels import Loop, loop_of
-from nbautograd.viz.read.model import Edge, GraphModel, Node
+from nbautograd.viz.read.model import Edge, GraphModel, Node, Outline, outline_of
 from nbautograd.viz.settings import settings
 
 __all__ = ["MAX_ROW_NODES", "PHONE_WIDTH_PX", "Arrangements", "arrange", "beyond"]
@@ -50,7 +50,7 @@ class Arrangements:
         return self.chosen[window]
 
     def seen(self, window: Size) -> tuple[Layout, bool]:
-        """Return the layout, and whether in it no text or tile of an edge is over a box or another; margins may be."""
+        """Return the layout, and whether no text or tile of an edge lies over a box or another one; margins may."""
         at = self.places(window)
         if window not in self.clear:
             self.clear[window] = deepest(at.labels, self.labels, at.boxes.values()) <= MAX_OVERLAP_PX

@@ -220,9 +220,8 @@ class _Reader:
                 value = self.constant(node, operand)
             else:
                 value = operand.value
-            parameter, place = operand.parameter if op.lists else (operand.name, None)
-            if place is not None and parameter in op.lists:
-                lists.setdefault(parameter, []).append(value)
+            if op.lists and (listed := _list_of(op, operand)):
+                lists.setdefault(listed, []).append(value)
             else:
                 arguments[operand.name] = value
         arguments.update(lists)
@@ -323,6 +322,11 @@ def _geometry(node: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
         geometry, length = node.layout
         base = strides.restride(np.empty(length, np.int8), geometry.shape, geometry.strides)
     return strides.of(base), strides.of(replay_view(base, node.steps))
+
+
+def _list_of(op: OpSchema, operand: Any) -> str:
+    name, place = operand.parameter
+    return name if place is not None and name in op.lists else ""
 
 
 def _declaration(node: Any) -> OpSchema:

@@ -60,10 +60,7 @@ class Choices:
 
 
 class NumpyWriter(Variables):
-    """Writes the lines of a program.
-
-    :param choices: the forms of operations that were wrong before.
-    """
+    """Writes the lines of a program."""
 
     def __init__(self, graph: Graph, seed: Any, choices: Choices) -> None:
         super().__init__(graph, seed)

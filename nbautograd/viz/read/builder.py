@@ -171,8 +171,8 @@ class _Builder:
                 value=values.text(array),
                 tile=tile(array),
                 grad_tile=tile(grad),
-                shape=values.shape_text(tensor),
-                dtype=values.dtype_text(attribute(tensor, "dtype", "")),
+                shape=values.shape_text(array),
+                dtype=values.dtype_text(attribute(array, "dtype", "")),
                 **self.reader.about(tensor),
             )
         )

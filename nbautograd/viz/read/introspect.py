@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from nbautograd.protocol import Trace
@@ -31,8 +31,6 @@ __all__ = [
     "transposes", "window_of",
 ]  # fmt: skip
 
-T = TypeVar("T")
-
 _HOOKS = {kind: kind for kind in ("tensor", "pre", "post", "accumulated")}
 
 
@@ -44,8 +42,8 @@ def attribute(thing: Any, name: str, default: Any = None) -> Any:
         return default
 
 
-def of_each(read: Callable[[Any], T], things: Iterable[Any]) -> dict[Any, T]:
-    """Return what one of these functions reads of several nodes or tensors."""
+def of_each(read: Callable[[Any], Any], things: Iterable[Any]) -> dict[Any, Any]:
+    """Return what is read of several nodes."""
     return {thing: read(thing) for thing in things}
 
 
@@ -118,7 +116,8 @@ def module_of(block: Any) -> Any:
 def state_of(tensor: Any) -> tuple[Any, str, int, int]:
     """Return the tensor that a view is of, the device, the version and the bytes of a live tensor."""
     base = attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None
-    device, version = str(attribute(tensor, "device", "") or ""), attribute(tensor, "_version", 0)
+    device, version = attribute(tensor, "device", ""), attribute(tensor, "_version", 0)
+    device = "cpu" if getattr(device, "type", "") == "cpu" else str(device or "")
     return base, device, version if isinstance(version, int) else 0, values.nbytes(tensor)
 
 

@@ -14,7 +14,7 @@ from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.segments import Turns
 from nbautograd.viz.read.tiles import Tile
 
-__all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Saved"]
+__all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Outline", "Saved", "outline_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,3 +296,19 @@ class GraphModel:
             "groups": [asdict(g) for g in self.groups],
             "notes": list(self.notes),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The boxes and lines of a graph: with equal sizes, equal outlines have equal layouts."""
+
+    nodes: tuple[tuple[str, str], ...]
+    """(id, kind)"""
+    edges: tuple[tuple[str, str, str], ...]
+    """(id, source, destination)"""
+
+
+def outline_of(model: GraphModel) -> Outline:
+    """The outline of a graph."""
+    nodes = tuple([(node.id, node.kind) for node in model.nodes])
+    return Outline(nodes, tuple([(edge.id, edge.src, edge.dst) for edge in model.edges]))

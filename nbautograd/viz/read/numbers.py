@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache, partial
+from itertools import repeat
 
 __all__ = ["BOOLS", "INTEGERS", "SUMMARY", "column", "drawn", "number_text", "printed", "printed_rows", "summary"]
 
@@ -40,20 +41,16 @@ def printed(value: float, decimals: bool = False) -> str:
 
 
 def printed_rows(rows: Iterable[list[float]]) -> list[list[str]]:
-    """Return each number of some rows as :func:`printed` does."""
+    """Return the numbers of some rows, printed."""
     return list(map(list, map(partial(map, printed), rows)))
 
 
 def column(numbers: list[float]) -> list[str]:
-    """Return the numbers as PyTorch prints them together, padded to one width; beside a fraction all have decimals.
-
-    >>> column([1.0, 2.0, -10.0]), column([1.0, 0.5])
-    (['  1.', '  2.', '-10.'], ['1.0000', '0.5000'])
-    """
-    decimals = False in [v == math.ceil(v) for v in numbers if math.isfinite(v)]
-    shown = [printed(v, decimals) for v in numbers]
+    """Return the numbers as PyTorch prints them together, padded to one width; beside a fraction all have decimals."""
+    finite = list(filter(math.isfinite, numbers))
+    shown = list(map(printed, numbers, repeat([*map(math.ceil, finite)] != finite)))
     longest = max([len(s) for s, v in zip(shown, numbers, strict=True) if v and math.isfinite(v)], default=1)
-    return [s.rjust(longest) for s in shown]
+    return list(map(str.rjust, shown, repeat(longest)))
 
 
 def number_text(value: float | str, form: str = "") -> str:

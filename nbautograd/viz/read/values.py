@@ -116,7 +116,7 @@ def alone(value: Any) -> str:
 
 
 def numbers_of(operands: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return those of the values in formulas that are single numbers, in few characters, by their names."""
+    """Return the values in formulas that are single numbers of few characters, by name."""
     numbers = []
     for name, operand in operands.items():
         if operand is not None and "_sym_" not in name:
