@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +14,8 @@ import numpy as np
 
 from nbautograd._engine.arrays import strides
 from nbautograd._engine.arrays.version_counter import changed_since
+from nbautograd._engine.compiler import graph
+from nbautograd._engine.compiler.graph import CONSTANT, INPUT, RESULT, Value, mapped
 from nbautograd._engine.compiler.schema import OPS, OpSchema
 from nbautograd._engine.core.node import FREED, AccumulateGrad, Node, saved_slots
 from nbautograd._engine.core.tensor import Tensor
@@ -22,10 +24,8 @@ from nbautograd.errors import ProgramError
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.program.literals import same_elements
 
-__all__ = ["Call", "Graph", "Tape", "Value", "apart", "drawn", "is_freed", "is_random", "place_of", "read", "refuse"]
+__all__ = ["Call", "Graph", "Tape", "apart", "drawn", "is_freed", "place_of", "read", "refuse"]
 
-RANDOM = "generator"
-"""The parameter of operations that draw random numbers."""
 Tape = Mapping[Any, tuple[tuple[Any, int], ...]]
 """For each node the node and the output to which each of its edges leads."""
 WRITTEN = CopySlices, AsStridedBackward0
@@ -34,33 +34,30 @@ MAX_COPIED = 1_000_000
 """Elements of an array of which another one shows a part."""
 
 
-@dataclass(eq=False)
-class Value:
-    """A tensor of the graph: a leaf, a constant, or a result of an operation."""
+class Leaf(Value):
+    """A leaf, with its tensor."""
 
-    wanted: str
-    """The preferred name."""
-    array: Any = None
-    """A leaf's or a constant's."""
-    tensor: Any = None
-    """The leaf."""
+    __slots__ = ("tensor",)
+
+    def __init__(self, name: str, tensor: Any) -> None:
+        super().__init__(INPUT, name, _array(tensor))
+        self.tensor = tensor
 
 
 @dataclass(eq=False)
-class Call:
-    """One operation: its arguments by parameter, and where the gradients of its inputs go."""
+class Call(graph.OpCall):
+    """One operation, with its node."""
 
     node: Any
-    op: OpSchema
-    arguments: dict[str, Any]
-    """Values, lists of values, and options as they were."""
     targets: list[Value | None]
     """For each slot, the operand of the gradient; None if not needed."""
-    outputs: dict[int, Value] = field(default_factory=dict)
     recorded: Any = None
     """The result as tracing noted it, where it is small."""
-    inputs: tuple[str, ...] = ()
-    """The parameters that gradients go to, slot by slot."""
+
+    @property
+    def relays(self) -> bool:  # type: ignore[override]
+        """True if the node is that of a temporary view."""
+        return bool(type(self.node)._relays)
 
     @property
     def name(self) -> str:
@@ -68,14 +65,15 @@ class Call:
         return str(type(self.node).__name__)
 
 
-@dataclass
-class Graph:
-    """All operations in the order in which they ran."""
+class Graph(graph.Graph):
+    """All operations that made ``root``, from the leaves."""
 
-    calls: list[Call]
-    leaves: list[Value]
-    root: Value
-    constants: list[Value]
+    def __init__(self, leaves: list[Leaf], calls: list[Call], root: Value) -> None:
+        self.inputs, self.steps, self.root = leaves, calls, root
+
+    def ends(self) -> list[Value]:
+        """Return the result."""
+        return [self.root]
 
 
 def place_of(node: Any) -> str:
@@ -120,21 +118,19 @@ def apart(graph: Graph) -> None:
     :raises ProgramError: an array cannot be copied with its strides.
     """
     copied = _Copies().of
-    for value in (*graph.leaves, *graph.constants, graph.root):
+    for value in (*graph.inputs, *graph.constants(), graph.root):
         value.array = copied(value.array)
-        if value.tensor is not None:
+        if isinstance(value, Leaf):
             grad = value.tensor.grad
             value.tensor = SimpleNamespace(grad=None if grad is None else SimpleNamespace(_a=copied(grad._a)))
-    for call in graph.calls:
-        if is_random(call) and call.recorded is None:
+    for call in graph.steps:
+        if call.draws and call.recorded is None:
             call.recorded = copied(drawn(call))
         node = call.node = copy(call.node)
         for slot in saved_slots(type(node)):
             if hasattr(node, slot):
                 setattr(node, slot, copied(getattr(node, slot)))
-        kinds = np.ndarray, list, tuple
-        arrays = {name: copied(value) for name, value in call.arguments.items() if isinstance(value, kinds)}
-        call.arguments = call.arguments | arrays
+        call.arguments = copied(call.arguments)
 
 
 class _Copies:
@@ -144,11 +140,9 @@ class _Copies:
         self.known: dict[int, tuple[Any, Any]] = {}  # by id(), with the array, so that the id stays its own
 
     def of(self, value: Any) -> Any:
-        """Return the copy of an array, or of those in a list; other things as they are."""
-        if isinstance(value, (list, tuple)) and any(isinstance(part, np.ndarray) for part in value):
-            return type(value)(map(self.of, value))
+        """Return the copy of an array, or of those in a list, tuple or dict; other things as they are."""
         if not isinstance(value, np.ndarray):
-            return value
+            return mapped(value, self.of)
         if id(value) not in self.known:
             made = value.copy(order="K") if value.base is None else self.part(value, value.base)
             if made is None or made.strides != value.strides:
@@ -170,7 +164,7 @@ class _Copies:
 class _Reader:
     def __init__(self, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str]) -> None:
         self.name_of, self.tensor_name = name_of, tensor_name
-        self.leaves: dict[int, Value] = {}
+        self.leaves: dict[int, Leaf] = {}
         self.constants: dict[Any, Value] = {}
         self.calls: dict[Any, Call] = {}
 
@@ -184,8 +178,7 @@ class _Reader:
             trace = node.trace
             self.check(node, trace)
             self.calls[node] = self.call(node, trace, tape[node])
-        calls = list(self.calls.values())
-        return Graph(calls, list(self.leaves.values()), self.calls[start].outputs[index], list(self.constants.values()))
+        return Graph([*self.leaves.values()], [*self.calls.values()], self.calls[start].results[index])
 
     def check(self, node: Any, trace: Any) -> None:
         """Raise if a part of a node is not in its declaration, or has changed."""
@@ -213,7 +206,6 @@ class _Reader:
             return self.call_of_write(node, trace, targets)
         op = _declaration(node)
         arguments: dict[str, Any] = {}
-        lists: dict[str, list[Any]] = {}
         for operand in trace.operands:
             target = targets[operand.slot] if operand.slot is not None and operand.slot < len(targets) else None
             if target is not None:
@@ -225,13 +217,15 @@ class _Reader:
                 value = operand.value
             parameter, place = operand.parameter
             if place is not None and parameter in op.lists:
-                lists.setdefault(parameter, []).append(value)
+                arguments.setdefault(parameter, []).append(value)
             else:
                 arguments[operand.name] = value
-        arguments.update(lists)
-        call = Call(node, op, arguments, targets, recorded=trace.value, inputs=tuple(type(node).inputs))
-        for index in range(node.outputs()):
-            call.outputs[index] = Value(self.name_of(node, index))
+        return self.with_results(Call(op, arguments, node, targets, trace.value))
+
+    def with_results(self, call: Call) -> Call:
+        """Give a call its results."""
+        node = call.node
+        call.results = [Value(RESULT, self.name_of(node, i)) for i in range(node.outputs())]
         return call
 
     def call_of_write(self, node: Any, trace: Any, targets: list[Value | None]) -> Call:
@@ -242,9 +236,7 @@ class _Reader:
             target = targets[i]
             arguments[name] = self.constant(node, operands[i]) if target is None else target
         recorded = None if trace is None else trace.value
-        call = Call(node, op, arguments, targets[: len(op.tensors)], recorded=recorded, inputs=tuple(op.tensors))
-        call.outputs[0] = Value(self.name_of(node, 0))
-        return call
+        return self.with_results(Call(op, arguments, node, targets[: len(op.tensors)], recorded))
 
     def target(self, to: Any, index: int) -> Value:
         """The value that an edge leads to."""
@@ -257,18 +249,18 @@ class _Reader:
                 )
             if id(leaf) not in self.leaves:
                 name = self.tensor_name(leaf) or f"leaf{len(self.leaves) + 1}"
-                self.leaves[id(leaf)] = Value(name, _array(leaf), leaf)
+                self.leaves[id(leaf)] = Leaf(name, leaf)
             return self.leaves[id(leaf)]
-        return self.calls[to].outputs[index]
+        return self.calls[to].results[index]
 
     def check_leaf(self, node: Any, value: Value, operand: Any) -> None:
         """Raise if a leaf has changed since an operation used it."""
-        if value.tensor is None:
+        if not isinstance(value, Leaf):
             return
         noted = operand.value
         is_other = noted is not None and not same_elements(value.array, noted)
         if is_other or changed_since(value.array, node._seq):
-            raise refuse(node, f"its operand {operand.name!r}, the leaf {value.wanted!r}, has been written to since")
+            raise refuse(node, f"its operand {operand.name!r}, the leaf {value.name!r}, has been written to since")
 
     def constant(self, node: Any, operand: Any) -> Value:
         """A tensor without a gradient, unchanged."""
@@ -278,7 +270,7 @@ class _Reader:
         key = id(tensor) if tensor is not None else id(array)
         known = self.constants.get(key)
         if known is None or not same_elements(known.array, array):
-            known = Value(name or f"c{len(self.constants) + 1}", array)
+            known = Value(CONSTANT, name or f"c{len(self.constants) + 1}", array)
             self.constants[key if key not in self.constants else (key, id(known))] = known
         return known
 
@@ -346,14 +338,9 @@ def _reachable(start: Node) -> Tape:
     return known
 
 
-def is_random(call: Call) -> bool:
-    """Return whether an operation draws random numbers."""
-    return RANDOM in (*call.op.positional, *call.op.keywords)
-
-
 def drawn(call: Call) -> Any:
     """Return the random numbers that an operation drew, while the tensor of them lives; otherwise None."""
-    value = call.node.trace.output() if len(call.outputs) == 1 else None
+    value = call.node.trace.output() if len(call.results) == 1 else None
     return None if value is None or value.grad_fn is not call.node else value._a
 
 

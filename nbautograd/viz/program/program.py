@@ -180,14 +180,14 @@ def write(
             writer.choices.changed = False
             writer = _written(read(root, name_of, tensor_name, tape), gradient, helpers, writer.choices)
     graph = writer.graph
-    leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
+    leaves = [leaf for leaf in graph.inputs if leaf in writer.results]
 
     if library == "torch":
         tensors = TensorWriter(writer)
         tensors.write()
-        results = [(leaf.wanted, f"{writer.variable[leaf]}.grad") for leaf in leaves]
+        results = [(leaf.name, f"{writer.variable[leaf]}.grad") for leaf in leaves]
         return Program(
-            graph.root.wanted,
+            graph.root.name,
             tensors.lines,
             helpers=VJP if tensors.uses_vjp else "",
             stored=writer.stored,
@@ -200,9 +200,9 @@ def write(
     needs = "NumPy and SciPy" if "scipy" in functions else "NumPy alone"
     if writer.bundle.needs_package:
         needs = "NumPy and nbautograd, of which it imports functions that have no source of their own"
-    results = [(leaf.wanted, writer.results[leaf]) for leaf in leaves]
+    results = [(leaf.name, writer.results[leaf]) for leaf in leaves]
     return Program(
-        graph.root.wanted,
+        graph.root.name,
         writer.lines,
         imports=writer.bundle.imports.values(),
         helpers=functions,
@@ -223,7 +223,7 @@ def write_later(
     :raises ProgramError: as for :func:`write`; what cannot be written may also be found when it is written.
     """
     graph, seed = read(root, name_of, tensor_name, tape), getattr(gradient, "_a", gradient)
-    nodes = [call.node for call in graph.calls]
+    nodes = [call.node for call in graph.steps]
     apart(graph)
     if isinstance(seed, np.ndarray):
         seed = seed.copy(order="K")
@@ -233,7 +233,7 @@ def write_later(
         with tracing.traced():
             return _written(graph, seed, False, Choices()).lines
 
-    return lines, {call.node: node for call, node in zip(graph.calls, nodes, strict=True)}
+    return lines, {call.node: node for call, node in zip(graph.steps, nodes, strict=True)}
 
 
 def _written(graph: Graph, gradient: Any, helpers: bool, choices: Choices) -> NumpyWriter:
@@ -255,15 +255,15 @@ def _folded(
     """Return the folded program; None if not requested, or if its gradients differ from the flat one's."""
     if tree is None:
         return None
-    wanted = {name: value.wanted for value, name in writer.variable.items()}
-    order = [call.node for call in writer.graph.calls]
+    wanted = {name: value.name for value, name in writer.variable.items()}
+    order = [call.node for call in writer.graph.steps]
     try:
         program = fold(lines, tree, order, [expression for _, expression in results], writer.names, wanted)
         with backend.quiet(), no_grad():
             gradients = program.computed({**scope, "data": writer.stored})
     except Exception:  # the flat program is known to be right
         return None
-    expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.leaves if leaf in writer.results]
+    expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.inputs if leaf in writer.results]
     return program if all(map(alike, gradients, expected)) else None
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import memory_format
 from nbautograd._engine.arrays.summation import upcast_half
+from nbautograd._engine.compiler.graph import CONSTANT, Value
 from nbautograd._engine.compiler.promotion import HalfPrecision, promote, promote_half, widen_all
 from nbautograd._engine.compiler.schema import POINTWISE, UPCAST, VIEW
 from nbautograd._engine.compiler.source import evaluated, parsed
@@ -20,7 +21,7 @@ from nbautograd._engine.core.tensor import wrap
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import Bundle
 from nbautograd.viz.program.expressions import Expressions, Operand
-from nbautograd.viz.program.graph import RANDOM, Call, Graph, Value
+from nbautograd.viz.program.graph import Call, Graph
 from nbautograd.viz.program.lines import DATA, Line
 from nbautograd.viz.program.literals import array_text, dtype_text, literal, same
 from nbautograd.viz.program.names import Names
@@ -76,7 +77,6 @@ class Variables:
         self.variable: dict[Value, str] = {}
         self.gradient: dict[Value, str] = {}
         self.results: dict[Value, str] = {}
-        self.call_of: dict[Value, Call] = {}
         self.operands: dict[Call, dict[str, Operand]] = {}
         self.option_arrays: dict[int, Value] = {}
         self.rounded: dict[Call, Any] = {}
@@ -143,7 +143,7 @@ class Variables:
             if id(a) not in self.option_arrays:
                 if a.size <= 4 and a.ndim < 2:
                     return array_text(a)
-                constant = Value(wanted, a)
+                constant = Value(CONSTANT, wanted, a)
                 self.option_arrays[id(a)] = constant
                 self.variable[constant] = self.names.new(wanted)
                 self.data(constant)
@@ -170,8 +170,8 @@ class Variables:
 
         :param wide: half precision in float32.
         """
-        gradients = [self.named(self.gradient.get(value)) for value in call.outputs.values()]
-        results = [self.named(self.variable[value]) for value in call.outputs.values()]
+        gradients = [self.named(self.gradient.get(value)) for value in call.results]
+        results = [self.named(self.variable[value]) for value in call.results]
         for operand in (*gradients, *results) if wide else ():
             widen(operand)
         for name, each in (("g", gradients), ("result", results)):
@@ -185,7 +185,7 @@ class Variables:
         op = call.op
         operands: dict[str, Operand] = {}
         for name in (*op.positional, *op.keywords, *filter(None, [op.rest])):
-            value = None if name == RANDOM else call.arguments.get(name)  # tracing omits None
+            value = None if name == "generator" else call.arguments.get(name)  # tracing omits None
             if isinstance(value, Value):
                 operands[name] = self.named(self.variable[value])
             elif isinstance(value, list) and value and all(isinstance(part, Value) for part in value):
