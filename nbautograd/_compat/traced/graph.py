@@ -11,7 +11,7 @@ import numpy as np
 
 from nbautograd._engine.batching.mode import invoke
 from nbautograd._engine.compiler import graph
-from nbautograd._engine.compiler.graph import CONSTANT, Array, Step, mapped, values_in
+from nbautograd._engine.compiler.graph import CONSTANT, Array, GraphStep, mapped, values_in
 from nbautograd._engine.core.grad_mode import is_grad_enabled, no_grad, set_grad_enabled
 from nbautograd._engine.core.pytree import tree_flatten
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -53,7 +53,7 @@ class Value(graph.Value):
     __slots__ = ("dtype", "position", "shape", "step")
 
     def __init__(self, kind: str, array: Any, step: TraceStep | None = None, position: int = 0) -> None:
-        super().__init__(kind, "", array if kind == CONSTANT else None)
+        self.kind, self.name, self.array = kind, "", array if kind == CONSTANT else None
         self.step, self.position, self.shape, self.dtype = step, position, tuple(array.shape), array.dtype
 
     def __repr__(self) -> str:
@@ -96,7 +96,7 @@ class OpStep(graph.OpCall):
 
 
 @dataclass(eq=False)
-class Opaque(Step):
+class Opaque(GraphStep):
     """A call of a function that is not an operation and is not traced: it draws random numbers, or reads values."""
 
     function: Callable[..., Any]
@@ -145,7 +145,7 @@ class ValueCheck(Opaque):
         return name, [*arguments, f"said={self.said!r}"]
 
 
-class Transfer(Step):
+class Transfer(GraphStep):
     """A step that is no call: of ``values``, and ``about`` the dtype of a copy or the steps of a view.
 
     :cvar label: the name in listings.
@@ -277,22 +277,30 @@ class Output:
     steps: Any = ()
 
 
-class Graph(graph.Graph):
-    """A recorded function: from its arguments to its results, both flat.
+class Graph:
+    """A recorded function.
 
+    :ivar inputs: its arguments, flat.
     :ivar captured: tensors from outside that it read, with their values.
+    :ivar outputs: its results, flat.
     :ivar effects: the final values of tensors from outside, by their initial values.
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        self.inputs: list[Value] = []
         self.captured: list[tuple[Any, Value]] = []
+        self.steps: list[TraceStep] = []
         self.outputs: list[Output] = []
         self.effects: list[tuple[Value, Value]] = []
 
     def ends(self) -> list[Value]:
         """Return the values of results and effects."""
         return [output.value for output in self.outputs] + [end for _, end in self.effects]
+
+    def constants(self) -> list[Value]:
+        """Return the data of the trace that steps read, or that are results."""
+        read = [value for step in self.steps for value in step.reads()]
+        return list(dict.fromkeys(value for value in [*read, *self.ends()] if value.kind == CONSTANT))
 
     def computing(self, wanted: set[Value], keeps: Callable[[TraceStep], bool]) -> list[TraceStep]:
         """Return the steps that compute the values ``wanted``, directly or indirectly, and those to keep."""

@@ -1,7 +1,7 @@
-"""Graphs of operations: values, and the steps that compute them, of a function or of a tensor's history.
+"""Values, and the steps that compute them: the parts of which graphs of operations consist.
 
-``torch.jit.trace`` records one while a function runs (``_compat/traced/recorder.py``). A program is written of one that
-is read from the nodes of a result (``viz/program/graph.py``). Each extends these classes by what it alone knows.
+``torch.jit.trace`` records a graph while a function runs (``_compat/traced/recorder.py``). A program is written of one
+that is read from the nodes of a result (``viz/program/graph.py``). Each extends these classes by what it alone knows.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Any
 
 from nbautograd._engine.compiler.schema import OpSchema
 
-__all__ = ["CONSTANT", "INPUT", "RESULT", "Array", "Graph", "OpCall", "Step", "Value", "mapped", "values_in"]
+__all__ = ["CONSTANT", "INPUT", "RESULT", "Array", "GraphStep", "OpCall", "Value", "mapped", "values_in"]
 
 INPUT, CONSTANT, RESULT = "input", "constant", "result"
 """The kinds of values: an argument or a leaf; data of the graph; a step's result."""
 
 
+@dataclass(eq=False, slots=True)
 class Value:
     """The state of a tensor between writes.
 
-    :ivar name: the user's name of it; empty if there is none.
+    :ivar name: the user's name of it, if it has one.
     :ivar array: its data, unless a step computes it.
     """
 
-    __slots__ = ("array", "kind", "name")
-
-    def __init__(self, kind: str, name: str = "", array: Any = None) -> None:
-        self.kind, self.name, self.array = kind, name, array
+    kind: str
+    name: str = ""
+    array: Any = None
 
 
 @dataclass(eq=False)
@@ -58,7 +58,7 @@ def values_in(argument: Any) -> Iterator[Any]:
             yield from values_in(part)
 
 
-class Step:
+class GraphStep:
     """One step: ``reads`` are its values, and ``edges`` those that get gradients, in the order of the vjp's results.
 
     :ivar draws: true if it draws random numbers.
@@ -70,7 +70,7 @@ class Step:
 
 
 @dataclass(eq=False)
-class OpCall(Step):
+class OpCall(GraphStep):
     """A call of a declared operation, with its arguments by parameter."""
 
     op: OpSchema
@@ -88,20 +88,3 @@ class OpCall(Step):
     def edges(self) -> list[Any]:
         """Return the values that get gradients; None for other arguments with a formula."""
         return [edge if isinstance(edge, Value) else None for edge in self.op.edges(self.arguments)]
-
-
-class Graph:
-    """Steps in the order in which they ran, and the values with which they begin (``inputs``) and end (``ends``)."""
-
-    def __init__(self) -> None:
-        self.inputs: list[Any] = []
-        self.steps: list[Any] = []
-
-    def ends(self) -> list[Any]:
-        """Return the values that the steps are for."""
-        raise NotImplementedError
-
-    def constants(self) -> list[Any]:
-        """Return the data that the steps read, or that are results, in this order."""
-        read = [value for step in self.steps for value in step.reads()]
-        return list(dict.fromkeys(value for value in [*read, *self.ends()] if value.kind == CONSTANT))

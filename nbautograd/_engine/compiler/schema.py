@@ -61,7 +61,9 @@ RESERVED = frozenset(_RESERVED.split())
 """Names used by generated code, which no option of an operation may have."""
 METADATA = ("shape", "dtype", "ndim", "strides")
 """Attributes of a tensor that a formula may need without its values."""
-_PARAMETERS = "positional keywords rest tensors lists masks optional numbers keys numpy_names required_dim half_policy"
+_PARAMETERS = (
+    "positional keywords rest tensors lists masks optional numbers keys numpy_names required_dim half_policy draws"
+)
 PARAMETERS = frozenset(_PARAMETERS.split())
 """Attributes that are derived from the body's signature on first access."""
 
@@ -113,6 +115,8 @@ class OpSchema:
     numpy_names: list[str]
     required_dim: bool
     half_policy: str
+    draws: bool
+    """True if the operation draws random numbers."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in PARAMETERS:
@@ -136,6 +140,7 @@ class OpSchema:
         options = hints.keys() - {*self.tensors}
         if clash := sorted(options & RESERVED):
             raise ValueError(f"@op {self.name}: generated code uses the names {clash} itself; choose others")
+        self.draws = "generator" in hints
         self._read_dims(count - len(defaults), options)
         self.half_policy = self._half if self.kind != VIEW and not self.lists else NATIVE
 
@@ -167,11 +172,6 @@ class OpSchema:
         }
         plain = all(value is None or value.__class__ in (int, float, bool, str) for value in options.values())
         return options if plain else None
-
-    @property
-    def draws(self) -> bool:
-        """True if the operation draws random numbers."""
-        return "generator" in (*self.positional, *self.keywords)
 
     def bound(self, values: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments of a call by position, and those by name; omitted ones are missing in ``values``."""

@@ -14,8 +14,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import strides
 from nbautograd._engine.arrays.version_counter import changed_since
-from nbautograd._engine.compiler import graph
-from nbautograd._engine.compiler.graph import CONSTANT, INPUT, RESULT, Value, mapped
+from nbautograd._engine.compiler.graph import CONSTANT, INPUT, RESULT, OpCall, Value
 from nbautograd._engine.compiler.schema import OPS, OpSchema
 from nbautograd._engine.core.node import FREED, AccumulateGrad, Node, saved_slots
 from nbautograd._engine.core.tensor import Tensor
@@ -34,18 +33,15 @@ MAX_COPIED = 1_000_000
 """Elements of an array of which another one shows a part."""
 
 
-class Leaf(Value):
+@dataclass(eq=False, slots=True)
+class LeafValue(Value):
     """A leaf, with its tensor."""
 
-    __slots__ = ("tensor",)
-
-    def __init__(self, name: str, tensor: Any) -> None:
-        super().__init__(INPUT, name, _array(tensor))
-        self.tensor = tensor
+    tensor: Any = None
 
 
 @dataclass(eq=False)
-class Call(graph.OpCall):
+class Call(OpCall):
     """One operation, with its node."""
 
     node: Any
@@ -55,25 +51,19 @@ class Call(graph.OpCall):
     """The result as tracing noted it, where it is small."""
 
     @property
-    def relays(self) -> bool:  # type: ignore[override]
-        """True if the node is that of a temporary view."""
-        return bool(type(self.node)._relays)
-
-    @property
     def name(self) -> str:
         """The node's name, such as ``MulBackward0``."""
         return str(type(self.node).__name__)
 
 
-class Graph(graph.Graph):
-    """All operations that made ``root``, from the leaves."""
+@dataclass
+class Graph:
+    """All operations in the order in which they ran."""
 
-    def __init__(self, leaves: list[Leaf], calls: list[Call], root: Value) -> None:
-        self.inputs, self.steps, self.root = leaves, calls, root
-
-    def ends(self) -> list[Value]:
-        """Return the result."""
-        return [self.root]
+    calls: list[Call]
+    leaves: list[LeafValue]
+    root: Value
+    constants: list[Value]
 
 
 def place_of(node: Any) -> str:
@@ -118,19 +108,21 @@ def apart(graph: Graph) -> None:
     :raises ProgramError: an array cannot be copied with its strides.
     """
     copied = _Copies().of
-    for value in (*graph.inputs, *graph.constants(), graph.root):
+    for value in (*graph.leaves, *graph.constants, graph.root):
         value.array = copied(value.array)
-        if isinstance(value, Leaf):
+        if isinstance(value, LeafValue):
             grad = value.tensor.grad
             value.tensor = SimpleNamespace(grad=None if grad is None else SimpleNamespace(_a=copied(grad._a)))
-    for call in graph.steps:
-        if call.draws and call.recorded is None:
+    for call in graph.calls:
+        if call.recorded is None and call.op.draws:
             call.recorded = copied(drawn(call))
         node = call.node = copy(call.node)
         for slot in saved_slots(type(node)):
             if hasattr(node, slot):
                 setattr(node, slot, copied(getattr(node, slot)))
-        call.arguments = copied(call.arguments)
+        kinds = np.ndarray, list, tuple
+        arrays = {name: copied(value) for name, value in call.arguments.items() if isinstance(value, kinds)}
+        call.arguments = call.arguments | arrays
 
 
 class _Copies:
@@ -140,9 +132,11 @@ class _Copies:
         self.known: dict[int, tuple[Any, Any]] = {}  # by id(), with the array, so that the id stays its own
 
     def of(self, value: Any) -> Any:
-        """Return the copy of an array, or of those in a list, tuple or dict; other things as they are."""
+        """Return the copy of an array, or of those in a list; other things as they are."""
+        if isinstance(value, (list, tuple)) and any(isinstance(part, np.ndarray) for part in value):
+            return type(value)(map(self.of, value))
         if not isinstance(value, np.ndarray):
-            return mapped(value, self.of)
+            return value
         if id(value) not in self.known:
             made = value.copy(order="K") if value.base is None else self.part(value, value.base)
             if made is None or made.strides != value.strides:
@@ -164,7 +158,7 @@ class _Copies:
 class _Reader:
     def __init__(self, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str]) -> None:
         self.name_of, self.tensor_name = name_of, tensor_name
-        self.leaves: dict[int, Leaf] = {}
+        self.leaves: dict[int, LeafValue] = {}
         self.constants: dict[Any, Value] = {}
         self.calls: dict[Any, Call] = {}
 
@@ -178,7 +172,8 @@ class _Reader:
             trace = node.trace
             self.check(node, trace)
             self.calls[node] = self.call(node, trace, tape[node])
-        return Graph([*self.leaves.values()], [*self.calls.values()], self.calls[start].results[index])
+        calls = list(self.calls.values())
+        return Graph(calls, list(self.leaves.values()), self.calls[start].results[index], list(self.constants.values()))
 
     def check(self, node: Any, trace: Any) -> None:
         """Raise if a part of a node is not in its declaration, or has changed."""
@@ -220,11 +215,7 @@ class _Reader:
                 arguments.setdefault(parameter, []).append(value)
             else:
                 arguments[operand.name] = value
-        return self.with_results(Call(op, arguments, node, targets, trace.value))
-
-    def with_results(self, call: Call) -> Call:
-        """Give a call its results."""
-        node = call.node
+        call = Call(op, arguments, node, targets, trace.value)
         call.results = [Value(RESULT, self.name_of(node, i)) for i in range(node.outputs())]
         return call
 
@@ -236,7 +227,9 @@ class _Reader:
             target = targets[i]
             arguments[name] = self.constant(node, operands[i]) if target is None else target
         recorded = None if trace is None else trace.value
-        return self.with_results(Call(op, arguments, node, targets[: len(op.tensors)], recorded))
+        call = Call(op, arguments, node, targets[: len(op.tensors)], recorded)
+        call.results = [Value(RESULT, self.name_of(node, 0))]
+        return call
 
     def target(self, to: Any, index: int) -> Value:
         """The value that an edge leads to."""
@@ -249,13 +242,14 @@ class _Reader:
                 )
             if id(leaf) not in self.leaves:
                 name = self.tensor_name(leaf) or f"leaf{len(self.leaves) + 1}"
-                self.leaves[id(leaf)] = Leaf(name, leaf)
+                self.leaves[id(leaf)] = LeafValue(INPUT, name, _array(leaf), leaf)
             return self.leaves[id(leaf)]
-        return self.calls[to].results[index]
+        value: Value = self.calls[to].results[index]
+        return value
 
     def check_leaf(self, node: Any, value: Value, operand: Any) -> None:
         """Raise if a leaf has changed since an operation used it."""
-        if not isinstance(value, Leaf):
+        if not isinstance(value, LeafValue):
             return
         noted = operand.value
         is_other = noted is not None and not same_elements(value.array, noted)

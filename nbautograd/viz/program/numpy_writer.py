@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.compiler.graph import RESULT, Value
+from nbautograd._engine.compiler.graph import INPUT, RESULT, Value
 from nbautograd._engine.compiler.source import parsed
 from nbautograd._engine.core.node import MULTIPLE, OutputGrads
 from nbautograd.errors import ProgramError
@@ -34,13 +34,13 @@ class NumpyWriter(Variables):
     def write(self) -> None:
         """All lines."""
         graph = self.graph
-        given = [*graph.inputs, *graph.constants()]
-        for value in [*given, *[value for call in graph.steps for value in call.results]]:
+        given = [*graph.leaves, *graph.constants]
+        for value in [*given, *[value for call in graph.calls for value in call.results]]:
             self.variable[value] = self.names.new(value.name)
         with backend.quiet():
             for value in given:
-                self.data(value, "leaf" if value in graph.inputs else "")
-            for call in graph.steps:
+                self.data(value, "leaf" if value.kind == INPUT else "")
+            for call in graph.calls:
                 self.forward(call)
             self.check_result()
             self.backward()
@@ -51,7 +51,7 @@ class NumpyWriter(Variables):
     def forward(self, call: Call) -> None:
         """The line of an operation."""
         place = place_of(call.node)
-        if call.draws:
+        if call.op.draws:
             self.recorded(call, place)
             return
         try:
@@ -60,8 +60,11 @@ class NumpyWriter(Variables):
             raise refuse(call.node, str(error)) from None
         op = call.op
         try:
-            args, kwargs = op.bound({name: operand.value for name, operand in operands.items()})
-            expected = op.body(*args, **kwargs)
+            expected = op.body(
+                *[operands[name].value for name in op.positional],
+                *(operands[op.rest].value if op.rest else ()),
+                **{name: operands[name].value for name in op.keywords},
+            )
         except Exception as error:
             raise refuse(call.node, f"computing it again failed: {error}") from error
         rounded = self.rounded.get(call)
@@ -180,9 +183,8 @@ class NumpyWriter(Variables):
             start = self.seed
         self.gradient[root] = name
         self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins", origin=("array", start))
-        self.relays = {value: call for call in self.graph.steps if call.relays for value in call.results}
-        for call in reversed(self.graph.steps):  # by sequence number, as in the engine
-            if not call.relays and any(value in self.gradient for value in call.results):
+        for call in reversed(self.graph.calls):  # by sequence number, as in the engine
+            if not type(call.node)._relays:
                 self.backward_of(call)
         paths: dict[str, list[Line]] = {}
         for line in self.lines:
@@ -193,7 +195,9 @@ class NumpyWriter(Variables):
                 line.comment += f", path {i} of {len(lines)}"
 
     def backward_of(self, call: Call) -> None:
-        """The lines of one node: a term per input."""
+        """The lines of one node that a gradient has reached: a term per input."""
+        if self.gradient.keys().isdisjoint(call.results):
+            return
         op = call.op
         expected = self.expected(call)
         if op.lists:
@@ -339,7 +343,7 @@ class NumpyWriter(Variables):
 
     def accumulate(self) -> None:
         """The lines that add to the gradients of the leaves."""
-        for leaf in self.graph.inputs:
+        for leaf in self.graph.leaves:
             gradient = self.gradient.get(leaf)
             if gradient is None:
                 continue

@@ -180,7 +180,7 @@ def write(
             writer.choices.changed = False
             writer = _written(read(root, name_of, tensor_name, tape), gradient, helpers, writer.choices)
     graph = writer.graph
-    leaves = [leaf for leaf in graph.inputs if leaf in writer.results]
+    leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
 
     if library == "torch":
         tensors = TensorWriter(writer)
@@ -223,7 +223,7 @@ def write_later(
     :raises ProgramError: as for :func:`write`; what cannot be written may also be found when it is written.
     """
     graph, seed = read(root, name_of, tensor_name, tape), getattr(gradient, "_a", gradient)
-    nodes = [call.node for call in graph.steps]
+    nodes = [call.node for call in graph.calls]
     apart(graph)
     if isinstance(seed, np.ndarray):
         seed = seed.copy(order="K")
@@ -233,7 +233,7 @@ def write_later(
         with tracing.traced():
             return _written(graph, seed, False, Choices()).lines
 
-    return lines, {call.node: node for call, node in zip(graph.steps, nodes, strict=True)}
+    return lines, {call.node: node for call, node in zip(graph.calls, nodes, strict=True)}
 
 
 def _written(graph: Graph, gradient: Any, helpers: bool, choices: Choices) -> NumpyWriter:
@@ -256,14 +256,14 @@ def _folded(
     if tree is None:
         return None
     wanted = {name: value.name for value, name in writer.variable.items()}
-    order = [call.node for call in writer.graph.steps]
+    order = [call.node for call in writer.graph.calls]
     try:
         program = fold(lines, tree, order, [expression for _, expression in results], writer.names, wanted)
         with backend.quiet(), no_grad():
             gradients = program.computed({**scope, "data": writer.stored})
     except Exception:  # the flat program is known to be right
         return None
-    expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.inputs if leaf in writer.results]
+    expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.leaves if leaf in writer.results]
     return program if all(map(alike, gradients, expected)) else None
 
 

@@ -77,6 +77,8 @@ class Variables:
         self.variable: dict[Value, str] = {}
         self.gradient: dict[Value, str] = {}
         self.results: dict[Value, str] = {}
+        self.relays = {value: call for call in graph.calls if type(call.node)._relays for value in call.results}
+        """Temporary views, by their results."""
         self.operands: dict[Call, dict[str, Operand]] = {}
         self.option_arrays: dict[int, Value] = {}
         self.rounded: dict[Call, Any] = {}
