@@ -1,7 +1,7 @@
 """Values, and the steps that compute them: the parts of which graphs of operations consist.
 
 ``torch.jit.trace`` records a graph while a function runs (``_compat/traced/recorder.py``). A program is written of one
-that is read from the nodes of a result (``viz/program/graph.py``). Each extends these classes by what it alone knows.
+that is read from the nodes of a result (``viz/program/graph.py``). Each extends these classes by its own data.
 """
 
 from __future__ import annotations
