@@ -75,7 +75,7 @@ def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     node = _node_of(outputs)
     if node is None:
         return result
-    values = _inputs(op, args, kwargs)
+    values = op.edges(_bound(op, args, kwargs))
     tangents = [tangent_of(value, level) for value in values]
     recorded = recording and any(map(_requires_grad, values))
     create_graph = recording and any(map(_requires_grad, (*values, *tangents)))
@@ -157,17 +157,6 @@ def _bound(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
     named = {name: value for name, value in kwargs.items() if name in op.tensors}
     bound: dict[str, Any] = op.signature.bind_partial(*args, **named).arguments
     return bound
-
-
-def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Return the differentiable arguments, in the order of the node's edges."""
-    bound = _bound(op, args, kwargs)
-    inputs: list[Any] = []
-    for name in op.tensors:
-        if name in op.formulas:
-            value = bound.get(name)
-            inputs += list(value or ()) if name in op.lists else [value]
-    return inputs
 
 
 @contextmanager

@@ -45,7 +45,7 @@ class Backward:
             self.send(value, f"g{number}")
         for step in reversed(self.graph.steps):
             passes = isinstance(step, (Copied, Rehistoried))
-            if passes or step in self.forward.plans and not getattr(step, "relays", False):
+            if passes or step in self.forward.plans and not step.relays:
                 self.write_step(step)
 
     def send(self, target: Value, text: str) -> None:
@@ -63,7 +63,7 @@ class Backward:
             self.gradient[target] = f"d{count}_{self.forward.names[target]}"
             self.emit(f"{self.gradient[target]} = {name} + {text}")
         step = target.step
-        if isinstance(step, OpStep) and step.relays and step in self.forward.plans:
+        if step is not None and step.relays and step in self.forward.plans:
             self.write_step(step)
             del self.gradient[target]
 
@@ -73,9 +73,9 @@ class Backward:
         if all(g is None for g in arrived):
             return
         if isinstance(step, (Copied, Rehistoried)):
-            (edge,) = step.edges()
-            if edge is not None and self.forward.flow(edge):
-                self.send(edge, str(arrived[0]))
+            (target,) = self.forward.targets(step)
+            if target is not None:
+                self.send(target, str(arrived[0]))
             return
         plan = self.forward.plans[step]
         if plan.mode == INLINE:
@@ -97,7 +97,6 @@ class Backward:
 
     def write_node(self, step: TraceStep, plan: Plan, arrived: list[str | None]) -> None:
         """Write the gradients of a node like eager's."""
-        edges = step.edges()
         is_many = isinstance(step, OpStep) and step.op.many
         g = str(arrived[0])
         if is_many:
@@ -106,9 +105,9 @@ class Backward:
         second = f"e_{plan.node.strip('_')}"
         self.emit(f"{first}, {second} = {plan.node}.vjp({g}, True)")
         is_list = isinstance(step, OpStep) and step.op.many_edges
-        for index, edge in enumerate(edges):
-            if edge is not None and self.forward.flow(edge):
-                self.send_value(edge, f"{second}[{index}]" if is_list else (first, second)[index])
+        for index, target in enumerate(self.forward.targets(step)):
+            if target is not None:
+                self.send_value(target, f"{second}[{index}]" if is_list else (first, second)[index])
 
     def send_value(self, target: Value, text: str) -> None:
         """Send a value that may be lazy, as eager's nodes compute it."""
@@ -119,15 +118,14 @@ class Backward:
     def write_inline(self, step: OpStep, plan: Plan, g: str) -> None:
         """Write the formulas of an operation, as in its node's vjp."""
         op = step.op
-        inputs = [name for name in op.tensors if name in op.formulas]
-        for name, edge in zip(inputs, step.edges(), strict=True):
-            if edge is None or not self.forward.flow(edge):
+        for name, target in zip(op.inputs, self.forward.targets(step), strict=True):
+            if target is None:
                 continue
             text = self.formula(step, plan, op.formulas[name], g)
             meta = plan.meta and plan.meta[op.tensors.index(name)]
             if meta is not None:
                 text = f"{self.space.constant(unbroadcast)}({text}, {', '.join(map(self.space.literal, meta))})"
-            self.send(edge, self.specializer.written(text))
+            self.send(target, self.specializer.written(text))
 
     def formula(self, step: OpStep, plan: Plan, formula: str, g: str) -> str:
         """Return a formula over arrays."""

@@ -15,10 +15,11 @@ import numpy as np
 
 from nbautograd._compat.traced.backward_code import Backward
 from nbautograd._compat.traced.forward_code import Forward
-from nbautograd._compat.traced.graph import CONSTANT, Changed, Graph, Rehistoried, Value, replay
+from nbautograd._compat.traced.graph import Changed, Graph, Rehistoried, Value, replay
 from nbautograd._compat.traced.memory import reusing
 from nbautograd._compat.traced.namespace import Namespace
 from nbautograd._engine.arrays import backend, version_counter
+from nbautograd._engine.compiler.graph import CONSTANT
 from nbautograd._engine.compiler.source import compiled
 from nbautograd._engine.core.exchanged_data import latest
 from nbautograd._engine.core.grad_mode import enable_grad, is_grad_enabled

@@ -13,22 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._compat.traced.graph import (
-    Array,
-    Graph,
-    Opaque,
-    OpStep,
-    TraceStep,
-    Transfer,
-    Value,
-    ValueCheck,
-    values_in,
-)
+from nbautograd._compat.traced.graph import Graph, Opaque, OpStep, TraceStep, Transfer, Value, ValueCheck
 from nbautograd._compat.traced.namespace import WANTED, Namespace
 from nbautograd._compat.traced.specialize import Specializer
 from nbautograd._engine.compiler.elementwise import CONSTANTS, Constants, constants_as_arrays
 from nbautograd._engine.compiler.expressions import binds_names, specialized
 from nbautograd._engine.compiler.forward import ForwardWriter
+from nbautograd._engine.compiler.graph import Array, values_in
 from nbautograd._engine.compiler.promotion import HalfPrecision, promote
 from nbautograd._engine.compiler.runtime import FORWARD
 from nbautograd._engine.compiler.schema import NATIVE, PLAIN, POINTWISE, TILED, OpSchema
@@ -102,18 +93,18 @@ class Forward:
                 self.flows[value] = value in self.wanted
             else:
                 step = value.step
-                self.flows[value] = bool(step.recorded) and any(e is not None and self.flow(e) for e in step.edges())
+                self.flows[value] = bool(step.recorded) and any(self.targets(step))
         return self.flows[value]
 
-    def edges(self, step: TraceStep) -> list[bool]:
-        """Return for each edge of a step whether its gradient is needed."""
-        return [edge is not None and self.flow(edge) for edge in step.edges()]
+    def targets(self, step: TraceStep) -> list[Value | None]:
+        """Return the edges of a step whose gradients are needed; None for others."""
+        return [None if edge is None or not self.flow(edge) else edge for edge in step.edges()]
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def write_step(self, step: TraceStep, number: int) -> None:
         """Write the lines of a step."""
-        flows = bool(step.results) and step.recorded and any(self.edges(step))
+        flows = bool(step.results) and step.recorded and any(self.targets(step))
         if isinstance(step, OpStep):
             try:
                 self.write_op(step, number, flows)
@@ -154,7 +145,7 @@ class Forward:
         if step.node is not None:
             base_array = self.array(step.values[0])
             node: Any = object.__new__(step.node)
-            wanted = [WANTED if want else None for want in self.edges(step)]
+            wanted = [target and WANTED for target in self.targets(step)]
             node.next0, node.next1 = [*wanted, None][:2]
             node.input_meta, node.extras, node._seq = None, None, 0
             node.steps, node.layout = step.about, _layout(base_array, step.about)
@@ -306,10 +297,7 @@ class Forward:
 
     def called(self, op: OpSchema, names: dict[str, str]) -> str:
         """Return the call of the operation's body."""
-        values = [names[name] if name in names else _missing(op, name) for name in op.positional]
-        rest = [f"*{names[op.rest]}"] if op.rest and op.rest in names else []
-        keywords = [f"{name}={names[name]}" for name in op.keywords if name in names]
-        return f"{self.space.constant(op.body)}({', '.join([*values, *rest, *keywords])})"
+        return f"{self.space.constant(op.body)}({op.passed(names)})"
 
     def tiled(self, op: OpSchema, names: dict[str, str], options: dict[str, Any]) -> str | None:
         """Return the call that computes a large result tile by tile, as eager does."""
@@ -330,7 +318,7 @@ class Forward:
         """Write lines that create the node of an operation, as in eager."""
         op, node = step.op, plan.node
         node_class: Any = op.node(plan.variant)
-        wanted = ["WANTED" if want else "None" for want in self.edges(step)]
+        wanted = ["WANTED" if target else "None" for target in self.targets(step)]
         lines = [f"{node} = new({self.space.constant(node_class)}); {node}.extras = None; {node}._seq = 0"]
         if op.many_edges:
             edges = "".join(f"{edge}, " for edge in wanted)
@@ -347,19 +335,10 @@ class Forward:
 
     def saved(self, step: OpStep, plan: Plan, what: str) -> str:
         """Return the code of a saved value of a node."""
-        name, _, attribute = what.partition(".")
-        if name.partition("[")[0] == "result":
-            if "[" in name:
-                base = self.names[step.results[int(name[7:-1])]]
-            elif step.op.many:
-                base = f"({', '.join(self.names[value] for value in step.results)},)"
-            else:
-                base = self.names[step.results[0]]
-        elif name in step.op.lists and attribute:
-            return f"[a.{attribute} for a in {plan.names[name]}]"
-        else:
-            base = plan.names[name] if name in plan.names else _missing(step.op, name)
-        return f"{base}.{attribute}" if attribute else base
+        results = [self.names[value] for value in step.results]
+        names = plan.names | {f"result[{number}]": name for number, name in enumerate(results)}
+        names["result"] = f"({', '.join(results)},)" if step.op.many else results[0]
+        return step.op.value_of(what, names)
 
 
 def number_as(value: float, dtype: Any) -> Any:
@@ -375,9 +354,7 @@ def _call_of(step: OpStep | Opaque) -> tuple[Any, tuple[Any, ...], dict[str, Any
     """Return a step's function and arguments."""
     if isinstance(step, Opaque):
         return step.function, step.arguments, step.keywords
-    op, given = step.op, step.arguments
-    positional = (*(given[name] for name in op.positional if name in given), *given.get(op.rest or "", ()))
-    return op.function, positional, {name: given[name] for name in op.keywords if name in given}
+    return step.op.function, *step.op.bound(step.arguments)
 
 
 def _variant_of(op: OpSchema, result: Any, variant: str, is_tiled: bool) -> str:
@@ -394,8 +371,3 @@ def _frozen(array: Any) -> Any:
     if isinstance(array, np.ndarray):
         array.flags.writeable = False
     return array
-
-
-def _missing(op: OpSchema, name: str) -> str:
-    """Return the default of an omitted parameter."""
-    return repr(op.defaults.get(name))

@@ -1,16 +1,17 @@
-"""A recorded trace: values, and the steps that compute them, each of which can run again on tensors."""
+"""A recorded trace: a graph of operations, of other calls and of writes, each of which can run again on tensors."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from nbautograd._engine.batching.mode import invoke
-from nbautograd._engine.compiler.schema import OpSchema
+from nbautograd._engine.compiler import graph
+from nbautograd._engine.compiler.graph import CONSTANT, Array, GraphStep, mapped, values_in
 from nbautograd._engine.core.grad_mode import is_grad_enabled, no_grad, set_grad_enabled
 from nbautograd._engine.core.pytree import tree_flatten
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -21,10 +22,6 @@ from nbautograd.errors import TracingError
 
 __all__ = [
     "CAPTURED",
-    "CONSTANT",
-    "INPUT",
-    "RESULT",
-    "Array",
     "Changed",
     "Copied",
     "Detached",
@@ -42,45 +39,25 @@ __all__ = [
     "call_again",
     "check_again",
     "fill",
-    "mapped",
     "replay",
-    "values_in",
     "with_tensors",
 ]
 
-INPUT, CAPTURED, CONSTANT, RESULT = "input", "captured", "constant", "result"
-"""The kinds of values: an argument; a captured tensor, read at each call; data of the trace; a step's result."""
+CAPTURED = "captured"
+"""The kind of the value of a tensor from outside, which is read in each call."""
 
 
-class Value:
-    """The state of a tensor in the traced function between writes."""
+class Value(graph.Value):
+    """A value with the step that computes it, and its shape and dtype, which are the same in each call."""
 
-    __slots__ = ("array", "dtype", "kind", "name", "position", "shape", "step")
+    __slots__ = ("dtype", "position", "shape", "step")
 
     def __init__(self, kind: str, array: Any, step: TraceStep | None = None, position: int = 0) -> None:
-        self.kind, self.step, self.position = kind, step, position
-        self.shape, self.dtype = tuple(array.shape), array.dtype
-        self.array: Any = array if kind == CONSTANT else None
-        self.name = ""
+        self.kind, self.name, self.array = kind, "", array if kind == CONSTANT else None
+        self.step, self.position, self.shape, self.dtype = step, position, tuple(array.shape), array.dtype
 
     def __repr__(self) -> str:
         return f"{self.name or self.kind}: {self.dtype}{list(self.shape)}"
-
-
-@dataclass(eq=False)
-class Array:
-    """A value that an operation gets as an array instead of a tensor."""
-
-    value: Value
-
-
-def mapped(argument: Any, change: Callable[[Any], Any]) -> Any:
-    """Return an argument; of a list, tuple or dict, a copy in which ``change`` replaces each part."""
-    if argument.__class__ in (list, tuple):
-        return argument.__class__([change(part) for part in argument])
-    if argument.__class__ is dict:
-        return {key: change(part) for key, part in argument.items()}
-    return argument
 
 
 def with_tensors(argument: Any, tensor_of: Callable[[Value], Any]) -> Any:
@@ -92,60 +69,23 @@ def with_tensors(argument: Any, tensor_of: Callable[[Value], Any]) -> Any:
     return mapped(argument, lambda part: with_tensors(part, tensor_of))
 
 
-def values_in(argument: Any) -> Iterator[Value]:
-    """Yield the values in an argument, which may be a list or tuple."""
-    if isinstance(argument, Value):
-        yield argument
-    elif isinstance(argument, Array):
-        yield argument.value
-    elif isinstance(argument, (list, tuple)):
-        for part in argument:
-            yield from values_in(part)
-    elif isinstance(argument, dict):
-        for part in argument.values():
-            yield from values_in(part)
-
-
 # -- steps -----------------------------------------------------------------------------------------------------------
 
 Given = Callable[[Any], Any]
 """A function from an argument of a step to the same one with tensors for its values."""
 
 
-class _Step:
-    """One step: ``reads`` are its values, and ``edges`` those that get gradients, in the order of the vjp's results.
+@dataclass(eq=False)
+class OpStep(graph.OpCall):
+    """A call of a declared operation.
 
-    Its ``run`` returns the results as tensors, and ``listed`` its name and its arguments for listings.
+    As of each step, its ``run`` returns the results as tensors, and ``listed`` its name and its arguments for listings.
 
     :ivar recorded: true if gradient mode was on.
     """
 
-    results: Sequence[Value] = ()
-
-
-@dataclass(eq=False)
-class OpStep(_Step):
-    """A call of a declared operation."""
-
-    op: OpSchema
-    arguments: dict[str, Any]
     recorded: bool
     relays: bool
-
-    def reads(self) -> list[Value]:
-        return [*values_in(self.arguments)]
-
-    def edges(self) -> list[Value | None]:
-        edges: list[Value | None] = []
-        for name in self.op.tensors:
-            if name not in self.op.formulas:
-                continue
-            argument = self.arguments.get(name)
-            if name in self.op.lists:
-                edges += [part if isinstance(part, Value) else None for part in argument or ()]
-            else:
-                edges.append(argument if isinstance(argument, Value) else None)
-        return edges
 
     def run(self, given: Given) -> list[Any]:
         result = invoke(self.op, given(self.arguments))
@@ -156,14 +96,14 @@ class OpStep(_Step):
 
 
 @dataclass(eq=False)
-class Opaque(_Step):
+class Opaque(GraphStep):
     """A call of a function that is not an operation and is not traced: it draws random numbers, or reads values."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     keywords: dict[str, Any]
     recorded: bool = False
-    random: bool = False
+    draws: bool = False
     fills: tuple[Any, ...] | None = None
     """Shape, dtype and strides of the first argument, if the function fills it; otherwise None."""
 
@@ -183,8 +123,11 @@ class Opaque(_Step):
         return self.function.__name__.strip("_"), [*map(shown, self.arguments), *named]
 
 
+@dataclass(eq=False)
 class Drawn(Opaque):
     """Random numbers: the result has no history."""
+
+    draws: bool = True
 
 
 @dataclass(eq=False)
@@ -202,7 +145,7 @@ class ValueCheck(Opaque):
         return name, [*arguments, f"said={self.said!r}"]
 
 
-class Transfer(_Step):
+class Transfer(GraphStep):
     """A step that is no call: of ``values``, and ``about`` the dtype of a copy or the steps of a view.
 
     :cvar label: the name in listings.
@@ -350,11 +293,14 @@ class Graph:
         self.outputs: list[Output] = []
         self.effects: list[tuple[Value, Value]] = []
 
+    def ends(self) -> list[Value]:
+        """Return the values of results and effects."""
+        return [output.value for output in self.outputs] + [end for _, end in self.effects]
+
     def constants(self) -> list[Value]:
-        """Return the data of the trace that steps or outputs read."""
+        """Return the data of the trace that steps read, or that are results."""
         read = [value for step in self.steps for value in step.reads()]
-        read += [output.value for output in self.outputs] + [end for _, end in self.effects]
-        return list(dict.fromkeys(value for value in read if value.kind == CONSTANT))
+        return list(dict.fromkeys(value for value in [*read, *self.ends()] if value.kind == CONSTANT))
 
     def computing(self, wanted: set[Value], keeps: Callable[[TraceStep], bool]) -> list[TraceStep]:
         """Return the steps that compute the values ``wanted``, directly or indirectly, and those to keep."""
@@ -377,27 +323,17 @@ class Graph:
 
     def prune(self) -> None:
         """Remove unused steps; keep steps that draw random numbers."""
-
-        def draws(step: TraceStep) -> bool:
-            if isinstance(step, OpStep):
-                return "generator" in step.arguments
-            return isinstance(step, (ValueCheck, Drawn)) or isinstance(step, Opaque) and step.random
-
-        self.steps = self.computing({o.value for o in self.outputs} | {end for _, end in self.effects}, draws)
+        self.steps = self.computing({*self.ends()}, lambda step: step.draws or isinstance(step, ValueCheck))
 
     @functools.cached_property
     def draws(self) -> bool:
         """True if the graph draws random numbers."""
-        return bool(self.random) or any(isinstance(step, Opaque) and step.random for step in self.steps)
+        return any(step.draws for step in self.steps)
 
     @functools.cached_property
     def random(self) -> list[TraceStep]:
         """The steps that draw random numbers, whose results have no gradient."""
-        return [
-            step
-            for step in self.steps
-            if isinstance(step, Drawn) or isinstance(step, OpStep) and "generator" in step.arguments
-        ]
+        return [step for step in self.steps if step.draws and step.__class__ is not Opaque]
 
 
 def replay(
@@ -415,7 +351,7 @@ def replay(
         if known is not None:
             results: list[Any] = [wrap(array) for array in known]
         else:
-            if drawn is not None and isinstance(step, Opaque) and step.random:
+            if drawn is not None and step.__class__ is Opaque and step.draws:
                 raise TracingError(
                     f"derivatives of higher order through {step.function.__name__}() in a traced function: what it "
                     "draws is not kept. Call the function itself."

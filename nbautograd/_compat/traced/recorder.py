@@ -17,6 +17,7 @@ import numpy as np
 from nbautograd._compat.traced import graph
 from nbautograd._engine.arrays import version_counter
 from nbautograd._engine.batching.mode import named
+from nbautograd._engine.compiler.graph import CONSTANT, INPUT, RESULT, Array, mapped
 from nbautograd._engine.core import tensor as core_tensor
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.inplace import Follower, check_writable, copy_into
@@ -64,7 +65,7 @@ class TraceRecorder(Follower):
         self.is_random = False
         for position, tensor in enumerate(inputs):
             self.check_place(tensor)
-            value = graph.Value(graph.INPUT, tensor._a, position=position)
+            value = graph.Value(INPUT, tensor._a, position=position)
             self.graph.inputs.append(value)
             self.beginnings[id(tensor)] = self.know(tensor, value)
 
@@ -83,7 +84,7 @@ class TraceRecorder(Follower):
 
     def step(self, step: graph.TraceStep, *like: Any) -> list[graph.Value]:
         """Add a step, with results like the given arrays."""
-        step.results = [graph.Value(graph.RESULT, array, step, position) for position, array in enumerate(like)]
+        step.results = [graph.Value(RESULT, array, step, position) for position, array in enumerate(like)]
         self.graph.steps.append(step)
         return step.results
 
@@ -119,7 +120,7 @@ class TraceRecorder(Follower):
             base = self.value_of(tensor._view.base)
             return self.know(tensor, self.step(graph.Part(base, about=tensor._view.steps()), array)[0])
         if is_born:
-            value = graph.Value(graph.CONSTANT, np.array(array))
+            value = graph.Value(CONSTANT, np.array(array))
             value.name = "empty" if id(tensor) in self.blank else ""
             return self.know(tensor, value)
         if tensor.grad_fn is not None:
@@ -140,8 +141,8 @@ class TraceRecorder(Follower):
             return self.value_of(argument)
         if isinstance(argument, np.ndarray):
             known = self.arrays.get(id(argument))
-            return graph.Array(known[1] if known is not None else graph.Value(graph.CONSTANT, np.array(argument)))
-        return graph.mapped(argument, self.value)
+            return Array(known[1] if known is not None else graph.Value(CONSTANT, np.array(argument)))
+        return mapped(argument, self.value)
 
     def refuse(self, why: str) -> NoReturn:
         """Raise the error for an unsupported construct."""
@@ -161,7 +162,7 @@ class TraceRecorder(Follower):
             return result  # the operation has called itself, and the inner call is recorded
         arguments = {name: arguments[name] for name in (*op.positional, op.rest, *op.keywords) if name in arguments}
         step = graph.OpStep(op, arguments, is_grad_enabled(), _relays(op, call))
-        self.is_random |= "generator" in arguments
+        self.is_random |= op.draws
         for tensor, value in zip(results, self.step(step, *(t._a for t in results)), strict=True):
             self.know(tensor, value)
         return result
@@ -180,7 +181,7 @@ class TraceRecorder(Follower):
         self.value_of(result)
         self.value_of(base)
         self.value_of(t)
-        if self.entries[id(base)].value.kind in (graph.INPUT, graph.CAPTURED):
+        if self.entries[id(base)].value.kind in (INPUT, graph.CAPTURED):
             self.originals.setdefault(id(base), (base, np.array(base._a)))
 
     def follow(self, t: Tensor, result: Tensor) -> None:
@@ -216,9 +217,9 @@ class TraceRecorder(Follower):
 
     def has_history(self, value: graph.Value) -> bool:
         """Return whether gradients may flow through a value."""
-        if value.dtype.kind not in "fcV" or value.kind == graph.CONSTANT:
+        if value.dtype.kind not in "fcV" or value.kind == CONSTANT:
             return False
-        if value.kind != graph.RESULT:
+        if value.kind != RESULT:
             return True
         assert value.step is not None
         return value.step.recorded and any(self.has_history(v) for v in value.step.edges() if v is not None)
@@ -317,7 +318,7 @@ class TraceRecorder(Follower):
             value = entry.value if entry is not None else None if id(t) in self.born else self.value_of(t)
         elif id(t) in self.arrays:
             value = self.arrays[id(t)][1]
-        return value is not None and value.kind != graph.CONSTANT
+        return value is not None and value.kind != CONSTANT
 
     def detach(self, tensor: Tensor, detached: Tensor) -> None:
         """Record a tensor of the same memory without history."""

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nbautograd._compat.traced.function import TracedGraph
-from nbautograd._compat.traced.graph import Array, Graph, TraceStep, Value
+from nbautograd._compat.traced.graph import Graph, TraceStep, Value
 from nbautograd._engine.arrays import dtypes
+from nbautograd._engine.compiler.graph import Array
 from nbautograd.nn.modules.module import Module
 
 __all__ = ["ScriptFunction", "ScriptMethod", "TracedModule", "listing", "parameters_of"]

@@ -118,9 +118,8 @@ def rule(names: str, word: str) -> Callable[[Rule], Rule]:
 
 def invoke(op: Any, values: dict[str, Any]) -> Any:
     """Call the operation with its arguments by name."""
-    rest = values[op.rest] if op.rest else ()
-    keywords = {name: values[name] for name in op.keywords if name in values}
-    return op.function(*(values[name] for name in op.positional if name in values), *rest, **keywords)
+    args, kwargs = op.bound(values)
+    return op.function(*args, **kwargs)
 
 
 def aligned(value: Any, is_batched: bool, size: int, ndim: int | None = None) -> Any:

@@ -59,7 +59,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
 
 def _members(op: OpSchema, saved: list[str], needs: dict[str, set[str]]) -> dict[str, Any]:
     """Return a node class's attributes."""
-    inputs = tuple(name for name in op.tensors if name in op.formulas)
+    inputs = op.inputs
     slots = {what: slot(what) for what in saved}
     members: dict[str, Any] = {
         "__slots__": (*slots.values(), *["all_edges"] * op.many_edges, *["count"] * op.many),
@@ -101,7 +101,7 @@ def _compile_when_called(node_class: type[Node], op: OpSchema, saved: list[str],
 
     def compile_it() -> Any:
         scope = _vocabulary(op, recorded)
-        source = "\n".join(VjpWriter(op, node_class.inputs, saved, recorded, variant, scope).lines())
+        source = "\n".join(VjpWriter(op, saved, recorded, variant, scope).lines())
         code = compiled(source, f"<nbautograd {op.name} {name} {variant}>", name)
         function = types.FunctionType(code, scope, name, (None,))
         setattr(node_class, name, function)
@@ -117,27 +117,18 @@ def _compile_when_called(node_class: type[Node], op: OpSchema, saved: list[str],
 class VjpWriter:
     """A writer of the source of a node's ``vjp`` (over arrays) or ``vjp_graph`` (over tensors), line by line.
 
-    :param inputs: the differentiable inputs, in order.
     :param saved: the values named by the formulas, as in ``OpSchema.saves``.
     :param scope: the meaning of names in the source; further ones are added.
     """
 
-    def __init__(
-        self,
-        op: OpSchema,
-        inputs: tuple[str, ...],
-        saved: list[str],
-        recorded: bool,
-        variant: str,
-        scope: dict[str, Any],
-    ) -> None:
-        self.op, self.inputs, self.saved, self.recorded, self.variant = op, inputs, saved, recorded, variant
+    def __init__(self, op: OpSchema, saved: list[str], recorded: bool, variant: str, scope: dict[str, Any]) -> None:
+        self.op, self.inputs, self.saved, self.recorded, self.variant = op, op.inputs, saved, recorded, variant
         self.scope = scope
         self.kernel_count = 0
         self.saved_tensors = _tensors_in(saved, op)
         self.local = {what: what if what.isidentifier() else slot(what) for what in saved}
-        self.edges = {name: f"node.all_edges[{i}]" if op.lists else f"{name}_edge" for i, name in enumerate(inputs)}
-        self.grads = {name: f"grad_{name}" for name in inputs}
+        self.edges = {n: f"node.all_edges[{i}]" if op.lists else f"{n}_edge" for i, n in enumerate(op.inputs)}
+        self.grads = {name: f"grad_{name}" for name in op.inputs}
 
     def lines(self) -> list[str]:
         """Return the whole function: load the saved values, a line per formula, undo broadcasting, free the saved
@@ -318,10 +309,9 @@ def formula_kernels(op: OpSchema) -> dict[str, ElementwiseKernel | None]:
     """
     needs = op.saves()
     saved = sorted(set().union(*needs.values())) if needs else []
-    inputs = tuple(name for name in op.tensors if name in op.formulas)
-    writer = VjpWriter(op, inputs, saved, False, TILED, _vocabulary(op, recorded=False))
+    writer = VjpWriter(op, saved, False, TILED, _vocabulary(op, recorded=False))
     kernels = {}
-    for name in inputs:
+    for name in op.inputs:
         for part in _branches(inlined(prepared(op.formulas[name], saved, False), writer.scope)):
             kernels[f"{name}: {ast.unparse(part)}"] = writer.kernel(part)
     return kernels

@@ -53,7 +53,7 @@ class ForwardWriter:
         self.arrays = {name: array_name(name) for name in op.tensors}
         self.first_array = next(iter(self.arrays.values()), "")
         self.saved = {name: f"{name}_saved" for name in op.tensors} if half else self.arrays  # not the widened ones
-        self.edges = {name: f"{name}_edge" for name in op.tensors if name in op.formulas}
+        self.edges = {name: f"{name}_edge" for name in op.inputs}
         self.is_fast = op.kind == POINTWISE and len(op.tensors) < 3 and op.takes_floats
         self.sets_tiled_node = False  # True if the branch for large arrays has chosen the node
 
@@ -122,8 +122,7 @@ class ForwardWriter:
 
     def call(self) -> str:
         """Return the original arguments, to call the function again."""
-        op = self.op
-        return ", ".join([*op.positional, *self.rest, *(f"{name}={name}" for name in op.keywords)])
+        return self.op.passed({})
 
     def options(self) -> str:
         """Return a tuple of the arguments after the first, for replaying a view (views have no keyword-only ones)."""
@@ -332,9 +331,7 @@ class ForwardWriter:
         """Write lines that compute ``result_array`` at once."""
         op = self.op
         if tree is None:
-            values = [self.arrays.get(name, name) for name in op.positional]
-            keywords = [f"{name}={self.arrays.get(name, name)}" for name in op.keywords]
-            tree = parsed(f"body({', '.join([*values, *self.rest, *keywords])})")
+            tree = parsed(f"body({op.passed(self.arrays)})")
         numbers: dict[str, float] = {}
         if op.kind == POINTWISE and not self.half:
             sure = {self.first_array, *map(array_name, op.formula_arrays)}
@@ -454,9 +451,9 @@ class ForwardWriter:
         else:
             both = [*self.edges.values(), "None"][:2]
             lines = [f"node.next0 = {both[0]}; node.next1 = {both[1]}"]
-        needs = op.saves()
+        needs, names = op.saves(), {**self.saved, "result": "result_array"}
         for what in sorted(set().union(*needs.values())):
-            value = self.value_of(what)
+            value = op.value_of(what, names)
             # Kept only if a requested gradient needs it.
             wanted = [self.edges[name] for name, uses in needs.items() if what in uses]
             if not op.lists and len(wanted) < len(self.edges) and "." not in what:
@@ -464,17 +461,6 @@ class ForwardWriter:
             lines.append(f"node.{slot(what)} = {value}")
         meta = "input_meta" if op.kind == POINTWISE or self.half else "None"
         return [*lines, f"node.input_meta = {meta}; node.extras = None", "node._seq = next_sequence_nr()"]
-
-    def value_of(self, what: str) -> str:
-        """Return the expression of a saved value."""
-        name, _, attribute = what.partition(".")
-        if name.partition("[")[0] == "result":
-            base = name.replace("result", "result_array")
-        elif name in self.op.lists and attribute:
-            return f"[a.{attribute} for a in {self.arrays[name]}]"
-        else:
-            base = self.saved.get(name, name)
-        return f"{base}.{attribute}" if attribute else base
 
     def trace(self, output: str) -> str:
         """Return the line that reports the call to the tracer."""

@@ -10,7 +10,7 @@ import ast
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from nbautograd._engine.core.tensor import Tensor
@@ -61,7 +61,9 @@ RESERVED = frozenset(_RESERVED.split())
 """Names used by generated code, which no option of an operation may have."""
 METADATA = ("shape", "dtype", "ndim", "strides")
 """Attributes of a tensor that a formula may need without its values."""
-_PARAMETERS = "positional keywords rest tensors lists masks optional numbers keys numpy_names required_dim half_policy"
+_PARAMETERS = (
+    "positional keywords rest tensors lists masks optional numbers keys numpy_names required_dim half_policy draws"
+)
 PARAMETERS = frozenset(_PARAMETERS.split())
 """Attributes that are derived from the body's signature on first access."""
 
@@ -113,6 +115,8 @@ class OpSchema:
     numpy_names: list[str]
     required_dim: bool
     half_policy: str
+    draws: bool
+    """True if the operation draws random numbers."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in PARAMETERS:
@@ -136,6 +140,7 @@ class OpSchema:
         options = hints.keys() - {*self.tensors}
         if clash := sorted(options & RESERVED):
             raise ValueError(f"@op {self.name}: generated code uses the names {clash} itself; choose others")
+        self.draws = "generator" in hints
         self._read_dims(count - len(defaults), options)
         self.half_policy = self._half if self.kind != VIEW and not self.lists else NATIVE
 
@@ -168,6 +173,18 @@ class OpSchema:
         plain = all(value is None or value.__class__ in (int, float, bool, str) for value in options.values())
         return options if plain else None
 
+    def bound(self, values: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments of a call by position, and those by name; omitted ones are missing in ``values``."""
+        positional = [values[name] for name in self.positional if name in values]
+        rest = values.get(self.rest, ()) if self.rest else ()
+        return (*positional, *rest), {name: values[name] for name in self.keywords if name in values}
+
+    def passed(self, names: Mapping[str, str]) -> str:
+        """Return the code of a call's arguments: by parameter those in ``names``, others by the parameter's name."""
+        positional = [names.get(name, name) for name in self.positional]
+        rest = [f"*{names.get(self.rest, self.rest)}"] if self.rest else []
+        return ", ".join([*positional, *rest, *(f"{name}={names.get(name, name)}" for name in self.keywords)])
+
     @property
     def formula_arrays(self) -> set[str]:
         """The names in formulas that are certainly arrays of one dtype."""
@@ -186,6 +203,18 @@ class OpSchema:
         """True if the node keeps its edges in a tuple, not in the two slots for the usual one or two."""
         return bool(self.lists) or len(self.formulas) > 2
 
+    @functools.cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The parameters that gradients go to, in the order of the node's edges."""
+        return tuple(name for name in self.tensors if name in self.formulas)
+
+    def edges(self, arguments: Mapping[str, Any]) -> list[Any]:
+        """Return the arguments that gradients go to, in the order of the node's edges; None for missing ones."""
+        edges: list[Any] = []
+        for name in self.inputs:
+            edges += arguments.get(name) or () if name in self.lists else [arguments.get(name)]
+        return edges
+
     def saves(self) -> dict[str, set[str]]:
         """Return the names required by the formula of each input: ``other``, ``result[1]``, ``input.shape``, ..."""
         names = {*self.positional, *self.keywords, "result"} | ({self.rest} if self.rest else set())
@@ -193,6 +222,15 @@ class OpSchema:
         if any("result" in used for used in needs.values()):  # then all of them are kept anyway
             needs = {name: {what.partition("[")[0] for what in used} for name, used in needs.items()}
         return needs
+
+    def value_of(self, what: str, names: Mapping[str, str]) -> str:
+        """Return the code of a value that formulas require, from the code of arguments and results."""
+        name, _, attribute = what.partition(".")
+        if attribute and name in self.lists:
+            return f"[a.{attribute} for a in {names[name]}]"
+        whole, bracket, index = name.partition("[")
+        text = names.get(name) or f"{names.get(whole, whole)}{bracket}{index}"
+        return f"{text}.{attribute}" if attribute else text
 
     def node(self, variant: str) -> Any:
         """Return the node class: ``real``, ``complex``, ``half`` or ``tiled``; ``CompiledOp`` creates it."""

@@ -312,11 +312,7 @@ class _Writer(ast.NodeTransformer):
 
 def own_call(op: OpSchema) -> ast.Call:
     """The call of an operation with its own parameters."""
-    arguments: list[ast.expr] = [ast.Name(name, ast.Load()) for name in op.positional]
-    if op.rest:
-        arguments.append(ast.Starred(ast.Name(op.rest, ast.Load()), ast.Load()))
-    keywords = [ast.keyword(name, ast.Name(name, ast.Load())) for name in op.keywords]
-    return ast.Call(ast.Name(op.name, ast.Load()), arguments, keywords)
+    return parsed(f"{op.name}({op.passed({})})")  # type: ignore[return-value]
 
 
 def arguments_of(op: OpSchema, call: ast.Call) -> dict[str, ast.expr] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import strides
 from nbautograd._engine.arrays.version_counter import changed_since
+from nbautograd._engine.compiler.graph import CONSTANT, INPUT, RESULT, OpCall, Value
 from nbautograd._engine.compiler.schema import OPS, OpSchema
 from nbautograd._engine.core.node import FREED, AccumulateGrad, Node, saved_slots
 from nbautograd._engine.core.tensor import Tensor
@@ -22,10 +23,8 @@ from nbautograd.errors import ProgramError
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.program.literals import same_elements
 
-__all__ = ["Call", "Graph", "Tape", "Value", "apart", "drawn", "is_freed", "is_random", "place_of", "read", "refuse"]
+__all__ = ["Call", "Graph", "Tape", "apart", "drawn", "is_freed", "place_of", "read", "refuse"]
 
-RANDOM = "generator"
-"""The parameter of operations that draw random numbers."""
 Tape = Mapping[Any, tuple[tuple[Any, int], ...]]
 """For each node the node and the output to which each of its edges leads."""
 WRITTEN = CopySlices, AsStridedBackward0
@@ -34,33 +33,22 @@ MAX_COPIED = 1_000_000
 """Elements of an array of which another one shows a part."""
 
 
-@dataclass(eq=False)
-class Value:
-    """A tensor of the graph: a leaf, a constant, or a result of an operation."""
+@dataclass(eq=False, slots=True)
+class LeafValue(Value):
+    """A leaf, with its tensor."""
 
-    wanted: str
-    """The preferred name."""
-    array: Any = None
-    """A leaf's or a constant's."""
     tensor: Any = None
-    """The leaf."""
 
 
 @dataclass(eq=False)
-class Call:
-    """One operation: its arguments by parameter, and where the gradients of its inputs go."""
+class Call(OpCall):
+    """One operation, with its node."""
 
     node: Any
-    op: OpSchema
-    arguments: dict[str, Any]
-    """Values, lists of values, and options as they were."""
     targets: list[Value | None]
     """For each slot, the operand of the gradient; None if not needed."""
-    outputs: dict[int, Value] = field(default_factory=dict)
     recorded: Any = None
     """The result as tracing noted it, where it is small."""
-    inputs: tuple[str, ...] = ()
-    """The parameters that gradients go to, slot by slot."""
     name: str = ""
     """The node's name, such as ``MulBackward0``."""
 
@@ -70,7 +58,7 @@ class Graph:
     """All operations in the order in which they ran."""
 
     calls: list[Call]
-    leaves: list[Value]
+    leaves: list[LeafValue]
     root: Value
     constants: list[Value]
 
@@ -119,11 +107,11 @@ def apart(graph: Graph) -> None:
     copied = _Copies().of
     for value in (*graph.leaves, *graph.constants, graph.root):
         value.array = copied(value.array)
-        if value.tensor is not None:
+        if isinstance(value, LeafValue):
             grad = value.tensor.grad
             value.tensor = SimpleNamespace(grad=None if grad is None else SimpleNamespace(_a=copied(grad._a)))
     for call in graph.calls:
-        if is_random(call) and call.recorded is None:
+        if call.recorded is None and call.op.draws:
             call.recorded = copied(drawn(call))
         node = call.node = copy(call.node)
         for slot in saved_slots(type(node)):
@@ -167,7 +155,7 @@ class _Copies:
 class _Reader:
     def __init__(self, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str]) -> None:
         self.name_of, self.tensor_name = name_of, tensor_name
-        self.leaves: dict[int, Value] = {}
+        self.leaves: dict[int, LeafValue] = {}
         self.constants: dict[Any, Value] = {}
         self.calls: dict[Any, Call] = {}
 
@@ -182,7 +170,7 @@ class _Reader:
             self.check(node, trace)
             self.calls[node] = self.call(node, trace, tape[node])
         calls = list(self.calls.values())
-        return Graph(calls, list(self.leaves.values()), self.calls[start].outputs[index], list(self.constants.values()))
+        return Graph(calls, list(self.leaves.values()), self.calls[start].results[index], list(self.constants.values()))
 
     def check(self, node: Any, trace: Any) -> None:
         """Raise if a part of a node is not in its declaration, or has changed."""
@@ -210,7 +198,6 @@ class _Reader:
             return self.call_of_write(node, trace, targets)
         op = _declaration(node)
         arguments: dict[str, Any] = {}
-        lists: dict[str, list[Any]] = {}
         for operand in trace.operands:
             target = targets[operand.slot] if operand.slot is not None and operand.slot < len(targets) else None
             if target is not None:
@@ -221,14 +208,11 @@ class _Reader:
             else:
                 value = operand.value
             if op.lists and (listed := _list_of(op, operand)):
-                lists.setdefault(listed, []).append(value)
+                arguments.setdefault(listed, []).append(value)
             else:
                 arguments[operand.name] = value
-        arguments.update(lists)
-        kind = type(node)
-        call = Call(node, op, arguments, targets, recorded=trace.value, inputs=tuple(kind.inputs), name=kind.__name__)
-        for index in range(node.outputs()):
-            call.outputs[index] = Value(self.name_of(node, index))
+        call = Call(op, arguments, node, targets, trace.value, type(node).__name__)
+        call.results = [Value(RESULT, self.name_of(node, i)) for i in range(node.outputs())]
         return call
 
     def call_of_write(self, node: Any, trace: Any, targets: list[Value | None]) -> Call:
@@ -239,9 +223,8 @@ class _Reader:
             target = targets[i]
             arguments[parameter] = self.constant(node, operands[i]) if target is None else target
         recorded = None if trace is None else trace.value
-        inputs, name = tuple(op.tensors), type(node).__name__
-        call = Call(node, op, arguments, targets[: len(inputs)], recorded=recorded, inputs=inputs, name=name)
-        call.outputs[0] = Value(self.name_of(node, 0))
+        call = Call(op, arguments, node, targets[: len(op.tensors)], recorded, type(node).__name__)
+        call.results = [Value(RESULT, self.name_of(node, 0))]
         return call
 
     def target(self, to: Any, index: int) -> Value:
@@ -255,18 +238,19 @@ class _Reader:
                 )
             if id(leaf) not in self.leaves:
                 name = self.tensor_name(leaf) or f"leaf{len(self.leaves) + 1}"
-                self.leaves[id(leaf)] = Value(name, _array(leaf), leaf)
+                self.leaves[id(leaf)] = LeafValue(INPUT, name, _array(leaf), leaf)
             return self.leaves[id(leaf)]
-        return self.calls[to].outputs[index]
+        value: Value = self.calls[to].results[index]
+        return value
 
     def check_leaf(self, node: Any, value: Value, operand: Any) -> None:
         """Raise if a leaf has changed since an operation used it."""
-        if value.tensor is None:
+        if not isinstance(value, LeafValue):
             return
         noted = operand.value
         is_other = noted is not None and not same_elements(value.array, noted)
         if is_other or changed_since(value.array, node._seq):
-            raise refuse(node, f"its operand {operand.name!r}, the leaf {value.wanted!r}, has been written to since")
+            raise refuse(node, f"its operand {operand.name!r}, the leaf {value.name!r}, has been written to since")
 
     def constant(self, node: Any, operand: Any) -> Value:
         """A tensor without a gradient, unchanged."""
@@ -276,7 +260,7 @@ class _Reader:
         key = id(tensor) if tensor is not None else id(array)
         known = self.constants.get(key)
         if known is None or not same_elements(known.array, array):
-            known = Value(name or f"c{len(self.constants) + 1}", array)
+            known = Value(CONSTANT, name or f"c{len(self.constants) + 1}", array)
             self.constants[key if key not in self.constants else (key, id(known))] = known
         return known
 
@@ -349,14 +333,9 @@ def _reachable(start: Node) -> Tape:
     return known
 
 
-def is_random(call: Call) -> bool:
-    """Return whether an operation draws random numbers."""
-    return RANDOM in (*call.op.positional, *call.op.keywords)
-
-
 def drawn(call: Call) -> Any:
     """Return the random numbers that an operation drew, while the tensor of them lives; otherwise None."""
-    value = call.node.trace.output() if len(call.outputs) == 1 else None
+    value = call.node.trace.output() if len(call.results) == 1 else None
     return None if value is None or value.grad_fn is not call.node else value._a
 
 

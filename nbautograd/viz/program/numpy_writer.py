@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend
+from nbautograd._engine.compiler.graph import INPUT, RESULT, Value
 from nbautograd._engine.compiler.source import parsed
 from nbautograd._engine.core.node import MULTIPLE, OutputGrads
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import NotBundled
 from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
-from nbautograd.viz.program.graph import Call, Graph, Value, drawn, is_freed, is_random, place_of, refuse
+from nbautograd.viz.program.graph import Call, Graph, drawn, is_freed, place_of, refuse
 from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.viz.program.literals import dtype_text, same, same_elements
 from nbautograd.viz.program.variables import Variables, method
@@ -25,10 +26,6 @@ __all__ = ["Choices", "NumpyWriter"]
 
 LAYOUT = attrgetter("shape", "dtype", "strides")
 STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
-
-
-Ready = dict[tuple[int, int], Call]
-"""Nodes with an arrived gradient; the one that ran last, with the largest key, is taken first, as in the engine."""
 
 
 class Choices:
@@ -69,12 +66,12 @@ class NumpyWriter(Variables):
     def write(self) -> None:
         """All lines."""
         graph = self.graph
-        everything = [*graph.leaves, *graph.constants, *[v for call in graph.calls for v in call.outputs.values()]]
-        for value in everything:
-            self.variable[value] = self.names.new(value.wanted)
+        given = [*graph.leaves, *graph.constants]
+        for value in [*given, *[value for call in graph.calls for value in call.results]]:
+            self.variable[value] = self.names.new(value.name)
         with backend.quiet():
-            for value in (*graph.leaves, *graph.constants):
-                self.data(value, "leaf" if value.tensor is not None else "")
+            for value in given:
+                self.data(value, "leaf" if value.kind == INPUT else "")
             for call in graph.calls:
                 self.forward(call)
             self.check_result()
@@ -86,7 +83,7 @@ class NumpyWriter(Variables):
     def forward(self, call: Call) -> None:
         """The line of an operation."""
         place = place_of(call.node)
-        if is_random(call):
+        if call.op.draws:
             self.recorded(call, place)
             return
         try:
@@ -111,7 +108,7 @@ class NumpyWriter(Variables):
         if op.many:
             self.add_several(call, tree, expected, place)
         else:
-            name = self.variable[call.outputs[0]]
+            name = self.variable[call.results[0]]
             self.add(name, tree, expected, FORWARD, place, node=call.node, origin=("call", call, [name]))
         self.compare(call, expected)
 
@@ -168,9 +165,9 @@ class NumpyWriter(Variables):
             array = None if is_freed(call.node) else getattr(call.node, "s_result", None)
         if array is None:
             array = call.recorded
-        if array is None or len(call.outputs) != 1:
+        if array is None or len(call.results) != 1:
             raise refuse(call.node, "it is random, and what it drew has not been kept")
-        name = self.variable[call.outputs[0]]
+        name = self.variable[call.results[0]]
         origin = ("array", array)
         self.add(
             name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node, origin=origin
@@ -196,7 +193,7 @@ class NumpyWriter(Variables):
         array = self.graph.root.array
         if array is not None and not same_elements(array, value):
             raise ProgramError(
-                f"a program cannot be written of {self.graph.root.wanted!r}: computed again it has another value; a "
+                f"a program cannot be written of {self.graph.root.name!r}: computed again it has another value; a "
                 "leaf or an operand has been written to since"
             )
 
@@ -205,9 +202,6 @@ class NumpyWriter(Variables):
     def backward(self) -> None:
         """The lines of the pass, node by node as the engine takes them."""
         root = self.graph.root
-        for call in self.graph.calls:
-            for value in call.outputs.values():
-                self.call_of[value] = call
         name = self.names.new(f"g_{self.variable[root]}")
         value = self.values[self.variable[root]]
         if self.seed is None:
@@ -221,9 +215,9 @@ class NumpyWriter(Variables):
             start = self.seed
         self.gradient[root] = name
         self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins", origin=("array", start))
-        ready = {_turn(self.call_of[root]): self.call_of[root]}
-        while ready:
-            self.backward_of(ready.pop(max(ready)), ready)
+        for call in reversed(self.graph.calls):  # by sequence number, as in the engine
+            if not type(call.node)._relays:
+                self.backward_of(call)
         paths: dict[str, list[Line]] = {}
         for line in self.lines:
             if line.part == BACKWARD and line.slot is not None:
@@ -232,37 +226,39 @@ class NumpyWriter(Variables):
             for i, line in enumerate(lines if len(lines) > 1 else (), 1):
                 line.comment += f", path {i} of {len(lines)}"
 
-    def backward_of(self, call: Call, ready: Ready) -> None:
-        """The lines of one node: a term per input."""
+    def backward_of(self, call: Call) -> None:
+        """The lines of one node that a gradient has reached: a term per input."""
+        if self.gradient.keys().isdisjoint(call.results):
+            return
         op = call.op
         expected = self.expected(call)
         if op.lists:
-            self.backward_of_list(call, expected, ready)
+            self.backward_of_list(call, expected)
             return
-        for slot, name in enumerate(call.inputs):
+        for slot, name in enumerate(op.inputs):
             target = call.targets[slot] if slot < len(call.targets) else None
             if target is None or expected[slot] is None:
                 continue
             written = functools.partial(self.term, call, name, slot)
             tree = self.chosen(call, expected[slot], written, slot)
-            self.send(call, target, tree, expected[slot], slot, ready)
+            self.send(call, target, tree, expected[slot], slot)
 
-    def backward_of_list(self, call: Call, expected: list[Any], ready: Ready) -> None:
+    def backward_of_list(self, call: Call, expected: list[Any]) -> None:
         """Write the backward of an operation on a list of tensors, whose formula gives all gradients at once."""
-        (name,) = call.inputs if len(call.inputs) == 1 else ("",)
+        (name,) = call.op.inputs if len(call.op.inputs) == 1 else ("",)
         if not name:
             raise refuse(call.node, "it takes a list of tensors and further tensors")
         wanted = [i for i, target in enumerate(call.targets) if target is not None and expected[i] is not None]
         if not wanted:
             return
-        parts = self.names.new(f"parts_of_g_{self.variable[call.outputs[0]]}")
+        parts = self.names.new(f"parts_of_g_{self.variable[call.results[0]]}")
         tree = self.chosen(call, list(expected), lambda style: self.term(call, name, None, style))
         self.lines.append(Line(f"{parts} = {ast.unparse(tree)}", call.name, BACKWARD, name=parts, node=call.node))
         self.hold(parts, list(expected))
         for i in wanted:
             target = call.targets[i]
             assert target is not None
-            self.send(call, target, parsed(f"{parts}[{i}]"), expected[i], i, ready)
+            self.send(call, target, parsed(f"{parts}[{i}]"), expected[i], i)
 
     def expected(self, call: Call) -> list[Any]:
         """The gradients that the node itself computes, or, where a pass has freed it, its formulas."""
@@ -285,26 +281,25 @@ class NumpyWriter(Variables):
     def by_formulas(self, call: Call) -> list[Any]:
         """The gradients by the formulas of the declaration, over the values of the program."""
         if call.op.lists:
-            tree = self.term(call, call.inputs[0], None, PLAIN)
+            tree = self.term(call, call.op.inputs[0], None, PLAIN)
             return list(self.computed(tree))
         return [
             None if call.targets[slot] is None else self.computed(self.term(call, name, slot, PLAIN))
-            for slot, name in enumerate(call.inputs)
+            for slot, name in enumerate(call.op.inputs)
         ]
 
     def cotangent(self, call: Call) -> dict[int, Any]:
         """The gradients that have arrived, by output."""
-        return {
-            index: self.values[self.gradient[value]] for index, value in call.outputs.items() if value in self.gradient
-        }
+        return {i: self.values[self.gradient[value]] for i, value in enumerate(call.results) if value in self.gradient}
 
     def add_several(self, call: Call, tree: ast.expr, expected: tuple[Any, ...], place: Any) -> None:
         """Add the line of an operation with several results."""
-        for index in range(len(expected)):
-            call.outputs.setdefault(index, Value(f"{call.outputs[0].wanted}_{index}"))
-        for value in call.outputs.values():
-            self.variable.setdefault(value, self.names.new(value.wanted))
-        names = [self.variable[call.outputs[index]] for index in range(len(expected))]
+        first, *others = call.results
+        further = range(1 + len(others), len(expected))
+        call.results = [first, *others, *(Value(RESULT, f"{first.name}_{number}") for number in further)]
+        for value in call.results:
+            self.variable.setdefault(value, self.names.new(value.name))
+        names = [self.variable[value] for value in call.results]
         for name, value in zip(names, expected, strict=True):
             self.hold(name, value)
         targets = ", ".join(names) + ("," if len(names) == 1 else "")
@@ -357,8 +352,8 @@ class NumpyWriter(Variables):
             tree = method(tree, "astype", parsed(dtype_text(dtype)))
         return tree
 
-    def send(self, call: Call, target: Value, tree: ast.expr, value: Any, slot: int, ready: Ready) -> None:
-        """The line of one term, and the node that gets it becomes ready."""
+    def send(self, call: Call, target: Value, tree: ast.expr, value: Any, slot: int) -> None:
+        """The line of one term, and the backward of a temporary view that gets it."""
         name = self.gradient.get(target)
         about = {"node": call.node, "slot": slot, "origin": ("term", call, slot, name is None, value)}
         if name is None:
@@ -375,13 +370,8 @@ class NumpyWriter(Variables):
             self.lines.append(Line(added, call.name, BACKWARD, name=name, **about))
             self.hold(name, total)
             self.fresh[name] = True
-        further = self.call_of.get(target)
-        if further is None:
-            return
-        if type(further.node)._relays:
-            self.backward_of(further, ready)
-        else:
-            ready[_turn(further)] = further
+        if target in self.relays:
+            self.backward_of(self.relays[target])
 
     def accumulate(self) -> None:
         """The lines that add to the gradients of the leaves."""
@@ -392,7 +382,7 @@ class NumpyWriter(Variables):
             name = self.results[leaf] = self.names.new(f"{self.variable[leaf]}_grad")
             held = leaf.tensor.grad
             value = self.values[gradient]
-            what = f"{leaf.wanted}.grad"
+            what = f"{leaf.name}.grad"
             own = leaf.array.dtype
             if value.dtype != own and value.ndim > 1:
                 gradient, value = f"{gradient}.astype({dtype_text(own)})", value.astype(own)
@@ -405,10 +395,6 @@ class NumpyWriter(Variables):
             origin = ("result", leaf, gradient, held._a)
             self.lines.append(Line(f"{name} = {name} + {gradient}", what, GRADS, name=name, origin=origin))
             self.hold(name, held._a + value)
-
-
-def _turn(call: Call) -> tuple[int, int]:
-    return call.node._seq, -id(call)
 
 
 def _dtype_of(operands: list[Operand]) -> Any:

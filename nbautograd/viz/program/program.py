@@ -184,9 +184,9 @@ def write(
     if library == "torch":
         tensors = TensorWriter(writer)
         tensors.write()
-        results = [(leaf.wanted, f"{writer.variable[leaf]}.grad") for leaf in leaves]
+        results = [(leaf.name, f"{writer.variable[leaf]}.grad") for leaf in leaves]
         return Program(
-            graph.root.wanted,
+            graph.root.name,
             tensors.lines,
             helpers=VJP if tensors.uses_vjp else "",
             stored=writer.stored,
@@ -199,9 +199,9 @@ def write(
     needs = "NumPy and SciPy" if "scipy" in functions else "NumPy alone"
     if writer.bundle.needs_package:
         needs = "NumPy and nbautograd, of which it imports functions that have no source of their own"
-    results = [(leaf.wanted, writer.results[leaf]) for leaf in leaves]
+    results = [(leaf.name, writer.results[leaf]) for leaf in leaves]
     return Program(
-        graph.root.wanted,
+        graph.root.name,
         writer.lines,
         imports=writer.bundle.imports.values(),
         helpers=functions,
@@ -254,7 +254,7 @@ def _folded(
     """Return the folded program; None if not requested, or if its gradients differ from the flat one's."""
     if tree is None:
         return None
-    wanted = {name: value.wanted for value, name in writer.variable.items()}
+    wanted = {name: value.name for value, name in writer.variable.items()}
     order = [call.node for call in writer.graph.calls]
     try:
         program = fold(lines, tree, order, [expression for _, expression in results], writer.names, wanted)

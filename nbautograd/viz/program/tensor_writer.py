@@ -140,10 +140,9 @@ class TensorWriter:
         """Return the gradient that a node sends to one of its inputs: by its formula, or by the library's own
         derivative.
         """
-        op = call.op
-        if not op.lists:
+        if not call.op.lists:
             try:
-                return self.checked(call, self.formula(call, call.inputs[slot], value), [value])
+                return self.checked(call, self.formula(call, call.op.inputs[slot], value), [value])
             except (_Unknown, ProgramError, TypeError, AttributeError, RuntimeError, ValueError, IndexError):
                 pass
         tree = self.checked(call, self.derivative(call, slot), [value])
@@ -176,15 +175,15 @@ class TensorWriter:
         x, v = self.base.variable[target], self.variable
         op = call.op
         if op.lists:
-            (name,) = call.inputs[:1]
+            (name,) = op.inputs[:1]
             operand = operands[name]
             assert isinstance(operand.tree, ast.List)
             operand.tree.elts[slot] = ast.Name(v, ast.Load())
         else:
-            operands[call.inputs[slot]] = Operand(ast.Name(v, ast.Load()), self.base.values[x])
+            operands[op.inputs[slot]] = Operand(ast.Name(v, ast.Load()), self.base.values[x])
         tree = _Words(operands, op.body.__module__).call(op, own_call(op))
         body = with_operands(tree, operands, READABLE)
-        gs = [self.base.gradient.get(output) or "None" for output in call.outputs.values()]
+        gs = [self.base.gradient.get(output) or "None" for output in call.results]
         gs = gs[:1] if op.name in SINGLE else gs
         return parsed(f"vjp(lambda {v}: {ast.unparse(body)}, {x}, {', '.join(gs)})")
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import memory_format
 from nbautograd._engine.arrays.summation import upcast_half
+from nbautograd._engine.compiler.graph import CONSTANT, Value
 from nbautograd._engine.compiler.promotion import HalfPrecision, promote, promote_half, widen_all
 from nbautograd._engine.compiler.schema import POINTWISE, UPCAST, VIEW
 from nbautograd._engine.compiler.source import evaluated, parsed
@@ -17,7 +18,7 @@ from nbautograd._engine.core.tensor import wrap
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import Bundle
 from nbautograd.viz.program.expressions import Expressions, Operand
-from nbautograd.viz.program.graph import RANDOM, Call, Graph, Value
+from nbautograd.viz.program.graph import Call, Graph
 from nbautograd.viz.program.lines import DATA, Line
 from nbautograd.viz.program.literals import array_text, dtype_text, literal, same
 from nbautograd.viz.program.names import Names
@@ -45,7 +46,8 @@ class Variables:
         self.variable: dict[Value, str] = {}
         self.gradient: dict[Value, str] = {}
         self.results: dict[Value, str] = {}
-        self.call_of: dict[Value, Call] = {}
+        self.relays = {value: call for call in graph.calls if type(call.node)._relays for value in call.results}
+        """Temporary views, by their results."""
         self.operands: dict[Call, dict[str, Operand]] = {}
         self.option_arrays: dict[int, Value] = {}
         self.rounded: dict[Call, Any] = {}
@@ -112,7 +114,7 @@ class Variables:
             if id(a) not in self.option_arrays:
                 if a.size <= 4 and a.ndim < 2:
                     return array_text(a)
-                constant = Value(wanted, a)
+                constant = Value(CONSTANT, wanted, a)
                 self.option_arrays[id(a)] = constant
                 self.variable[constant] = self.names.new(wanted)
                 self.data(constant)
@@ -139,8 +141,8 @@ class Variables:
 
         :param wide: half precision in float32.
         """
-        gradients = [self.named(self.gradient.get(value)) for value in call.outputs.values()]
-        results = [self.named(self.variable[value]) for value in call.outputs.values()]
+        gradients = [self.named(self.gradient.get(value)) for value in call.results]
+        results = [self.named(self.variable[value]) for value in call.results]
         for operand in (*gradients, *results) if wide else ():
             widen(operand)
         for name, each in (("g", gradients), ("result", results)):
@@ -154,7 +156,7 @@ class Variables:
         op = call.op
         operands: dict[str, Operand] = {}
         for name in (*op.positional, *op.keywords, *filter(None, [op.rest])):
-            value = None if name == RANDOM else call.arguments.get(name)  # tracing omits None
+            value = None if name == "generator" else call.arguments.get(name)  # tracing omits None
             if isinstance(value, Value):
                 operands[name] = self.named(self.variable[value])
             elif isinstance(value, list) and value and all(isinstance(part, Value) for part in value):
