@@ -101,7 +101,7 @@ def main(path: Path, trials: dict[str, list[str]]) -> dict[str, Any]:
 
 
 LOADED = ("IPython.core.magics", "anywidget", "stack_data", "nbautograd.viz.notebook.magics")
-"""What every notebook loads, as far as it is installed."""
+"""The modules that every notebook loads, where they are installed."""
 
 
 def answered(request: str) -> str:
