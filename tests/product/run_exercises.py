@@ -1,17 +1,23 @@
-"""Run a notebook's cells in IPython as handed out, and at each check try wrong answers and the worked ones.
+"""Run notebooks' cells in IPython as handed out, and at each check try wrong answers and the worked ones.
 
-``python -m tests.product.run_exercises NOTEBOOK < trials.json`` prints the results of the checks as JSON. ``trials``
-has, by number of exercise, a list of cells that a reader might write instead. The worked answers are checked in both
-languages; each check also runs before its skeleton, as after a cell with a syntax error. After each check the skeleton
-is restored, as the following cells must work without an answer.
+``python -m tests.product.run_exercises`` reads lines of JSON, each with a notebook and its trials, and writes a line
+with the results of its checks, or with the error; an empty one if the process died. A notebook runs in a fork of this
+process, which has only imported: to import takes longer than most notebooks do. Where no process forks, it ends after
+one notebook.
+
+Trials are, by number of exercise, lists of cells that a reader might write instead. The worked answers are checked in
+both languages; each check also runs before its skeleton, as after a cell with a syntax error. After each check the
+skeleton is restored, as the following cells must work without an answer.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import sys
+import os
+import traceback
 from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -94,5 +100,40 @@ def main(path: Path, trials: dict[str, list[str]]) -> dict[str, Any]:
     return {**said, "score": counted.getvalue()}
 
 
+LOADED = ("IPython.core.magics", "anywidget", "stack_data", "nbautograd.viz.notebook.magics")
+"""The modules that every notebook loads, where they are installed."""
+
+
+def answered(request: str) -> str:
+    """Return the line with the results of a notebook, or with its error."""
+    try:
+        path, trials = json.loads(request)
+        return json.dumps({"said": main(Path(path), trials)})
+    except Exception:
+        return json.dumps({"error": traceback.format_exc()})
+
+
+def serve() -> None:
+    """Answer the lines of the standard input; what a notebook itself prints or reads goes elsewhere."""
+    requests, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for name in LOADED:
+        try:
+            import_module(name)
+        except ModuleNotFoundError:
+            continue
+    for request in requests:
+        child = os.fork() if hasattr(os, "fork") else 0
+        if not child:
+            try:
+                print(answered(request), file=answers, flush=True)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        if os.waitpid(child, 0)[1]:
+            print(file=answers, flush=True)
+
+
 if __name__ == "__main__":
-    sys.__stdout__.write("\n" + json.dumps(main(Path(sys.argv[1]), json.load(sys.stdin))))
+    serve()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +25,37 @@ TRIALS = tomllib.loads((Path(__file__).parent / "wrong_answers.toml").read_text(
 """For each exercise: other answers of a reader, and the check's messages."""
 
 
+Reader = Callable[[Path, dict[str, list[str]]], dict[str, Any]]
+
+
+@pytest.fixture(scope="module" if hasattr(os, "fork") else "function")
+def reader() -> Iterator[Reader]:
+    """Return what runs a notebook, in a process forked from one that has imported all."""
+    needs.package("IPython")
+    command = [sys.executable, "-m", "tests.product.run_exercises"]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as process:
+
+        def run(path: Path, trials: dict[str, list[str]]) -> dict[str, Any]:
+            print(json.dumps([str(path), trials]), file=process.stdin, flush=True)
+            answer = process.stdout.readline()
+            assert answer.strip(), f"{path.name}: the process died"
+            found: dict[str, Any] = json.loads(answer)
+            assert "said" in found, found["error"][-3000:]
+            return found["said"]
+
+        yield run
+        process.stdin.close()
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", NAMES)
-def test_exercises(name: str) -> None:
+def test_exercises(name: str, reader: Reader) -> None:
     """In both languages; that their cells are the same is tested in test_course.py."""
-    needs.package("IPython")
     path, trials = FOLDER / f"{name}.ipynb", TRIALS[name]
     if "import torch as pytorch" in path.read_text(encoding="utf-8"):
         needs.package("torch")
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.product.run_exercises", str(path)],
-        input=json.dumps({number: [trial["code"] for trial in each] for number, each in trials.items()}),
-        cwd=ROOT, capture_output=True, encoding="utf-8", check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    said = json.loads(done.stdout.splitlines()[-1])
+    said = reader(path, {number: [trial["code"] for trial in each] for number, each in trials.items()})
     numbers = [*said["handed_out"]]
     assert [*trials] == numbers, "every exercise has wrong answers to be tried"
     for number in numbers:
