@@ -66,7 +66,7 @@ def slides(folder: Path, *options: str, cells: list[tuple[str, str]] = CELLS) ->
 
 
 def made(path: Path, *options: str) -> tuple[int, str, str]:
-    """Run the command in this process, which imports what it needs once, with forked kernels."""
+    """Run the command in this process, which has its packages imported once, with forked kernels."""
     out, errors = io.StringIO(), io.StringIO()
     with forked_kernels(), redirect_stdout(out), redirect_stderr(errors), warnings.catch_warnings():
         warnings.simplefilter("ignore")
