@@ -117,7 +117,7 @@ def _become_kernel(arguments: list[str], env: dict[str, str], cwd: str) -> NoRet
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
-    sys.argv = [LAUNCHER, *arguments]
+    sys.argv = [LAUNCHER, *arguments, f"--IPKernelApp.parent_handle={os.getppid()}"]  # it ends when that process has
     from ipykernel.kernelapp import launch_new_instance
 
     launch_new_instance()
