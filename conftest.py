@@ -62,8 +62,8 @@ WHOLE = {
     "tests/engine/strict": "test_kernels.py",
     "tests/pictures/viz": "test_in_place.py",
     "tests/product": """
-        *.ipynb test_course.py test_jupyterlab*.py test_marimo.py test_nbconvert.py test_notebook7.py
-        test_saving.py test_serving.py""",
+        *.ipynb test_course.py test_jupyterlab*.py test_lite.py test_marimo.py test_nbconvert.py test_notebook7.py
+        test_playground.py test_saving.py test_serving.py test_tutorial_documents.py""",
     "tests/product/faults": "test_kernel.py",
 }
 """By folder, the files of tests that one process runs: they share a kernel, a server, a page, or long preparations."""

@@ -231,18 +231,21 @@ def test_the_site_has_the_course_and_the_wheels(site: Path) -> None:
 
 
 def test_a_former_site_is_replaced_and_kept_where_that_fails(
-    site: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    shutil.copytree(site, built := tmp_path / "built")  # instead of building the same again
     (site / "stale.txt").touch()
 
     def fail(source: Path, site: Path) -> None:
         raise ValueError("JupyterLite failed:\nno space")
 
+    monkeypatch.setattr(lite, "prepare", lambda source, pyodide: source.mkdir())
     with monkeypatch.context() as patch:
         patch.setattr(lite, "_jupyterlite", fail)
         assert main(["lite", str(site)]) == 1
     assert capsys.readouterr().err == "nbautograd lite: JupyterLite failed:\nno space\n"
     assert (site / "stale.txt").exists() and [*site.parent.iterdir()] == [site]
+    monkeypatch.setattr(lite, "_jupyterlite", lambda source, new: shutil.copytree(built, new))
     assert main(["lite", str(site)]) == 0
     assert not (site / "stale.txt").exists() and "lab/index.html?path=00_why.ipynb" in capsys.readouterr().out
 

@@ -44,32 +44,50 @@ STATUS = ".nb-playground > [role=status]"
 FOREIGN = "<img src=x onerror='window.ran = true'>\n</textarea><script>window.ran = true</script>"
 
 
-def build(folder: Path, lite: str) -> Path:
-    source, target = folder / "source", folder / "site"
+BUILD = """
+import functools, sys
+sys.path.insert(0, sys.argv[1])
+import playground
+from sphinx.cmd.build import build_main
+playground.passes = functools.cache(playground.passes)
+for source in sys.argv[2:]:
+    if status := build_main(["-q", source, source + "-site"]):
+        sys.exit(status)
+"""
+"""A program that builds sites, all with the same passes, which take longest."""
+
+
+def write_source(source: Path, lite: str) -> None:
     (source / "zh").mkdir(parents=True)
     for page in ("playground.md", "zh/playground.md"):
         shutil.copy(ROOT / "docs" / page, source / page)
     (source / "index.md").write_text("# t\n\n```{toctree}\nplayground\nzh/playground\n```\n", encoding="utf-8")
     (source / "conf.py").write_text(CONF.format(path=str(ROOT / "docs/extensions"), lite=lite), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-q", str(source), str(target)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return target
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(build(tmp_path_factory.mktemp("static"), "")) as (address, _):
+def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folders of a site without Python, and of one with."""
+    folder = tmp_path_factory.mktemp("playground")
+    for name, lite in (("static", ""), ("live", "lite")):
+        write_source(folder / name, lite)
+    command = [sys.executable, "-c", BUILD, str(ROOT / "docs/extensions"), str(folder / "static"), str(folder / "live")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {name: folder / f"{name}-site" for name in ("static", "live")}
+
+
+@pytest.fixture(scope="module")
+def site(sites: dict[str, Path]) -> Iterator[str]:
+    with served(sites["static"]) as (address, _):
         yield address
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def live(sites: dict[str, Path]) -> Iterator[str]:
     """A site with Python, of which a stand-in answers: the package index of the tests has no NumPy for Pyodide."""
-    target = build(tmp_path_factory.mktemp("live"), "lite")
-    (target / "playground" / "playground_worker.mjs").write_text(WORKER, encoding="utf-8")
-    with served(target) as (address, _):
+    (sites["live"] / "playground" / "playground_worker.mjs").write_text(WORKER, encoding="utf-8")
+    with served(sites["live"]) as (address, _):
         yield address
 
 

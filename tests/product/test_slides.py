@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
 import subprocess
 import sys
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nbautograd.cli import main
 from nbautograd.cli.slides import MAX_TEXT_CHARACTERS, arranged
 from tests import needs
+from tests.forked_kernels import forked_kernels
 from tests.shots import keep
 
 from .jupyterlab import browse
@@ -53,11 +58,20 @@ def test_each_cell_has_its_place() -> None:
     assert "--embed" not in json.dumps(arranged(notebook(), stills=True))
 
 
-def slides(folder: Path, *options: str, cells: list[tuple[str, str]] = CELLS) -> subprocess.CompletedProcess[str]:
+def slides(folder: Path, *options: str, cells: list[tuple[str, str]] = CELLS) -> tuple[int, str, str]:
+    """Make slides of cells; return the exit status, the output and what was said of errors."""
     path = folder / "lesson.ipynb"
     path.write_text(json.dumps(notebook(cells)), encoding="utf-8")
-    command = [sys.executable, "-m", "nbautograd", "slides", str(path), *options]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=Path(__file__).parents[2])
+    return made(path, *options)
+
+
+def made(path: Path, *options: str) -> tuple[int, str, str]:
+    """Run the command in this process, which has its packages imported once, with forked kernels."""
+    out, errors = io.StringIO(), io.StringIO()
+    with forked_kernels(), redirect_stdout(out), redirect_stderr(errors), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        status = main(["slides", str(path), *options])
+    return status, out.getvalue(), errors.getvalue()
 
 
 def packages() -> None:
@@ -67,9 +81,10 @@ def packages() -> None:
 
 def test_stills_are_images(tmp_path: Path) -> None:
     packages()
-    done = slides(tmp_path, "--stills", "-o", str(tmp_path / "print.html"), "--reveal", "reveal", "--require", "r.js")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == f"{tmp_path / 'print.html'}: 3 slides.\n"
+    out = tmp_path / "print.html"
+    status, said, errors = slides(tmp_path, "--stills", "-o", str(out), "--reveal", "reveal", "--require", "r.js")
+    assert status == 0, errors
+    assert said == f"{tmp_path / 'print.html'}: 3 slides.\n"
     page = (tmp_path / "print.html").read_text(encoding="utf-8")
     stills = [base64.b64decode(found) for found in re.findall('data:image/svg.xml;base64,([^"]*)', page)]
     assert len(stills) == 2 and all(b"<svg" in still for still in stills) and "<iframe" not in page
@@ -82,12 +97,8 @@ def test_stills_are_images(tmp_path: Path) -> None:
 )
 def test_what_goes_wrong_is_said(cells: Any, says: str, tmp_path: Path) -> None:
     packages()
-    if cells is None:
-        command = [sys.executable, "-m", "nbautograd", "slides", str(tmp_path / "none.ipynb")]
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    else:
-        done = slides(tmp_path, cells=cells)
-    assert done.returncode == 1 and says in done.stderr and "Traceback" not in done.stderr
+    status, _, errors = made(tmp_path / "none.ipynb") if cells is None else slides(tmp_path, cells=cells)
+    assert status == 1 and says in errors and "Traceback" not in errors
 
 
 @pytest.mark.browser
@@ -96,7 +107,9 @@ def test_what_goes_wrong_is_said(cells: Any, says: str, tmp_path: Path) -> None:
 def test_players_play_on_slides(browser: Any, tmp_path: Path) -> None:
     packages()
     playwright = needs.package("playwright.sync_api")
-    done = slides(tmp_path)
+    (tmp_path / "lesson.ipynb").write_text(json.dumps(notebook()), encoding="utf-8")
+    command = [sys.executable, "-m", "nbautograd", "slides", str(tmp_path / "lesson.ipynb")]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr
     with browse(browser) as page:
         page.goto((tmp_path / "lesson.slides.html").as_uri())
