@@ -69,7 +69,7 @@ def test_the_users_theme_wins(open_page: Any) -> None:
 
 
 def test_print_is_light_and_has_no_buttons(open_page: Any) -> None:
-    page = open_page(recording(), color_scheme="dark")
+    page = open_page(recording(), own=True, color_scheme="dark")  # the medium stays
     page.press(".nb-player", "End")
     page.emulate_media(media="print", color_scheme="dark")
     assert page.locator(".nb-player").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
