@@ -17,22 +17,10 @@ from nbautograd.viz.notebook.api import Recording
 from tests import needs
 from tests.browser import Chromium
 
+from .player_pages import WHEN_DRAWN
+
 Program = Callable[[], Recording]
 FORGET = "() => { try { localStorage.clear(); } catch { /* a page that may not remember anything */ } }"
-WHEN_DRAWN = """() => new Promise((done, fail) => {
-    const since = performance.now();
-    const look = () => {
-        if (document.querySelector(".nb-player")?.checkVisibility({ visibilityProperty: true })) {
-            requestAnimationFrame(() => requestAnimationFrame(done));
-        } else if (performance.now() - since > 60_000) fail(new Error("no player is shown"));
-        else requestAnimationFrame(look);
-    };
-    look();
-})"""
-"""Waits in a page for its player, and for two frames, as ``wait_for_layout`` does.
-
-A locator would do as well, but Playwright then loads a script into the page, which takes a tenth of what a page does.
-"""
 
 
 @pytest.fixture(scope="module")

@@ -112,7 +112,8 @@ def test_wrong_answers_open_the_equation(open_page: Any) -> None:
     assert page.troubles == []
 
 
-RIGHT = ("3.5", "7/2", "3,5", "２＋1.5", "2^2 − 0.5", "3.55", "3.45", "(1 + 6) ÷ 2", "-(-3.5)", "7 * cos(pi/3)", "35e-1")
+RIGHT = ("3.5", "7/2", "3,5", "２＋1.5", "2^2 − 0.5", "3.55", "3.45", "(1 + 6) ÷ 2", "-(-3.5)", "7 * cos(pi/3)",
+         "35e-1")  # fmt: skip
 WRONG = ("3.4", "3.6", "0", "-3.5", "inf", "nan", "3.5 +", "alert(1)", "constructor", "(")
 ANSWERED = f"""(texts) => {{
     {KEYS}
