@@ -92,10 +92,10 @@ WHEN_DRAWN = """() => new Promise((done, fail) => {
 })"""
 """Waits in a page for its player, and for two frames, as ``wait_for_layout`` does.
 
-A locator would do as well, but Playwright then loads a script into the page, which takes a tenth of what a page does.
+A locator would do as well, but Playwright then loads a script into the page, which takes a tenth of the time of a page.
 """
 BOXES = "(names) => names.map((name) => document.querySelector(name)?.getBoundingClientRect().toJSON() ?? null)"
-"""Where the first elements of these selectors are; none: there is no such element."""
+"""Reads the boxes of the first elements of these selectors; none: there is no such element."""
 KEYS = """
     const player = document.querySelector(".nb-player");
     const press = (key) => document.activeElement

@@ -128,7 +128,7 @@ ANSWERED = f"""(texts) => {{
         return said;
     }});
 }}"""
-"""What is said of each answer to the second question."""
+"""Gives each answer to the second question, and returns what is said of it."""
 
 
 def test_what_counts_as_right(open_page: Any) -> None:
