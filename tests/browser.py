@@ -62,6 +62,8 @@ def browser(chromium: Chromium) -> Iterator[Any]:
     with chromium.used():
         yield chromium.browser
         kept = [page.context for page in chromium.idle]
+        for page in chromium.idle:
+            page.goto("about:blank")  # nothing goes on in what a test has left
         for context in chromium.browser.contexts:
             if context not in kept:
                 context.close()

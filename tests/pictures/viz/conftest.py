@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
 
 from nbautograd import viz
 from nbautograd.viz.notebook.api import Recording
 from tests import needs
 from tests.browser import Chromium
-from tests.waiting import wait_for_layout
+
+from .player_pages import WHEN_DRAWN
 
 Program = Callable[[], Recording]
 FORGET = "() => { try { localStorage.clear(); } catch { /* a page that may not remember anything */ } }"
@@ -34,7 +34,7 @@ def window(browser: Any) -> Iterator[Any]:
 def opened(browser: Any, **options: Any) -> Any:
     """Open a page in its own context, which records errors and requests."""
     page = browser.new_context(**options).new_page()
-    page.troubles, page.requests = [], []
+    page.troubles, page.requests, page.media = [], [], None
     page.on("pageerror", lambda error: page.troubles.append(str(error)))
     page.on("console", lambda m: page.troubles.append(m.text) if m.type in ("error", "warning") else None)
     page.on("request", lambda request: page.requests.append(request.url))
@@ -43,7 +43,7 @@ def opened(browser: Any, **options: Any) -> Any:
 
 @pytest.fixture
 def new_page(browser: Any, chromium: Chromium) -> Iterator[Any]:
-    """An empty page; a test may change its size and its media, the rest needs its own page."""
+    """A page for a test to open; it may change the page's size, but for the rest it needs its own page."""
     shared, owned = [], []
 
     def new(own: bool = False, **options: Any) -> Any:
@@ -54,8 +54,11 @@ def new_page(browser: Any, chromium: Chromium) -> Iterator[Any]:
             return owned[-1]
         page = chromium.idle.pop() if chromium.idle else opened(browser)
         shared.append(page)
-        page.set_viewport_size(size)
-        page.emulate_media(media="null", **media)
+        if (page.viewport_size, page.media) != (size, media):
+            page.goto("about:blank")  # so that what was shown does not follow
+            page.set_viewport_size(size)
+            page.emulate_media(media="null", **media)
+            page.media = media
         page.troubles.clear()
         page.requests.clear()
         return page
@@ -65,7 +68,6 @@ def new_page(browser: Any, chromium: Chromium) -> Iterator[Any]:
         if not page.is_closed():
             page.mouse.move(-1, -1)
             page.evaluate(FORGET)
-            page.goto("about:blank")
             chromium.idle.append(page)
     for page in owned:
         page.context.close()
@@ -90,9 +92,10 @@ def open_page(new_page: Any, saved: Callable[[Program], Path], tmp_path: Path) -
     def open_(shown: Any, **options: Any) -> Any:
         page = new_page(**options)
         path = saved(shown) if isfunction(shown) else shown.save(tmp_path / "page.html")
+        if page.url == path.as_uri():
+            page.goto("about:blank")  # the same address again would be a reload, which keeps the place in the page
         page.goto(path.as_uri())
-        expect(page.locator(".nb-player")).to_be_visible()
-        wait_for_layout(page)
+        page.evaluate(WHEN_DRAWN)
         return page
 
     return open_

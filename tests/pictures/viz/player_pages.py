@@ -48,6 +48,23 @@ def press(page: Any, *keys: str) -> None:
         page.keyboard.press(key)
 
 
+def at_each_step(page: Any, read: str, first: int = 1) -> list[Any]:
+    """Move the slider to each step, and return what a function of JavaScript reads there: all in one call."""
+    seen: list[Any] = page.evaluate(
+        f"""async (first) => {{
+            const read = {read}, slider = document.querySelector(".nb-slider"), seen = [];
+            for (let step = first; step <= Number(slider.max); step++) {{
+                slider.value = step;
+                slider.dispatchEvent(new Event("input", {{ bubbles: true }}));
+                seen.push(await read(step));
+            }}
+            return seen;
+        }}""",
+        first,
+    )
+    return seen
+
+
 def open_tab(page: Any, name: str) -> None:
     """Open the drawer at a tab: ``step``, ``leaves``, ``program``, ``words`` or ``tools``."""
     if page.locator(".nb-drawer").is_hidden():
@@ -61,6 +78,38 @@ def unfold(page: Any) -> None:
     if page.locator(".nb-openable").count():
         page.press(".nb-player", "r")
     page.focus(".nb-player")
+
+
+WHEN_DRAWN = """() => new Promise((done, fail) => {
+    const since = performance.now();
+    const look = () => {
+        if (document.querySelector(".nb-player")?.checkVisibility({ visibilityProperty: true })) {
+            requestAnimationFrame(() => requestAnimationFrame(done));
+        } else if (performance.now() - since > 60_000) fail(new Error("no player is shown"));
+        else requestAnimationFrame(look);
+    };
+    look();
+})"""
+"""Waits in a page for its player, and for two frames, as ``wait_for_layout`` does.
+
+A locator would do as well, but Playwright then loads a script into the page, which takes a tenth of the time of a page.
+"""
+BOXES = "(names) => names.map((name) => document.querySelector(name)?.getBoundingClientRect().toJSON() ?? null)"
+"""Reads the boxes of the first elements of these selectors; none: there is no such element."""
+KEYS = """
+    const player = document.querySelector(".nb-player");
+    const press = (key) => document.activeElement
+        .dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, composed: true }));
+    const type = (text) => {
+        const field = player.querySelector(".nb-answer");
+        field.focus();
+        field.value = text;
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+        press("Enter");
+    };
+    const laidOut = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+"""
+"""The player of a page, and what presses its keys and answers it, for functions that a page runs."""
 
 
 def hurry(page: Any, times: float) -> None:

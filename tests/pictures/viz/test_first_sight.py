@@ -23,7 +23,7 @@ from nbautograd.viz.notebook.arranging import MAX_ROW_NODES
 from nbautograd.viz.notebook.figure import WINDOWS
 
 from .gallery import PROGRAMS
-from .player_pages import layer, open_tab, recording
+from .player_pages import BOXES, layer, open_tab, recording
 
 pytestmark = [pytest.mark.browser, needs.chromium]
 
@@ -60,6 +60,10 @@ SEEN = """() => {
     return { controls: outside.length, words, boxes, over, empty,
         low: root.getBoundingClientRect().bottom };
 }"""
+MIDDLE = """() => {
+    const { x, y, width, height } = document.querySelector(".nb-stage").getBoundingClientRect();
+    return [x + width / 2, y + height / 2];
+}"""
 SEEDS = ("first_seed", "second_seed", "changed_in_place", "used_four_times", "hooked")
 
 
@@ -77,7 +81,7 @@ def test_there_are_few_controls_and_words(open_page: Any, name: str) -> None:
     page = open_page(PROGRAMS[name], viewport={"width": 1280, "height": 800})
     seen = page.evaluate(SEEN)
     assert seen["controls"] <= 5 and seen["words"] <= 40
-    page.hover(".nb-stage")
+    page.mouse.move(*page.evaluate(MIDDLE))
     assert page.evaluate(SEEN)["controls"] <= 8
 
 
@@ -268,10 +272,11 @@ def test_on_a_telephone_the_whole_is_seen(open_page: Any, name: str) -> None:
     seen = page.evaluate(SEEN)
     assert [kind for kind, inside in seen["boxes"] if not inside] == [] and seen["over"] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    assert page.locator(".nb-play").bounding_box()["y"] <= 766  # and is 34 px high
-    key = page.locator(".nb-key.nb-some").bounding_box() if page.locator(".nb-key.nb-some").count() else None
+    play, key = page.evaluate(BOXES, [".nb-play", ".nb-key.nb-some"])
+    assert play["y"] <= 766  # and is 34 px high
     assert key is None or key["x"] >= 0
-    page.press(".nb-player", "Home")
+    page.evaluate("document.querySelector('.nb-player').focus()")
+    page.keyboard.press("Home")
     assert page.evaluate(SEEN)["low"] <= 800
 
 
@@ -281,21 +286,22 @@ def test_on_a_telephone_the_whole_is_seen(open_page: Any, name: str) -> None:
 def test_the_strip_is_low_in_a_narrow_page(open_page: Any, name: str, most: int) -> None:
     """Check that the controls of the pass are below the equation if that makes the strip lower."""
     page = open_page(LARGER[name], viewport={"width": 800, "height": 700})
-    page.press(".nb-player", "Home")
-    page.press(".nb-player", "ArrowRight")
-    assert page.locator(".nb-strip").bounding_box()["height"] <= most
+    page.evaluate("document.querySelector('.nb-player').focus()")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(BOXES, [".nb-strip"])[0]["height"] <= most
 
 
 @pytest.mark.parametrize("width", [400, 800, 1280])
 def test_nothing_lies_over_the_play_button(open_page: Any, width: int) -> None:
     page = open_page(encoder, viewport={"width": width, "height": 800})
-    play, key = (page.locator(name).bounding_box() for name in (".nb-play", ".nb-key"))
+    play, key = page.evaluate(BOXES, [".nb-play", ".nb-key"])
     assert play["y"] + play["height"] <= key["y"]
 
 
 def test_the_key_of_colors_is_below_the_tabs_of_passes_on_a_telephone(open_page: Any) -> None:
     page = open_page(PROGRAMS["used_four_times"], viewport={"width": 400, "height": 800})
-    tabs, key = (page.locator(name).bounding_box() for name in (".nb-passes", ".nb-key"))
+    tabs, key = page.evaluate(BOXES, [".nb-passes", ".nb-key"])
     assert tabs["y"] + tabs["height"] <= key["y"]
 
 

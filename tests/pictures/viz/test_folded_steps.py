@@ -21,6 +21,7 @@ from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.numbers import number_text
 from tests import needs
 
+from .player_pages import at_each_step
 from .test_numbers import shown
 
 torch = needs.package("torch")
@@ -174,12 +175,9 @@ def test_every_number_of_every_step_is_a_sum_over_members(open_page: Any, name: 
     large = any(frame.count > 1 for frame in frames)
     page = open_page(recording, viewport={"width": 2400, "height": 1400})  # where the whole graph is visible
     groups, sums, compared = 0, 0, 0
-    steps = page.evaluate("() => Number(document.querySelector('.nb-slider').max)")
     at = 0
     ran: set[str] = set()
-    for step in range(1, steps + 1):
-        page.locator(".nb-slider").fill(str(step))
-        read = page.evaluate(READ)
+    for step, read in enumerate(at_each_step(page, READ), 1):
         node = model.by_id.get(title_node(model, frames, at) or "")
         end = at + 1
         while end < len(frames) and node is not None and node.kind == "group" and together(model, frames, end):

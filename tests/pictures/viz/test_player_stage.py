@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests import needs
-from tests.waiting import wait_for_layout
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -19,7 +18,7 @@ from nbautograd import viz
 from nbautograd._engine.core import tracing
 
 from .gallery import PROGRAMS
-from .player_pages import leaf, long_pass, loop, recording
+from .player_pages import WHEN_DRAWN, at_each_step, leaf, long_pass, loop, recording
 
 pytestmark = [pytest.mark.browser, needs.chromium]
 
@@ -94,8 +93,7 @@ def test_the_stage(saved: Any, window: Any, name: str, width: int) -> None:
     """Check that nothing moves between two steps, and that everything is readable and on the screen at once."""
     window.set_viewport_size({"width": width, "height": HEIGHT})
     window.goto(saved(PROGRAMS[name]).as_uri())
-    expect(window.locator(".nb-slider")).to_be_visible()
-    wait_for_layout(window)
+    window.evaluate(WHEN_DRAWN)
     looked = window.evaluate(LOOK)
     steps = looked["steps"]
     assert len(steps) > 2
@@ -115,8 +113,7 @@ def test_the_stage(saved: Any, window: Any, name: str, width: int) -> None:
 def show(window: Any, path: Path, width: int = 1280) -> Any:
     window.set_viewport_size({"width": width, "height": HEIGHT})
     window.goto(path.as_uri())
-    expect(window.locator(".nb-player")).to_be_visible()
-    wait_for_layout(window)
+    window.evaluate(WHEN_DRAWN)
     return window
 
 
@@ -218,10 +215,9 @@ def test_no_formula_is_cut_off(open_page: Any) -> None:
         product = x.reshape(3, 4).softmax(1).permute(1, 0)[1:] @ w
         y = product.sum() + nb.outer(v, w).var() + nb.mv(x[:, :3], w).logsumexp(0)
     page = open_page(viz.animate(y, namespace={"x": x, "w": w, "v": v}), viewport={"width": 1280, "height": HEIGHT})
-    for step in range(int(page.locator(".nb-slider").get_attribute("max"))):
-        page.locator(".nb-slider").fill(str(step))
-        over = page.locator(".nb-equation").evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)")
-        assert max(over, default=0) <= 0
+    wide = "() => [...document.querySelectorAll('.nb-equation')].map((e) => e.scrollWidth - e.clientWidth)"
+    steps = at_each_step(page, wide, first=0)
+    assert any(steps) and max(over for step in steps for over in step) <= 0
 
 
 def test_of_a_graph_that_was_not_traced_the_panel_says_what_is_missing(open_page: Any) -> None:

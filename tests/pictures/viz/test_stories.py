@@ -24,7 +24,7 @@ from tests import needs
 from tests.engine.ops.cases import CASES, Case
 
 from .gallery import PROGRAMS as GALLERY
-from .player_pages import open_tab, unfold
+from .player_pages import at_each_step, open_tab, unfold
 from .test_local_derivatives import root_of
 from .torch_programs import PROGRAMS as EITHER
 
@@ -301,6 +301,16 @@ def test_no_formula_names_a_helper(case: Case) -> None:
 
 
 ELEMENT = "document.querySelector('.nb-equation-element')?.textContent"
+TOLD = f"""() => {{
+    const tabs = () => [...document.querySelectorAll(".nb-edge-tab")], elements = [];
+    const text = document.querySelector(".nb-player").innerText;
+    for (let tab = 0; tab < Math.max(tabs().length, 1); tab++) {{
+        tabs()[tab]?.click();
+        elements.push({ELEMENT} ?? null);
+    }}
+    return [text, elements];
+}}"""
+"""All that is written in a step, and the element that each of its tabs writes out."""
 
 
 @pytest.mark.browser
@@ -321,15 +331,10 @@ def test_what_is_on_the_screen(open_page: Any, name: str) -> None:
     page = open_page(recorded(name), viewport={"width": 1600, "height": 800})
     unfold(page)
     open_tab(page, "step")
-    steps, summed = int(page.locator(".nb-slider").get_attribute("max")), 0
-    for step in range(1, steps + 1):
-        page.locator(".nb-slider").fill(str(step))
-        text = page.locator(".nb-player").inner_text()
-        assert HELPER.findall(text) == []
-        for tab in range(max(page.locator(".nb-edge-tab").count(), 1)):
-            if page.locator(".nb-edge-tab").count():
-                page.locator(".nb-edge-tab").nth(tab).click()
-            summed += check_element(page.evaluate(ELEMENT))
+    summed = 0
+    for text, elements in at_each_step(page, TOLD):
+        assert text and HELPER.findall(text) == []
+        summed += sum(map(check_element, elements))
     assert summed and page.troubles == []
 
 
