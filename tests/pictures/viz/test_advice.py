@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import inspect
 import math
 import os
@@ -69,6 +70,13 @@ TRIED: list[str] = []
 """The pieces tried in this process, for counting."""
 
 
+def empty(shell: Any) -> None:
+    """Reset a shell without collecting garbage: ``%reset`` does so twice, hundreds of times here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "collect", int)
+        shell.run_line_magic("reset", "-f")
+
+
 @pytest.fixture
 def shell(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.chdir(tmp_path)
@@ -87,7 +95,7 @@ def shell(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     for one in started:
         one.stop()
     app.run_line_magic("unload_ext", "nbautograd")
-    app.run_line_magic("reset", "-f")
+    empty(app)
 
 
 def run(shell: Any, *cells: str) -> Exception | None:
@@ -102,7 +110,7 @@ def run(shell: Any, *cells: str) -> Exception | None:
 
 def fresh(shell: Any, program: str, setup: str = "") -> Exception | None:
     """The error of a program, run from nothing."""
-    shell.run_line_magic("reset", "-f")
+    empty(shell)
     return run(shell, f"import nbautograd as torch\nfrom nbautograd import viz\n{setup}", program)
 
 
@@ -240,7 +248,7 @@ def test_a_hint(
         monkeypatch.setitem(sys.modules, "torch", None)
     else:
         needs.package(library)
-    shell.run_line_magic("reset", "-f")
+    empty(shell)
     capsys.readouterr()
     run(shell, *cells)
     pieces = CODE.findall(capsys.readouterr().out)
