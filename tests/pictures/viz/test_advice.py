@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import gc
 import inspect
 import math
 import os
@@ -35,6 +34,7 @@ from nbautograd._engine.base.missing_graph import TEXTS as CAUSES
 from nbautograd.cli import doctor
 from nbautograd.viz.language import LANGUAGES
 from tests.package_sources import PACKAGE, SOURCES, nodes
+from tests.pictures.viz.shells import empty
 from tests.pictures.viz.test_failures import FIVE
 
 ROOT = Path(nb.__file__).parents[1]
@@ -68,13 +68,6 @@ FAILED = {
 
 TRIED: list[str] = []
 """The pieces tried in this process, for counting."""
-
-
-def empty(shell: Any) -> None:
-    """Reset a shell without collecting garbage: ``%reset`` does so twice, hundreds of times here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gc, "collect", int)
-        shell.run_line_magic("reset", "-f")
 
 
 @pytest.fixture
