@@ -12,6 +12,7 @@ import ast
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby, zip_longest
 from typing import Any, NamedTuple
 
@@ -267,9 +268,9 @@ def name_of(turns: Turns) -> str:
     return several
 
 
+@lru_cache(50)  # as ``parsed``
 def _loops_around(code: str) -> _Loops:
     """Return the loops around each line of a file, within its function; empty for a text that is not Python."""
-    tree = parsed(code) if len(code) <= MAX_FILE_CHARACTERS else None
     around: dict[int, Sequence[_Loop]] = {}
 
     def visit(node: ast.AST, loops: tuple[_Loop, ...]) -> None:
@@ -281,7 +282,7 @@ def _loops_around(code: str) -> _Loops:
                     around[line] = within
             visit(child, within)
 
-    if tree is not None:
+    if len(code) <= MAX_FILE_CHARACTERS and (tree := parsed(code)) is not None:
         visit(tree, ())
     return around
 

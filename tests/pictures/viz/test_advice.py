@@ -34,6 +34,7 @@ from nbautograd._engine.base.missing_graph import TEXTS as CAUSES
 from nbautograd.cli import doctor
 from nbautograd.viz.language import LANGUAGES
 from tests.package_sources import PACKAGE, SOURCES, nodes
+from tests.pictures.viz.shells import empty
 from tests.pictures.viz.test_failures import FIVE
 
 ROOT = Path(nb.__file__).parents[1]
@@ -87,7 +88,7 @@ def shell(app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     for one in started:
         one.stop()
     app.run_line_magic("unload_ext", "nbautograd")
-    app.run_line_magic("reset", "-f")
+    empty(app)
 
 
 def run(shell: Any, *cells: str) -> Exception | None:
@@ -102,7 +103,7 @@ def run(shell: Any, *cells: str) -> Exception | None:
 
 def fresh(shell: Any, program: str, setup: str = "") -> Exception | None:
     """The error of a program, run from nothing."""
-    shell.run_line_magic("reset", "-f")
+    empty(shell)
     return run(shell, f"import nbautograd as torch\nfrom nbautograd import viz\n{setup}", program)
 
 
@@ -240,7 +241,7 @@ def test_a_hint(
         monkeypatch.setitem(sys.modules, "torch", None)
     else:
         needs.package(library)
-    shell.run_line_magic("reset", "-f")
+    empty(shell)
     capsys.readouterr()
     run(shell, *cells)
     pieces = CODE.findall(capsys.readouterr().out)

@@ -9,9 +9,10 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -20,7 +21,7 @@ from hypothesis import assume, given, strategies as st
 
 import nbautograd as T
 from nbautograd import viz
-from nbautograd.viz import nbval
+from nbautograd.viz import compare as comparing, nbval
 from nbautograd.viz.compare import differences, same_text, statements
 from nbautograd.viz.draw.tensor_card import card_svg
 from nbautograd.viz.draw.theme import DARK, LIGHT
@@ -64,6 +65,22 @@ def redrawn(html: str, change: Callable[[str], str]) -> str:
         return found[1] + base64.b64encode(svg.encode()).decode()
 
     return IMAGE.sub(put, html)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def read_once() -> Iterator[None]:
+    """Read each output once: most are compared with many others."""
+
+    @functools.lru_cache(100)
+    def known(mime: str, output: str, clean: Any) -> list[Any]:
+        return [*statements(mime, output, clean)]
+
+    def read(mime: str, output: Any, clean: Any) -> Any:
+        return (known if isinstance(output, str) else statements)(mime, output, clean)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparing, "statements", read)
+        yield
 
 
 def compare(one: str, two: str) -> list[str]:

@@ -95,6 +95,9 @@ UNIT = 10.0 ** (1 - jacobians.SIGNIFICANT_DIGITS)  # of the last kept digit of a
 
 def agree(told: Any, known: Any, near: float, step: ChainStep) -> None:
     """Check that a shown value equals the known one, up to the last digit that is kept of each factor."""
+    comparable = np.shape(told) == np.shape(known) and np.isfinite(told).all() and np.isfinite(known).all()
+    if comparable and (np.abs(np.subtract(told, known)) <= near + UNIT * np.abs(known)).all():
+        return  # NumPy's function says the same, but takes longer
     try:
         np.testing.assert_allclose(told, known, UNIT, near)
     except AssertionError as error:

@@ -15,6 +15,7 @@ from IPython.core.error import UsageError
 
 import nbautograd as nb
 from nbautograd.viz import settings
+from tests.pictures.viz.shells import empty
 
 SOURCE = """
 class Linear:
@@ -26,11 +27,11 @@ class Linear:
 
 @pytest.fixture
 def shell(app):
-    app.run_line_magic("reset", "-f")
+    empty(app)
     app.run_line_magic("load_ext", "nbautograd")
     yield app
     app.run_line_magic("unload_ext", "nbautograd")
-    app.run_line_magic("reset", "-f")
+    empty(app)
 
 
 @pytest.fixture

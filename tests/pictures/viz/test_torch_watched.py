@@ -21,6 +21,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz.capture import torch_watch
 from nbautograd.viz.read.introspect import trace_of
+from tests.pictures.viz.shells import empty
 
 HOOKS = torch.nn.modules.module._global_forward_pre_hooks, torch.nn.modules.module._global_forward_hooks
 
@@ -37,7 +38,7 @@ def nothing_is_left():
 
 @pytest.fixture
 def run(app):
-    app.run_line_magic("reset", "-f")
+    empty(app)
     app.run_line_magic("load_ext", "nbautograd")
 
     def run_cell(code):
@@ -47,7 +48,7 @@ def run(app):
     yield run_cell
     app.run_line_magic("autograd", "torch on")
     app.run_line_magic("unload_ext", "nbautograd")
-    app.run_line_magic("reset", "-f")
+    empty(app)
 
 
 CELL = """
