@@ -16,6 +16,7 @@ from nbautograd import viz
 from nbautograd.viz.notebook.api import Recording
 from tests import needs
 from tests.browser import Chromium
+from tests.pictures.viz.shells import empty
 
 from .player_pages import WHEN_DRAWN
 
@@ -141,7 +142,7 @@ def noted() -> Callable[[], AbstractContextManager[None]]:
 @pytest.fixture
 def run(torch: Any, app: Any) -> Iterator[Any]:
     """A function that runs a cell of a notebook with the extension, in which ``torch`` is either library."""
-    app.run_line_magic("reset", "-f")
+    empty(app)
     app.run_line_magic("load_ext", "nbautograd")
 
     def run_cell(code: str) -> Any:
@@ -150,4 +151,4 @@ def run(torch: Any, app: Any) -> Iterator[Any]:
     run_cell(f"import {torch.__name__} as torch\ndef leaf(*v): return torch.tensor(v, requires_grad=True)")
     yield run_cell
     app.run_line_magic("unload_ext", "nbautograd")
-    app.run_line_magic("reset", "-f")
+    empty(app)
