@@ -28,7 +28,7 @@ from nbautograd._engine.arrays.version_counter import clock
 from nbautograd._engine.core.batched import BatchedTensor, levels
 from nbautograd._engine.core.grad_mode import anomaly, grad_enabled, is_forward_ad_active
 from nbautograd._engine.core.hooks import LeafHooks, alive
-from nbautograd._engine.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator
+from nbautograd._engine.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator, gradients_of
 from nbautograd._engine.core.tensor import Tensor, stored
 from nbautograd._engine.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
@@ -220,7 +220,8 @@ def _apply(node: Node, gradients: tuple[Any, ...], create_graph: bool) -> Any:
         g = pre_hooks(node, g)
     node.check_saved()
     d, d1 = node.vjp_graph(g, True) if create_graph else node.vjp(g, True)
-    results = [None if d is None else as_tensor(materialize(d)) for d in post_hooks(node, d, d1, g)]
+    parts = post_hooks(node, gradients_of(d, d1, node.arity), g)
+    results = [None if d is None else as_tensor(materialize(d)) for d in parts]
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -292,7 +293,7 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
                 continue
         successor = None  # the newest successor so far; the others go into the heap
         if hooked or d is MULTIPLE:
-            parts = post_hooks(node, d, d1, g) if hooked else d1
+            parts = post_hooks(node, gradients_of(d, d1, node.arity), g) if hooked else d1
             entering: list[Any] = []  # all other targets that become ready
             for target, d in zip(node.next_nodes(), parts, strict=True):
                 if d is None or target is None or (needed is not None and target not in needed):

@@ -15,14 +15,14 @@ from nbautograd import protocol
 from nbautograd._engine.arrays.version_counter import clock
 from nbautograd._engine.core.grad_mode import forward_ad_below
 from nbautograd._engine.core.node import (
-    MULTIPLE,
     Node,
     OutputEdge,
     OutputGrads,
     UnrecordedView,
     accumulator,
+    gradients_of,
     public_edge,
-)  # fmt: skip
+)
 from nbautograd._engine.core.tensor import Tensor, stored
 from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
 from nbautograd.autograd.hooks import post_hooks, pre_hooks, retain, tensor_hooks
@@ -145,9 +145,9 @@ class FullRun:
         values = anomaly.saved(node) if checked else None
         vjp = node.vjp_graph if self.create_graph else node.vjp
         d, d1 = vjp(g, self.retain_graph, self.needed)
-        gradients = list(d1) if d is MULTIPLE else [d, d1][: node.arity]
+        gradients = gradients_of(d, d1, node.arity)
         if node.hooks is not None:
-            gradients = post_hooks(node, d, d1, g)
+            gradients = post_hooks(node, gradients, g)
         if checked:
             anomaly.check(node, gradients, g, values)
         return gradients

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd._engine.core.hooks import Hooks
-from nbautograd._engine.core.node import MULTIPLE, Node, OutputGrads, public_edge
+from nbautograd._engine.core.node import Node, OutputGrads, public_edge
 from nbautograd._engine.core.sparse import stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import sum_to
@@ -138,9 +138,8 @@ def pre_hooks(node: Node, g: Any) -> Any:
     return g
 
 
-def post_hooks(node: Node, d: Any, d1: Any, g: Any) -> list[Any]:
+def post_hooks(node: Node, gradients: list[Any], g: Any) -> list[Any]:
     """Return the gradients of a node's inputs after the hooks that run after the node."""
-    gradients = list(d1) if d is MULTIPLE else [d, d1][: node.arity]
     hooks = node.hooks
     if hooks is None or not hooks.post:
         return gradients

@@ -31,6 +31,7 @@ __all__ = [
     "OutputEdge",
     "OutputGrads",
     "UnrecordedView",
+    "gradients_of",
     "public_edge",
 ]
 
@@ -53,6 +54,11 @@ FREED = _Mark("FREED")
 """Replaces a saved tensor in a node's slot once a backward pass has freed it."""
 MULTIPLE = _Mark("MULTIPLE")
 """Returned first by a ``vjp`` with more than two inputs; the second result is then the list of all gradients."""
+
+
+def gradients_of(first: Any, second: Any, count: int) -> list[Any]:
+    """Return the two results of a ``vjp`` as a list of the gradients of ``count`` inputs."""
+    return list(second) if first is MULTIPLE else [first, second][:count]
 
 
 class Extras:

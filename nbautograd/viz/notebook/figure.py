@@ -327,16 +327,17 @@ class Figure:
 
     def static_html(self) -> str:
         """The picture and its description, for where no widget runs."""
-        return output.within(self._attempts(), self.label, self.text)
+        label, text = self.label, self.text
+        return output.within(self._attempts(label, text), label, text)
 
-    def _attempts(self) -> Iterator[Callable[[], str]]:
-        yield lambda: "".join([output.image(self.svg, self.label), *self.tables(), self._words()])
-        yield lambda: output.image(self.svg, self.label)
+    def _attempts(self, label: str, text: str) -> Iterator[Callable[[], str]]:
+        """Yield what makes the output: with all in words below the picture, without, and with smaller pictures."""
+        words = f"<pre>{escape_long(text, 100_000)}</pre>"
+        picture = output.image(self.svg, label)
+        yield lambda: "".join([picture, *self.tables(), output.details(say("as_text"), words)])
+        yield lambda: picture
         for svg in self.smaller():
-            yield partial(output.image, svg, self.label)
-
-    def _words(self) -> str:
-        return output.details(say("as_text"), f"<pre>{escape_long(self.text, 100_000)}</pre>")
+            yield partial(output.image, svg, label)
 
     def framed(self) -> str:
         """The page as a frame inside another page; where frames are taken out, the picture shows."""

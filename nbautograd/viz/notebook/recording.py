@@ -90,11 +90,6 @@ class Recording(Figure):
         """Return whether there are steps."""
         return bool(self.timeline.frames)
 
-    @property
-    def _failed(self) -> Sequence[Frame]:
-        """The last step, if an error ended the pass there."""
-        return _failed(self.timeline)
-
     def frames(self) -> list[dict[str, Any]]:
         """The steps, as JSON."""
         return self.timeline.frames_json()
@@ -108,7 +103,7 @@ class Recording(Figure):
     @property
     def start(self) -> int:
         """The step that is shown first: before the first one, or where a pass failed."""
-        return len(self.timeline.frames) if self._failed else 0
+        return len(self.timeline.frames) if _failed(self.timeline) else 0
 
     def tiles(self) -> list[dict[str, Any]]:
         """The gradients as matrices of numbers, as JSON."""
@@ -216,7 +211,8 @@ class Recording(Figure):
 
     def _end(self, scene: int) -> FrameState:
         final = self.timeline.final(scene)
-        return replace(final, active=frozenset(self._failed[0].active)) if self._failed else final
+        failed = _failed(self.timeline)
+        return replace(final, active=frozenset(failed[0].active)) if failed else final
 
     @property
     def text(self) -> str:
@@ -225,7 +221,7 @@ class Recording(Figure):
 
     def tables(self) -> list[str]:
         """Return the reason of a failed pass, the gradients of each leaf, and a line per node of the graph."""
-        failed = [failure_html(frame) for frame in self._failed]
+        failed = [failure_html(frame) for frame in _failed(self.timeline)]
         got = has_gradients(self.timeline) or not failed
         ledger = [output.details(say("leaf_got"), ledger_html(self.timeline), opened=True)] if got else []
         nodes = [output.details(say("as_table"), output.graph_table(scene)) for scene in self.scenes[-1:]]
@@ -271,11 +267,13 @@ class Animation(Recording):
 
 
 def _failed(timeline: Timeline) -> Sequence[Frame]:
+    """Return the last step, if an error ended the pass there."""
     return [frame for frame in timeline.frames[-1:] if frame.kind == "error"]
 
 
 @once
 def _label(timeline: Timeline) -> str:
+    """Summarize a recording in one line."""
     if not timeline.scenes:
         return say("no_pass")
     passes = max([frame.backward for frame in timeline.frames], default=0)

@@ -13,7 +13,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.graph import INPUT, RESULT, Value
 from nbautograd._engine.compiler.source import parsed
-from nbautograd._engine.core.node import MULTIPLE, OutputGrads
+from nbautograd._engine.core.node import OutputGrads, gradients_of
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import NotBundled
 from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
@@ -272,7 +272,7 @@ class NumpyWriter(Variables):
             raise
         except Exception as error:
             raise refuse(node, f"its backward failed: {error}") from error
-        gradients = list(second) if first is MULTIPLE else [first, second][: len(call.targets)]
+        gradients = gradients_of(first, second, len(call.targets))
         for gradient in gradients:
             if gradient is not None and not isinstance(gradient, (np.ndarray, np.generic)):
                 raise refuse(node, "its gradient is no dense array")

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import repeat
 
 __all__ = ["BOOLS", "INTEGERS", "SUMMARY", "column", "drawn", "number_text", "printed", "printed_rows", "summary"]
@@ -42,7 +42,10 @@ def printed(value: float, decimals: bool = False) -> str:
 
 def printed_rows(rows: Iterable[list[float]]) -> list[list[str]]:
     """Return the numbers of some rows, printed."""
-    return list(map(list, map(partial(map, printed), rows)))
+    texts = []
+    for row in rows:  # a comprehension in 3.11 is a call per row
+        texts.append(list(map(printed, row)))
+    return texts
 
 
 def column(numbers: list[float]) -> list[str]:

@@ -163,7 +163,7 @@ def test_a_picture_too_large_for_an_output_is_folded_until_it_fits(monkeypatch: 
     whole = picture.static_html()
     assert whole.count("<tr>") == len(picture.model.nodes) + 1  # the table: a head, and a line for every node
     monkeypatch.setattr(output, "MAX_OUTPUT_BYTES", 20_000)
-    small = output.within(picture._attempts(), picture.label, picture.text, 20_000)
+    small = output.within(picture._attempts(picture.label, picture.text), picture.label, picture.text, 20_000)
     assert len(small) <= 20_200 and small.startswith(f"<p>The whole output takes {len(whole.encode()):,} bytes")
     image = base64.b64decode(small.partition("base64,")[2].partition('"')[0]).decode()
     assert "×149" in image and image.startswith("<svg")
