@@ -108,8 +108,7 @@ class Interpreter:
     - ``write(t, result, go)`` makes a write in place; ``prepare(array)`` comes before an array is overwritten.
     - ``change(name, t, again, result)`` comes before a tensor becomes a view of itself, as of any other by ``again``;
       gets other memory; or, as an ``out=``, a result.
-
-    :ivar follows: until then no in-place method computes directly into its tensor: all call ``copy_into``.
+    - ``follows`` is True if no in-place method may compute directly into its tensor: all call ``copy_into``.
     """
 
     _none: Any = None
@@ -182,12 +181,13 @@ def pop(interpreter: Interpreter) -> None:
 
 def _follow(interpreter: Interpreter, on: bool) -> None:
     """Let an interpreter follow writes and new tensors, if it does, from now on or no more."""
-    if interpreter.created is not None:
-        on_wrap(interpreter.created, on)
-    if interpreter.follows and on:
-        followers.append(interpreter)
-    elif interpreter in followers:
-        followers.remove(interpreter)
+    with process_lock:
+        if interpreter.created is not None:
+            on_wrap(interpreter.created, on)
+        if interpreter.follows and on:
+            followers.append(interpreter)
+        elif interpreter in followers:
+            followers.remove(interpreter)
 
 
 def _without(stack: tuple[Interpreter, ...], interpreter: Interpreter) -> tuple[Interpreter, ...] | None:

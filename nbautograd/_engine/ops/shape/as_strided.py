@@ -206,7 +206,8 @@ def _check_resize(self: Tensor, shape: tuple[int, ...], memory_format: Any) -> N
     """Check that ``resize_`` can give a tensor this shape and this memory format."""
     if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
         raise AutogradError("cannot resize variables that require grad")
-    tell_change("resize_", self)
+    if followers:
+        tell_change("resize_", self)
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if memory_format is preserve_format:
@@ -278,7 +279,8 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if not isinstance(source, (Tensor, UntypedStorage, TypedStorage, type(None))):
         raise TypeError(f"set_(): argument 'source' must be Tensor or storage, not {kind_of(source)}")
     check_history(self, "set_")
-    tell_change("set_", self)
+    if followers:
+        tell_change("set_", self)
     if source is None:
         a = np.zeros_like(self._a, shape=(0,))
     elif isinstance(source, Tensor):
