@@ -44,6 +44,9 @@ def note(node: Node, _: Any = None) -> None:
     node.metadata[PARENT] = _running.get()
 
 
+_NOTE = dispatch_mode.Interpreter(made=note)
+
+
 def saved(node: Node) -> dict[str, Any]:
     """Return the saved inputs of a node's formulas, for the report of a NaN; nothing if hooks would unpack them."""
     if node.saved.__class__ is tuple and not hasattr(type(node), "_packed_of"):
@@ -114,10 +117,7 @@ def _forward_calls(node: Node) -> Iterator[str]:
 
 def _set_mode(on: bool, check_nan: bool, check_forward: bool, inf: bool) -> None:
     if on != mode.on:
-        if on:
-            dispatch_mode.push(note, everywhere=True)
-        else:
-            dispatch_mode.pop(note)
+        dispatch_mode.push(_NOTE, everywhere=True) if on else dispatch_mode.pop(_NOTE)
     if (mode.check_forward, mode.inf) != (check_forward, inf):
         from nbautograd.autograd import bad_numbers
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from nbautograd._engine.base.bad_numbers import first_bad, is_written, name_of, number, of_gradient, of_result
-from nbautograd._engine.core import dispatch_mode, inplace
+from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.node import Node, OutputGrads
 from nbautograd._engine.core.sparse import values_of
 from nbautograd._engine.core.tensor import Tensor
@@ -25,14 +25,12 @@ Place = tuple[str, int]
 
 def begin(infinite: bool) -> None:
     """Check the results of all operations from now on, also of infinities if ``infinite``."""
-    dispatch_mode.push(_STOP[infinite], around=True, everywhere=True)
-    inplace.followers.append(inplace.IDLE)
+    dispatch_mode.push(_STOP[infinite], everywhere=True)
 
 
 def end(infinite: bool) -> None:
     """Undo ``begin``."""
     dispatch_mode.pop(_STOP[infinite])
-    inplace.followers.remove(inplace.IDLE)
 
 
 def _run_and_check(infinite: bool, op: Any, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -48,8 +46,8 @@ def _run_and_check(infinite: bool, op: Any, run: Callable[..., Any], /, *args: A
     return result
 
 
-_STOP = {infinite: partial(_run_and_check, infinite) for infinite in (False, True)}
-"""The dispatch modes, by whether they look for infinities."""
+_STOP = [dispatch_mode.Interpreter(run=partial(_run_and_check, inf), follows=True) for inf in (False, True)]
+"""The interpreters, by whether they look for infinities."""
 
 
 def _raise(op: Any, args: Any, kwargs: Any, result: Tensor, array: Any, found: tuple[tuple[int, ...], int]) -> None:

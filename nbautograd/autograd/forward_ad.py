@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from nbautograd._engine.core import dispatch_mode, inplace
+from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.batched import BatchedTensor, batched
 from nbautograd._engine.core.overlap import check_overlap
 from nbautograd._engine.core.tensor import Tensor
@@ -132,17 +132,15 @@ def _innermost() -> int:
 def _enter() -> int:
     number = tangents.enter_level().number
     if number == 0:
-        inplace.followers.append(tangents.WRITES)
         dispatch_mode.tangents = jvp
-        dispatch_mode.push(jvp.run, around=True, everywhere=True)
+        dispatch_mode.push(jvp.FORWARD, everywhere=True)
     return number
 
 
 def _leave() -> None:
     if len(levels) == 1:
-        dispatch_mode.pop(jvp.run)
+        dispatch_mode.pop(jvp.FORWARD)
         dispatch_mode.tangents = None
-        inplace.followers.remove(tangents.WRITES)
     tangents.leave_level()
 
 

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from nbautograd._engine.arrays import backend, version_counter
-from nbautograd._engine.core import inplace
+from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.hooks import RemovableHandle
 from nbautograd._engine.core.node import LEAF, Node, OutputEdge, accumulator
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -192,8 +192,10 @@ class _Snapshot:
         self.array, self.context = array, context
 
 
-class _AllowMutationOnSavedContext(inplace.Follower):
+class _AllowMutationOnSavedContext(dispatch_mode.Interpreter):
     """The result of :func:`allow_mutation_on_saved_tensors`: the number of its copies, and a way to drop them."""
+
+    follows = True
 
     def __init__(self) -> None:
         self.saved: weakref.WeakSet[_Snapshot] = weakref.WeakSet()
@@ -255,12 +257,12 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
         raise AutogradError("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = _AllowMutationOnSavedContext()
     token = _mutation_allowed.set(True)
-    inplace.followers.append(context)
+    dispatch_mode.push(context)
     try:
         with saved_tensors_hooks(context.pack, context.unpack):
             yield context
     finally:
-        inplace.followers.remove(context)
+        dispatch_mode.pop(context)
         _mutation_allowed.reset(token)
         context.clear()
         context.closed = True

@@ -17,7 +17,7 @@ from nbautograd._engine.core.grad_mode import (
     unrecorded,
 )
 from nbautograd._engine.core.node import Node, OutputEdge
-from nbautograd._engine.core.tensor import Tensor, on_wrap
+from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 
 __all__ = ["inference_mode", "is_inference_mode_enabled"]
@@ -84,8 +84,7 @@ _open: WeakSet[inference_mode] = WeakSet()
 def _watch() -> None:
     global _watching
     if not _watching:
-        on_wrap(_created)
-        dispatch_mode.push(_around, around=True, everywhere=True)  # atomic: an interrupt leaves no half-pushed mode
+        dispatch_mode.push(_INFERENCE, everywhere=True)  # atomic: an interrupt leaves no half-pushed mode
         _watching = True
 
 
@@ -94,8 +93,7 @@ def _relax() -> None:
     global _watching
     if _watching and not _open and not inference.get() and not version_counter.inferred:
         _watching = False
-        dispatch_mode.pop(_around)
-        on_wrap(None)
+        dispatch_mode.pop(_INFERENCE)
 
 
 def _created(t: Tensor, known: bool) -> None:
@@ -129,6 +127,9 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     if not version_counter.inferred:  # the last of them has been freed since
         _relax()
     return result
+
+
+_INFERENCE = dispatch_mode.Interpreter(run=_around, created=_created)
 
 
 def _mark(result: Any) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from nbautograd import protocol
 from nbautograd._engine.arrays import dtypes, version_counter
+from nbautograd._engine.core.dispatch_mode import Interpreter
 from nbautograd._engine.core.grad_mode import enable_grad, is_grad_enabled
 from nbautograd._engine.core.node import LEAF, Node, OutputEdge, OutputGrads
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -22,19 +23,21 @@ from nbautograd.autograd.backward import grad
 from nbautograd.autograd.saved_tensors import without_hooks
 from nbautograd.autograd.tangents import (
     SPENT,
-    WRITES,
     Level,
     below,
     carry,
     cast_to,
+    change,
     highest,
     levels,
+    refuse_out,
     set_tangent,
     tangent_of,
     visible,
+    write,
 )
 
-__all__ = ["copied", "packed", "run", "unpacked"]
+__all__ = ["FORWARD", "copied", "packed", "run", "unpacked"]
 
 
 def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -43,11 +46,14 @@ def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if level is None:
         return call(*args, **kwargs)
     if kwargs.get("out") is not None:
-        WRITES.refuse_out(op.name, *args, *kwargs.values())
+        refuse_out(op.name, *args, *kwargs.values())
     if op.kind == "view":
         return _view(op, call, args, kwargs)
     with below(level.number):
         return _derive(op, call, args, kwargs, level)
+
+
+FORWARD = Interpreter(run=run, write=write, change=change, follows=True)
 
 
 def _view(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 from nbautograd import protocol
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.schema import OPS
-from nbautograd._engine.core import dispatch_mode, inplace
+from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.profiler_util import FunctionEvent
 from nbautograd.errors import CudaUnavailableError
@@ -85,7 +85,6 @@ class EventRecording:
             raise RuntimeError("Profiler is already enabled: stop the running one, or exit its with block, first")
         _current.append(self)
         self.began, self.zero = time.time_ns() / 1e3, time.perf_counter_ns()
-        inplace.followers.append(inplace.IDLE)
         protocol.observers.set((*protocol.observers.get(), self._observe))
         dispatch_mode.set_hook("watcher", self._watch)
 
@@ -93,7 +92,6 @@ class EventRecording:
         """Stop recording; blocks that are still open end now."""
         dispatch_mode.set_hook("watcher", None)
         protocol.observers.set(tuple(each for each in protocol.observers.get() if each != self._observe))
-        inplace.followers.remove(inplace.IDLE)
         _current.remove(self)
         self._close_to(0)
         if self._marks:

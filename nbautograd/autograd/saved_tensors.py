@@ -308,6 +308,9 @@ def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
                 _store_packed(node, slot, packed)
 
 
+_PACKING = dispatch_mode.Interpreter(made=_pack_node)
+
+
 def _packed_value(name: str, value: Any, call: dispatch_mode.Call, hooks: tuple[Pack, Unpack]) -> Any:
     """Pack what a node saves under a name: results by their numbers, or arguments; return None for a number."""
     many = isinstance(value, (list, tuple))
@@ -426,10 +429,10 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         if message is not None:
             raise AutogradError(message)
         _stack.set((*_stack.get(), (self.pack_hook, self.unpack_hook)))
-        dispatch_mode.push(_pack_node)
+        dispatch_mode.push(_PACKING)
 
     def __exit__(self, *exception: object) -> None:
-        dispatch_mode.pop(_pack_node)
+        dispatch_mode.pop(_PACKING)
         _stack.set(_stack.get()[:-1])
 
 

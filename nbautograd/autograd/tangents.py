@@ -11,7 +11,7 @@ levels, and is computed by operations that see only the lower levels (``below``)
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes, strides
 from nbautograd._engine.core.grad_mode import forward_ad_below, forward_ad_level, is_inference_mode_enabled
-from nbautograd._engine.core.inplace import Follower, check_writable
+from nbautograd._engine.core.inplace import check_writable
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.core.views import DualView, replay_view
 from nbautograd._engine.ops._internal import cast
@@ -28,16 +28,18 @@ from nbautograd.errors import AutogradError, ShapeError
 
 __all__ = [
     "SPENT",
-    "WRITES",
     "Level",
     "below",
     "carry",
+    "change",
     "has_tangent",
     "levels",
+    "refuse_out",
     "set_tangent",
     "suspended",
     "tangent_of",
     "visible",
+    "write",
 ]
 
 
@@ -271,66 +273,61 @@ def become_dual_view(view: Tensor, level: Level) -> None:
 # -- writing in place --------------------------------------------------------------------------------------------------
 
 
-class _Writes(Follower):
-    """An observer of writes that updates the tangent of the written tensor."""
+def write(t: Tensor, result: Tensor, go: Callable[[], Tensor]) -> Tensor:
+    """Write ``result`` into ``t``, and the tangent of ``result``, or zeros, into that of ``t``.
 
-    def check(self, t: Tensor, result: Tensor) -> None:
-        """Check before a write that the tangents allow it.
-
-        :raises RuntimeError: a tangent may not be written to.
-        """
-        for level in visible():
-            own = tangent_of(t, level)
-            if own is not None:
-                with below(level.number):
-                    check_writable(own, "the write to its dual tensor")
-
-    def follow(self, t: Tensor, result: Tensor) -> None:
-        """Write the tangent of ``result``, or zeros, into that of ``t``, after ``result`` was written into ``t``."""
-        for level in visible():
-            own, new = tangent_of(t, level), tangent_of(result, level)
+    :raises RuntimeError: a tangent may not be written to.
+    """
+    for level in visible():
+        own = tangent_of(t, level)
+        if own is not None:
             with below(level.number):
-                if own is None and new is not None and t._a.dtype.kind in dtypes.INEXACT:
-                    own = fresh_tangent(t, level)
-                if own is None:
-                    continue
-                if new is None:
-                    own.zero_()
-                else:
-                    own.copy_(new)
+                check_writable(own, "the write to its dual tensor")
+    go()
+    for level in visible():
+        own, new = tangent_of(t, level), tangent_of(result, level)
+        with below(level.number):
+            if own is None and new is not None and t._a.dtype.kind in dtypes.INEXACT:
+                own = fresh_tangent(t, level)
+            if own is None:
+                continue
+            if new is None:
+                own.zero_()
+            else:
+                own.copy_(new)
+    return t
 
-    def refuse_out(self, name: str, *tensors: Any) -> None:
-        """Raise before a result is written into ``out=`` if either has a tangent.
 
-        :raises NotImplementedError: ``out`` or the result has a tangent.
-        """
-        if has_tangent(tensors):
-            raise NotImplementedError(
-                f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
-            )
+def refuse_out(name: str, *tensors: Any) -> None:
+    """Raise before a result is written into ``out=`` if either has a tangent.
 
-    def refuse_other_memory(self, name: str, t: Tensor) -> None:
-        """Raise before a tensor gets other memory, which its tangent could not follow.
+    :raises NotImplementedError: ``out`` or the result has a tangent.
+    """
+    if has_tangent(tensors):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+        )
 
-        :raises RuntimeError: the tensor has a tangent.
-        """
-        if has_tangent(t):
-            if name == "resize_":
-                raise AutogradError("cannot resize variables that has a forward grad: Resize a clone() of its primal")
-            raise NotImplementedError(
-                f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet"
-            )
 
-    def reshape(self, t: Tensor, name: str, args: Any, kwargs: Any) -> None:
-        """Apply ``t.transpose_()`` and the like to the tangents of ``t`` first."""
+def change(name: str, t: Tensor, again: Callable[[Tensor], Any] | None, result: Any) -> None:
+    """Change the tangents of a tensor that ``again`` changes; raise if it gets memory that they could not follow.
+
+    :raises RuntimeError: the tensor has a tangent.
+    """
+    if again is not None:
         for level in visible():
             own = tangent_of(t, level)
             if own is not None:
                 with below(level.number):
-                    getattr(own, name)(*args, **kwargs)
-
-
-WRITES = _Writes()
+                    again(own)
+    elif result is not None:
+        refuse_out(name, t, result)
+    elif has_tangent(t):
+        if name == "resize_":
+            raise AutogradError("cannot resize variables that has a forward grad: Resize a clone() of its primal")
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet"
+        )
 
 
 def fresh_tangent(t: Tensor, level: Level) -> Tensor:

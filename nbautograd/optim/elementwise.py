@@ -17,6 +17,7 @@ from nbautograd._engine.arrays.axpy import axpy
 from nbautograd._engine.arrays.thread_pool import for_each_tile
 from nbautograd._engine.compiler.promotion import F32, F64
 from nbautograd._engine.core import inplace
+from nbautograd._engine.core.dispatch_mode import followers
 from nbautograd._engine.core.grad_mode import enable_grad, unrecorded
 from nbautograd._engine.core.sparse import SparseTensor, stored
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -112,9 +113,8 @@ def count_step(state: State, name: str = "step", factor: float | None = None) ->
 
 def write(tensors: list[Tensor], action: Callable[[], None]) -> None:
     """Write into the memory of tensors in place, and bump their version counters."""
-    for follower in inplace.followers:
-        for t in tensors:
-            follower.prepare(t._shared_array())
+    if followers:
+        inplace.prepare(*[t._shared_array() for t in tensors])
     action()
     for t in tensors:
         version_counter.record_write(t._shared_array())
@@ -241,9 +241,8 @@ class Elementwise(Optimizer):
         state, kept, fresh = self._prepare(p, slots)
         rule = self._plan(state, group, fresh)
         arrays = [t._shared_array() for t in (p, *kept)]
-        for follower in inplace.followers:
-            for a in arrays:
-                follower.prepare(a)
+        if followers:
+            inplace.prepare(*arrays)
         places = tuple(gradient.indices)
         rows = [a[places] for a in arrays]
         if rows[0].size:
@@ -259,9 +258,8 @@ class Elementwise(Optimizer):
         state, kept, fresh = self._prepare(p, slots)
         rule = self._plan(state, group, fresh)
         arrays = [t._shared_array() for t in (p, *kept)]
-        for follower in inplace.followers:
-            for a in arrays:
-                follower.prepare(a)
+        if followers:
+            inplace.prepare(*arrays)
         if p._a.size:
             rule = rule if change is None else change(rule)
             if arrays[0].__class__ is np.ndarray or not self._updates.add(rule, arrays, grad._a):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
-from nbautograd._engine.core import dispatch_mode, inplace
+from nbautograd._engine.core import dispatch_mode
 from nbautograd.autograd import profiler as old
 from nbautograd.autograd.profiler_table import format_memory, format_time
 from nbautograd.profiler import ProfilerAction, ProfilerActivity, profile, record_function, schedule
@@ -79,7 +79,7 @@ def test_nothing_is_left_behind() -> None:
         assert nb.mul.__code__ is not code
     nb.mul(nb.ones(1), 2)  # the next call ends the detour
     assert nb.mul.__code__ is code
-    assert dispatch_mode.watcher is None and inplace.followers == [] and nb.protocol.observers.get() == ()
+    assert dispatch_mode.watcher is None and dispatch_mode.followers == [] and nb.protocol.observers.get() == ()
 
 
 def test_an_error_in_the_block_leaves_nothing_behind_either() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from nbautograd._compat.traced.recorder import TraceRecorder, current
 from nbautograd._engine.compiler.interception import intercept, release
-from nbautograd._engine.core import batched, dispatch_mode, inplace, tensor as core_tensor
+from nbautograd._engine.core import batched, dispatch_mode, inplace
 from nbautograd._engine.core.pytree import tree_flatten
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.core.tensor_conversions import TensorConversions
@@ -164,9 +164,13 @@ class _Hooks:
     opaque = staticmethod(_while_recording(TraceRecorder.call))
 
     @staticmethod
-    def random(how: str, function: Any, args: Any, kwargs: Any) -> Any:
-        recorder = _recorder()
-        return function(*args, **kwargs) if recorder is None else recorder.draw(how, function, args, kwargs)
+    def elements(public: Any, args: Any, kwargs: Any) -> Any:
+        return _Hooks.opaque(public.__wrapped__, args, kwargs)
+
+    @staticmethod
+    def random(how: str, traced: str, public: Any, args: Any, kwargs: Any) -> Any:
+        recorder, function = _recorder(), public.__wrapped__
+        return function(*args, **kwargs) if recorder is None else recorder.draw(traced or how, function, args, kwargs)
 
     @staticmethod
     def check(function: Any, args: Any) -> Any:
@@ -227,31 +231,19 @@ def recording(recorder: TraceRecorder) -> Iterator[None]:
     """Record what runs in the ``with`` block, in this context."""
     with _lock:  # one function at a time: interceptions are process-wide
         intercepted = _interceptions()
-        former_tell, former_tracer = core_tensor._tell, batched.tracer
+        former = batched.tracer
         token = current.set(recorder)
         done = []
         try:
             for function, handler in intercepted:
                 intercept(function, handler)
                 done.append((function, handler))
-
-            def tell(t: Tensor, known: bool) -> None:
-                if current.get() is recorder and not recorder.pauses:
-                    recorder.born[id(t)] = (t, known)
-                if former_tell is not None:
-                    former_tell(t, known)
-
-            core_tensor.on_wrap(tell)
             batched.tracer = _Hooks
-            inplace.followers.append(recorder)
-            dispatch_mode.push(recorder, around=True)
+            dispatch_mode.push(recorder)
             yield
         finally:
-            with contextlib.suppress(ValueError):
-                dispatch_mode.pop(recorder)
-                inplace.followers.remove(recorder)
-            batched.tracer = former_tracer
-            core_tensor.on_wrap(former_tell)
+            dispatch_mode.pop(recorder)
+            batched.tracer = former
             for function, handler in reversed(done):
                 release(function, handler)
             current.reset(token)

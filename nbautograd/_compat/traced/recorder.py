@@ -1,4 +1,4 @@
-"""The recorder of a function's operations: a dispatch mode that also follows in-place writes.
+"""The recorder of a function's operations: an interpreter that also follows in-place writes.
 
 A tensor that the recorder has not seen is an argument, a tensor from outside (read in each call), or created while
 tracing: by ``wrap_known`` from shapes and numbers, which makes it a constant, or by ``wrap`` from the values of other
@@ -19,8 +19,9 @@ from nbautograd._engine.arrays import version_counter
 from nbautograd._engine.batching.mode import named
 from nbautograd._engine.compiler.graph import CONSTANT, INPUT, RESULT, Array, mapped
 from nbautograd._engine.core import tensor as core_tensor
+from nbautograd._engine.core.dispatch_mode import Interpreter
 from nbautograd._engine.core.grad_mode import is_grad_enabled
-from nbautograd._engine.core.inplace import Follower, check_writable, copy_into
+from nbautograd._engine.core.inplace import check_writable, copy_into
 from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import TracingError
@@ -43,13 +44,15 @@ class _Entry:
         self.tensor, self.value, self.version, self.array = tensor, value, version, tensor._a
 
 
-class TraceRecorder(Follower):
+class TraceRecorder(Interpreter):
     """The recorder of one run.
 
     :ivar graph: the recorded graph.
     :ivar beginnings: the values of arguments and of tensors from outside, by their ids.
     :ivar originals: tensors from outside that were written to, with their previous data.
     """
+
+    follows = True
 
     def __init__(self, inputs: list[Tensor], about: str) -> None:
         self.graph, self.about = graph.Graph(), about
@@ -150,8 +153,13 @@ class TraceRecorder(Follower):
 
     # -- operations ----------------------------------------------------------------------------------------------------
 
-    def __call__(self, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Return the dispatch mode: run an operation, and record it."""
+    def created(self, tensor: Tensor, known: bool) -> None:
+        """Note a tensor that no operation made."""
+        if current.get() is self and not self.pauses:
+            self.born[id(tensor)] = (tensor, known)
+
+    def run(self, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Run an operation, and record it."""
         if self.pauses or kwargs.get("out") is not None:
             return call(*args, **kwargs)
         arguments = {name: self.value(value) for name, value in named(op, args, kwargs).items()}
@@ -169,25 +177,26 @@ class TraceRecorder(Follower):
 
     # -- writes --------------------------------------------------------------------------------------------------------
 
-    def check(self, t: Tensor, result: Tensor) -> None:
-        """Prepare for a write of ``result`` into ``t``."""
+    def write(self, t: Tensor, result: Tensor, go: Callable[[], Tensor]) -> Tensor:
+        """Make a write, and record it."""
         if current.get() is not self:
-            return
+            return go()
         base = t if t._view is None else t._view.base
         if self.pauses:
             if id(t) in self.entries or id(base) in self.entries:
                 self.refuse("a function that draws random numbers or reads values writes into its argument")
-            return
+            return go()
         self.value_of(result)
         self.value_of(base)
         self.value_of(t)
         if self.entries[id(base)].value.kind in (INPUT, graph.CAPTURED):
             self.originals.setdefault(id(base), (base, np.array(base._a)))
+        go()
+        self.written(t, result)
+        return t
 
-    def follow(self, t: Tensor, result: Tensor) -> None:
-        """Record a write, after it is done."""
-        if current.get() is not self or self.pauses:
-            return
+    def written(self, t: Tensor, result: Tensor) -> None:
+        """Record a write that is done."""
         entry, value = self.entries[id(t)], self.value_of(result)
         base = entry if t._view is None else self.entries[id(t._view.base)]
         if value.dtype != entry.value.dtype or not _is_fresh(value):
@@ -224,20 +233,14 @@ class TraceRecorder(Follower):
         assert value.step is not None
         return value.step.recorded and any(self.has_history(v) for v in value.step.edges() if v is not None)
 
-    def refuse_out(self, name: str, *tensors: Any) -> None:
-        """Raise if a write to ``out=`` cannot be recorded, before the write."""
-        out, result = tensors
-        if current.get() is self and not self.pauses and out._a.shape != result._a.shape:
-            self.refuse(f"{name}(out=...) resizes a tensor")
-
-    def refuse_other_memory(self, name: str, t: Tensor) -> None:
+    def change(self, name: str, t: Tensor, again: Any, result: Any) -> None:
         """Raise before a tensor gets other memory, or another shape: a value of a trace has one of each."""
-        if current.get() is self and not self.pauses:
+        if current.get() is not self or self.pauses:
+            return
+        if result is None:
             self.refuse(f"{name}() gives a tensor another shape or other memory")
-
-    def reshape(self, t: Tensor, name: str, args: Any, kwargs: Any) -> None:
-        """Raise before ``t.transpose_()`` and the like."""
-        self.refuse_other_memory(name, t)
+        if t._a.shape != result._a.shape:
+            self.refuse(f"{name}(out=...) resizes a tensor")
 
     # -- random numbers, and checks of values --------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The dispatch mode of a level: computes operations on batched tensors for all samples at once."""
+"""Compute operations on batched tensors for all samples at once, as a level does."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from nbautograd.errors import AutogradError
 
 __all__ = [
     "BatchedCall",
-    "Mode",
     "Rule",
     "Unsuitable",
     "contains",
+    "elements",
     "how",
     "loop",
     "lowered",
     "per_sample",
     "rule",
     "rules",
+    "run",
     "to_front",
 ]
 
@@ -160,32 +161,22 @@ def lowered(value: Any, number: int) -> tuple[Any, Any]:
     return to_front(whole.value, whole.bdim), True
 
 
-class Mode:
-    """The dispatch mode pushed while a level is active."""
-
-    __slots__ = ("level",)
-
-    def __init__(self, level: BatchLevel) -> None:
-        self.level = level
-
-    def __call__(self, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Run an operation."""
-        number = self.level.number
-        if op.name in RANDOM and batched_tensors.innermost() is self.level:
-            assert batched_tensors.on_random is not None
-            return batched_tensors.on_random("distribution", op.function, args, kwargs)
-        if not any(contains(value, number) for value in (*args, *kwargs.values())):
-            return call(*args, **kwargs)
-        if kwargs.get("out") is not None:
-            raise AutogradError(
-                f"vmap: out= is not possible for {op.name}() with batched tensors. Omit it, or write in place"
-            )
-        values, flags = {}, {}
-        for name, value in named(op, args, kwargs).items():
-            values[name], flag = lowered(value, number)
-            if flag is not NOT_BATCHED:
-                flags[name] = flag
-        return wrapped(compute(BatchedCall(op, self.level, values, flags)), self.level)
+def run(level: Any, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run an operation at a level."""
+    if op.name in RANDOM and batched_tensors.reader() is level:
+        return level.random("distribution", "", op.function, args, kwargs)
+    if not any(contains(value, level.number) for value in (*args, *kwargs.values())):
+        return call(*args, **kwargs)
+    if kwargs.get("out") is not None:
+        raise AutogradError(
+            f"vmap: out= is not possible for {op.name}() with batched tensors. Omit it, or write in place"
+        )
+    values, flags = {}, {}
+    for name, value in named(op, args, kwargs).items():
+        values[name], flag = lowered(value, level.number)
+        if flag is not NOT_BATCHED:
+            flags[name] = flag
+    return wrapped(compute(BatchedCall(op, level, values, flags)), level)
 
 
 def named(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -271,15 +262,12 @@ def per_sample(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     return wrapped(joined(results, getattr(function, "__name__", "function")), level)
 
 
-def on_elements(public: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def elements(level: BatchLevel, public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function that reads elements once for each sample of the innermost level among its arguments."""
     for level in reversed(batched_tensors.levels()):
         if any(contains(value, level.number) for value in (*args, *kwargs.values())):
             return per_sample(public, args, kwargs, level)
-    return function(*args, **kwargs)
-
-
-batched_tensors.on_elements = on_elements
+    return public.__wrapped__(*args, **kwargs)
 
 
 def joined(results: list[Any], name: str) -> Any:

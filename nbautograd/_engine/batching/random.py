@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from nbautograd._engine.batching.mode import lowered, per_sample
-from nbautograd._engine.core import batched as core_batched
 from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, batched, level_of, without_level
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.broadcasting import expand
@@ -15,7 +14,7 @@ from nbautograd._engine.ops.shape.shape import reshape
 from nbautograd._engine.rng import generator
 from nbautograd.errors import AutogradError
 
-__all__ = ["get_state", "set_state"]
+__all__ = ["draw", "get_state", "set_state"]
 
 
 def get_state() -> Any:
@@ -40,10 +39,8 @@ def check(level: BatchLevel) -> None:
         )
 
 
-def on_random(how: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a random function inside ``vmap``; ``how`` is its signature, a key of ``_HOW``."""
-    level = core_batched.innermost()
-    assert level is not None
+def draw(level: BatchLevel, how: str, traced: str, function: Any, args: Any, kwargs: Any) -> Any:
+    """Call a random function at the innermost level; ``how`` is its signature, a key of ``_HOW``."""
     check(level)
     with without_level():
         return _HOW[how](level, function, args, kwargs)
@@ -173,4 +170,3 @@ _HOW = {
     "rows": _rows,
     "each": _each,
 }
-core_batched.on_random = on_random

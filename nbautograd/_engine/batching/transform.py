@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import nbautograd._engine.batching.rules  # noqa: F401 - fills the table of rules
-from nbautograd._engine.batching import random
-from nbautograd._engine.batching.mode import Mode, lowered, to_front
+from nbautograd._engine.batching import mode, random
+from nbautograd._engine.batching.mode import lowered, to_front
 from nbautograd._engine.core import batched as core_batched, dispatch_mode, inplace
 from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, batched, levels, without_level
 from nbautograd._engine.core.pytree import broadcast_prefix, tree_flatten, tree_unflatten
@@ -78,16 +78,13 @@ def vmap(
 def entered(size: int, randomness: str = "error") -> Iterator[BatchLevel]:
     """Enter a level of ``size`` samples for the ``with`` block."""
     stack = levels()
-    level = BatchLevel(len(stack) + 1, size, randomness)
-    mode = Mode(level)
-    dispatch_mode.push(mode, around=True)
-    inplace.followers.append(inplace.IDLE)  # so that all in-place methods go through ``copy_into``
+    level = _Level(len(stack) + 1, size, randomness)
+    dispatch_mode.push(level)
     try:
         with without_level((*stack, level)):
             yield level
     finally:
-        inplace.followers.remove(inplace.IDLE)
-        dispatch_mode.pop(mode)
+        dispatch_mode.pop(level)
 
 
 def _run(
@@ -268,4 +265,7 @@ def write(t: Tensor, result: Tensor) -> Tensor:
     return t
 
 
-inplace.of_batched.write = write
+class _Level(BatchLevel):
+    """A level with its methods; ``assign`` is ``copy_into`` for samples."""
+
+    run, random, elements, assign = mode.run, random.draw, mode.elements, staticmethod(write)

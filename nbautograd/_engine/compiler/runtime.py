@@ -14,7 +14,7 @@ from nbautograd._engine.compiler import argument_errors, promotion
 from nbautograd._engine.compiler.elementwise import CONSTANTS
 from nbautograd._engine.compiler.lowering import compile_kernel
 from nbautograd._engine.compiler.schema import POINTWISE, OpSchema, array_name
-from nbautograd._engine.core import inplace, overlap, tracing, views
+from nbautograd._engine.core import dispatch_mode, inplace, overlap, tracing, views
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 from nbautograd._engine.core.node import LEAF, OutputEdge
 from nbautograd._engine.core.tensor import Tensor, new
@@ -128,7 +128,7 @@ INPLACE: dict[str, Any] = {
     "broadcasts_to": promotion.broadcasts_to,
     "check_operand": overlap.check_operand,
     "check_writable": inplace.check_writable,
-    "followers": inplace.followers,
+    "followers": dispatch_mode.followers,
     "inferred": version_counter.inferred,
     "record_unrecorded_write": views.record_unrecorded_write,
     "record_write": version_counter.record_write,

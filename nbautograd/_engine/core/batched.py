@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from nbautograd._engine.core import tensor as core_tensor
+from nbautograd._engine.core.dispatch_mode import Interpreter, followers
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 
@@ -32,11 +33,11 @@ __all__ = [
     "batched",
     "checks_values",
     "elements",
-    "innermost",
     "level_of",
     "levels",
     "looks_at_elements",
     "random_function",
+    "reader",
     "refuse_dynamic",
     "without_level",
 ]
@@ -63,10 +64,10 @@ class ElementsError(AutogradError):
     """An error for reading elements of a batched tensor: each sample has its own."""
 
 
-class BatchLevel:
+class BatchLevel(Interpreter):
     """One running ``vmap``: its number (from 1), the batch size, and its ``randomness``."""
 
-    __slots__ = ("number", "randomness", "size")
+    follows = True
 
     def __init__(self, number: int, size: int, randomness: str) -> None:
         self.number, self.size, self.randomness = number, size, randomness
@@ -91,12 +92,6 @@ def transforming() -> Iterator[None]:
 """The active levels, outermost first."""
 
 
-def innermost() -> BatchLevel | None:
-    """Return the innermost active level; None outside ``vmap``."""
-    stack = _stack.get()
-    return stack[-1] if stack else None
-
-
 class without_level:  # noqa: N801 - a context manager, used in lower case
     """A context manager that deactivates the innermost level, or replaces the active levels by those of ``stack``."""
 
@@ -114,8 +109,12 @@ class without_level:  # noqa: N801 - a context manager, used in lower case
 
 tracer: Any = None
 """A handler for functions that draw random numbers or read elements, while a function is traced; set by ``traced``."""
-on_random: Callable[..., Any] | None = None
-"""The handler of random functions inside ``vmap``; set by ``batching/random.py``."""
+
+
+def reader() -> Any:
+    """Return what runs functions that draw random numbers or read elements here: the innermost level, or a trace."""
+    stack = _stack.get()
+    return stack[-1] if stack else tracer
 
 
 def random_function(how: str, traced: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -128,19 +127,13 @@ def random_function(how: str, traced: str = "") -> Callable[[Callable[..., Any]]
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def public(*args: Any, **kwargs: Any) -> Any:
-            if _stack.get() and on_random is not None:
-                return on_random(how, public, args, kwargs)
-            if tracer is not None:
-                return tracer.random(traced or how, function, args, kwargs)
+            if followers and (asked := reader()) is not None:
+                return asked.random(how, traced, public, args, kwargs)
             return function(*args, **kwargs)
 
         return public
 
     return decorate
-
-
-on_elements: Callable[..., Any] | None = None
-"""The handler of functions that read elements, inside ``vmap``; set by ``batching/mode.py``."""
 
 
 sample_by_sample: list[str] = []
@@ -153,10 +146,8 @@ def looks_at_elements(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
-        if _stack.get() and on_elements is not None:
-            return on_elements(public, function, args, kwargs)
-        if tracer is not None:
-            return tracer.opaque(function, args, kwargs)
+        if followers and (asked := reader()) is not None:
+            return asked.elements(public, args, kwargs)
         return function(*args, **kwargs)
 
     return public

@@ -1,4 +1,4 @@
-"""Dispatch modes, which intercept every operation as PyTorch's TorchDispatchMode does; and which code functions have.
+"""Interpreters, which watch or replace operations as PyTorch's TorchDispatchMode does; and which code functions have.
 
 Anomaly detection, hooks on saved tensors, forward-mode AD and inference mode concern every operation but are rarely on.
 So an operation asks for none of them: what is on decides which code it has, and ``Exchange`` is the one place where it
@@ -7,12 +7,12 @@ is exchanged.
 - The *stub* compiles the operation, or chooses its code again. An operation has it from its declaration, and from each
   moment in which tracing begins or ends anywhere, until it is called.
 - The *own code* computes; it is the usual or the traced one.
-- The *detour* calls ``dispatch`` with a copy of the own code. An operation has it from the first mode, or handler of
-  ``compiler/interception.py``, that is on anywhere, until it is called after the last. Other functions, and in-place
-  methods, have one for handlers only.
+- The *detour* calls ``dispatch`` with a copy of the own code. An operation has it from the first interpreter, or
+  handler of ``compiler/interception.py``, that is on anywhere, until it is called after the last. Other functions, and
+  in-place methods, have one for handlers only.
 
-Code objects belong to the process, but a mode acts where it was pushed: it is stored in a context variable, and in
-other threads and tasks ``dispatch`` runs the own code. Three modes are pushed ``everywhere``, for all threads: anomaly
+Code objects belong to the process, but an interpreter acts where it was pushed: it is stored in a context variable, and
+in other threads and tasks ``dispatch`` runs the own code. Three are pushed ``everywhere``, for all threads: anomaly
 detection and forward-mode AD, since PyTorch's are process-wide, and inference mode, whose tensors may be used in any
 thread. ``docs/architecture.md`` has a table of all that hooks in, and in which order.
 """
@@ -28,7 +28,7 @@ from typing import Any
 from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
 from nbautograd._engine.core.node import Node, OutputEdge
-from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.core.tensor import Tensor, on_wrap
 
 UNHANDLED = object()
 """Returned by ``override`` if no argument overrides the operation."""
@@ -39,9 +39,11 @@ __all__ = [
     "UNHANDLED",
     "Call",
     "Exchange",
+    "Interpreter",
     "Switch",
     "dispatch",
     "exchange_of",
+    "followers",
     "is_on",
     "is_on_anywhere",
     "node_created",
@@ -98,15 +100,34 @@ class Call:
         self.op, self.args, self.kwargs, self.results = op, args, kwargs, results
 
 
-Mode = tuple[Any, bool]  # the function, and whether it runs the operation or gets its new node
+class Interpreter:
+    """Hold what is called while it is pushed: some of these methods; the others are None.
+
+    - ``run(op, call, *args, **kwargs)`` runs an operation; ``made(node, call)`` gets a new node.
+    - ``created(t, known)`` gets a tensor that no operation made. This and the following hold in all threads.
+    - ``write(t, result, go)`` makes a write in place; ``prepare(array)`` comes before an array is overwritten.
+    - ``change(name, t, again, result)`` comes before a tensor becomes a view of itself, as of any other by ``again``;
+      gets other memory; or, as an ``out=``, a result.
+    - ``follows`` is True if no in-place method may compute directly into its tensor: all call ``copy_into``.
+    """
+
+    _none: Any = None
+    run = made = created = write = prepare = change = _none
+    follows = False
+
+    def __init__(self, **methods: Any) -> None:
+        vars(self).update(methods)
 
 
+followers: list[Interpreter] = []
+"""Those that follow writes, of the whole process, in the order in which they were pushed."""
+_WRITES = Interpreter(follows=True)
 tracing = Switch()
 """Is on while operations need their traced code: see ``core/tracing.py``."""
-process = Switch(())  # with the modes that act everywhere
+process = Switch(())  # with the interpreters that act everywhere
 is_on_anywhere = process.is_on
-"""Returns whether a mode acts in some context."""
-_here: ContextVar[tuple[Mode, ...]] = ContextVar("dispatch_modes", default=())
+"""Returns whether an interpreter acts in some context."""
+_here: ContextVar[tuple[Interpreter, ...]] = ContextVar("interpreters", default=())
 
 tangents: Any = None
 """``autograd/jvp.py`` while forward-mode AD is on, whose levels all threads share: it hears of saved tensors."""
@@ -122,50 +143,63 @@ def set_hook(slot: str, function: Callable[..., Any] | None) -> None:
     """Set ``override`` or ``watcher``, which all calls of operations go through from now on; None ends that."""
     with process_lock:
         hooks = (function is not None) - (globals()[slot] is not None)
+        if hooks:
+            _follow(_WRITES, hooks > 0)
         globals()[slot] = function
         process.change(hooks=hooks)
 
 
 def is_on() -> bool:
-    """Return whether a mode acts in this context."""
+    """Return whether an interpreter acts in this context."""
     return bool(process.everywhere or _here.get())
 
 
-def push(mode: Any, around: bool = False, everywhere: bool = False) -> None:
-    """Call ``mode`` for every operation, until the matching ``pop``.
+def push(interpreter: Interpreter, everywhere: bool = False) -> None:
+    """Call an interpreter until the matching ``pop``.
 
-    :param around: if True, it runs the operation, as ``mode(op, run, *args, **kwargs)``; otherwise it gets the new
-        node.
-    :param everywhere: in all threads, not only in this context.
+    :param everywhere: also for operations and new nodes in all threads, not only in this context.
     """
+    _follow(interpreter, True)
     if everywhere:
-        process.change(everywhere=(*process.everywhere, (mode, around)))
+        process.change(everywhere=(*process.everywhere, interpreter))
     else:
         process.change(1)
-        _here.set((*_here.get(), (mode, around)))
+        _here.set((*_here.get(), interpreter))
 
 
-def pop(mode: Any) -> None:
-    """Stop calling ``mode``."""
-    here = _without(_here.get(), mode)
-    if here is None and (modes := _without(process.everywhere, mode)) is not None:
-        process.change(everywhere=modes)
+def pop(interpreter: Interpreter) -> None:
+    """Stop calling an interpreter."""
+    _follow(interpreter, False)
+    here = _without(_here.get(), interpreter)
+    if here is None and (everywhere := _without(process.everywhere, interpreter)) is not None:
+        process.change(everywhere=everywhere)
         return
     if here is not None:  # else it was pushed in a context that has ended
         _here.set(here)
     process.change(-1)
 
 
-def _without(modes: tuple[Mode, ...], mode: Any) -> tuple[Mode, ...] | None:
-    """Return the modes without the innermost occurrence of ``mode``; None if it is not among them."""
-    for i in reversed(range(len(modes))):
-        if modes[i][0] == mode:
-            return modes[:i] + modes[i + 1 :]
+def _follow(interpreter: Interpreter, on: bool) -> None:
+    """Let an interpreter follow writes and new tensors, if it does, from now on or no more."""
+    with process_lock:
+        if interpreter.created is not None:
+            on_wrap(interpreter.created, on)
+        if interpreter.follows and on:
+            followers.append(interpreter)
+        elif interpreter in followers:
+            followers.remove(interpreter)
+
+
+def _without(stack: tuple[Interpreter, ...], interpreter: Interpreter) -> tuple[Interpreter, ...] | None:
+    """Return the stack without the innermost occurrence of an interpreter; None if it is not among them."""
+    for i in reversed(range(len(stack))):
+        if stack[i] is interpreter:
+            return stack[:i] + stack[i + 1 :]
     return None
 
 
 def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any, seen: bool = False) -> Any:
-    """Run the operation ``op``, whose usual code is ``plain``, in the modes that act in this context.
+    """Run the operation ``op``, whose usual code is ``plain``, by the interpreters that act in this context.
 
     :param seen: True if the watcher has seen this call.
     """
@@ -177,25 +211,25 @@ def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any, seen: b
         if result is not UNHANDLED:
             return result
     if op.interceptor is not None:
-        return op.interceptor(functools.partial(_in_modes, op, plain), args, kwargs)
-    return _in_modes(op, plain, *args, **kwargs)
+        return op.interceptor(functools.partial(_by_stack, op, plain), args, kwargs)
+    return _by_stack(op, plain, *args, **kwargs)
 
 
-def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Run an operation in the modes that act in this context."""
-    modes = (*process.everywhere, *_here.get())
-    if not modes:
+def _by_stack(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Run an operation by the interpreters on the stack."""
+    stack = dict.fromkeys((*process.everywhere, *_here.get()))
+    if not stack:
         if op.interceptor is None and not is_on_anywhere():
-            with process_lock:  # the last mode has ended, unless another thread has begun one
+            with process_lock:  # the last one has ended, unless another thread has begun one
                 op.exchange()
         return plain(*args, **kwargs)
     call = plain
-    for mode, around in dict.fromkeys(modes):
-        if around:
-            call = functools.partial(mode, op, call)
+    for each in stack:
+        if each.run is not None:
+            call = functools.partial(each.run, op, call)
     begin = next_sequence_nr()
     result = call(*args, **kwargs)
-    if not all(around for _, around in modes):
+    if any(each.made is not None for each in stack):
         results = result if isinstance(result, (tuple, list)) else (result,)
         for node in _nodes_of(results):
             if isinstance(node, Node) and node._seq > begin:  # not that of an argument, returned unchanged
@@ -210,10 +244,10 @@ def _nodes_of(results: Sequence[Any]) -> dict[Any, None]:
 
 
 def node_created(node: Node, call: Call | None = None) -> None:
-    """Pass a new node to the modes that observe nodes; called by code that creates nodes without ``dispatch``."""
-    for mode, around in dict.fromkeys((*process.everywhere, *_here.get())):
-        if not around:
-            mode(node, call)
+    """Pass a new node to the interpreters; called by code that creates nodes without ``dispatch``."""
+    for each in dict.fromkeys((*process.everywhere, *_here.get())):
+        if each.made is not None:
+            each.made(node, call)
 
 
 # -- the code of functions ---------------------------------------------------------------------------------------------
@@ -226,7 +260,7 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
 
 
 def _dispatch(*args: Any, **kwargs: Any) -> Any:
-    """Run the operation in the dispatch modes."""
+    """Run the operation by the interpreters."""
     return DISPATCH(OP, PLAIN, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 

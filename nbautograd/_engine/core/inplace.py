@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from nbautograd._engine.arrays import backend, dtypes, version_counter
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.batched import BatchedTensor
+from nbautograd._engine.core.dispatch_mode import UNHANDLED, followers
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled, no_grad
 from nbautograd._engine.core.node import LEAF, Node
 from nbautograd._engine.core.overlap import check_operands, check_overlap, write_each_once
@@ -32,8 +34,9 @@ __all__ = [
     "copy_into",
     "into",
     "out_rules",
+    "prepare",
     "resize_into",
-    "watched",
+    "tell_change",
 ]
 
 
@@ -97,14 +100,8 @@ def apply_inplace(
     """
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
-    watch = dispatch_mode.watcher
-    if watch is not None and not seen:
-        call = lambda t, *args, **kwargs: apply_inplace(t, name, function, args, kwargs, True)  # noqa: E731
-        return watch(name, call, (t, *args), kwargs)  # type: ignore[no-any-return]
-    if dispatch_mode.override is not None:
-        answer = dispatch_mode.override(getattr(Tensor, name, function), (t, *args), kwargs)
-        if answer is not dispatch_mode.UNHANDLED:
-            return answer  # type: ignore[no-any-return]
+    if followers and (answer := _outside(t, name, function, args, kwargs, seen)) is not UNHANDLED:
+        return answer  # type: ignore[no-any-return]
     if "out" in kwargs:
         raise TypeError(f"{name}() got an unexpected keyword argument 'out': it writes into the tensor itself")
     keeps_history = name in KEEP_HISTORY
@@ -129,6 +126,15 @@ def apply_inplace(
         raise
 
 
+def _outside(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any, seen: bool) -> Any:
+    """Return what a profiler, or a class, makes of an in-place method; ``UNHANDLED`` without either."""
+    watch, override = dispatch_mode.watcher, dispatch_mode.override
+    if watch is not None and not seen:
+        call = lambda t, *args, **kwargs: apply_inplace(t, name, function, args, kwargs, True)  # noqa: E731
+        return watch(name, call, (t, *args), kwargs)
+    return UNHANDLED if override is None else override(getattr(Tensor, name, function), (t, *args), kwargs)
+
+
 def apply_augmented(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Any:
     """Run an augmented assignment; NotImplemented lets Python try the operator and the other operand's method."""
     operand = isinstance(args[0], (Tensor, int, float, complex, np.generic))
@@ -141,36 +147,18 @@ KEEP_HISTORY = ("logical_and_", "logical_not_", "logical_or_", "logical_xor_")
 """Methods after which a tensor has the history that it had before, as in PyTorch; leaves may be written to as well."""
 
 
-class Follower:
-    """An observer of writes: of ``check(t, result)`` and ``prepare(array)`` before and ``follow(t, result)`` after one,
-    and of ``refuse_out``, ``refuse_other_memory`` and ``reshape``; while there is one, all methods call them.
-    """
-
-    def check(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing."""
-
-    prepare = follow = refuse_out = refuse_other_memory = reshape = check
+def prepare(*arrays: Any) -> None:
+    """Tell the followers of writes that arrays are about to be overwritten."""
+    for follower in followers:
+        for array in arrays if follower.prepare is not None else ():
+            follower.prepare(array)
 
 
-IDLE = Follower()
-"""Does nothing; while it is in the list, no method computes directly into its tensor."""
-followers: list[Follower] = []  # of the process
-
-
-class _Batched:
-    """The write for batched tensors."""
-
-    __slots__ = ("write",)
-    write: Callable[[Tensor, Tensor], Tensor]
-
-
-of_batched = _Batched()
-"""Its ``write`` replaces ``copy_into`` if one of the tensors is batched; set by ``batching/transform.py``."""
-
-
-def watched() -> bool:
-    """Return whether an active mode observes writes."""
-    return bool(followers)
+def tell_change(name: str, t: Tensor, again: Callable[[Tensor], Any] | None = None, result: Any = None) -> None:
+    """Tell the followers of writes of another change of a tensor, as ``Interpreter.change`` says."""
+    for follower in followers:
+        if follower.change is not None:
+            follower.change(name, t, again, result)
 
 
 def check_view(t: Tensor, recorded: bool) -> None:
@@ -186,22 +174,23 @@ def check_view(t: Tensor, recorded: bool) -> None:
         check_history_follows(t, indirect=False)
 
 
-def copy_into(t: Tensor, result: Tensor) -> Tensor:
+def copy_into(t: Tensor, result: Tensor, followed: bool = False) -> Tensor:
     """Write ``result`` into the memory of ``t``, which takes over its history (``t.copy_`` without a cast).
 
+    :param followed: True if the followers of writes call it.
     :raises RuntimeError: ``result`` has another shape, or a dtype of a higher category.
     """
     if t.__class__ is BatchedTensor or result.__class__ is BatchedTensor:
-        return of_batched.write(t, result)
+        samples: Any = t if t.__class__ is BatchedTensor else result
+        return samples.level.assign(t, result)  # type: ignore[no-any-return]
     if result._a.shape != t._a.shape:
         raise ShapeError(
             f"output with shape {list(t._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
         )
     check_cast(result._a.dtype, t._a.dtype)
-    before, target = t._a, t._shared_array()
-    for follower in followers:
-        follower.check(t, result)
-    node = result._fn
+    if followers and not followed:
+        return _write_followed(t, result)
+    before, target, node = t._a, t._shared_array(), result._fn
     recorded = is_grad_enabled() and (node is not None or t._fn is not None) and not is_inference_mode_enabled()
     if t._view is not None:
         check_view(t, recorded)
@@ -212,8 +201,8 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
             # well.
             own = (result._a.shape, result._a.dtype, None)
             node.input_meta = tuple([own if meta is None else meta for meta in node.input_meta])
-    for follower in followers:
-        follower.prepare(target)
+    if followers:
+        prepare(target)
     if 0 in target.strides and target.size:
         write_each_once(target, result._a.astype(target.dtype))
     elif result._a.dtype is target.dtype:
@@ -229,9 +218,16 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
         if isinstance(node, Node) and node._seq and dispatch_mode.tangents is None:
             node._seq = version_counter.next_sequence_nr()  # this write is of the saved result: not stale
         rebase_history(t, node)
-    for follower in followers:
-        follower.follow(t, result)
     return t
+
+
+def _write_followed(t: Tensor, result: Tensor) -> Tensor:
+    """Let the followers make a write, the last one outermost."""
+    go = partial(copy_into, t, result, True)
+    for follower in followers:
+        if follower.write is not None:
+            go = partial(follower.write, t, result, go)
+    return go()
 
 
 def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
@@ -289,8 +285,8 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
     is_unrecorded = result._a.dtype.kind == "b" or out_rules().UNRECORDED.match(name) is not None
     if is_grad_enabled() and (result._fn is not None or out._fn is not None and not is_unrecorded):
         return _into_recorded(out, result, name)
-    for follower in followers:
-        follower.refuse_out(name, out, result)
+    if followers:
+        tell_change(name, out, result=result)
     _check_kinds(out, result, name)
     if out._a.shape != result._a.shape:
         result = out_rules().resize_memory(name, out, result)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from nbautograd._engine.core import dispatch_mode, inplace
+from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.dispatch_mode import UNHANDLED
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import is_pytorchs, variable_of
@@ -234,8 +234,6 @@ def _notice(cls: Any, **options: Any) -> None:
     for name in _PLAIN:
         if name not in vars(cls) and getattr(cls, name) is getattr(Tensor, name):
             setattr(cls, name, _of_own_class(getattr(Tensor, name)))
-    if not subclasses:
-        inplace.followers.append(inplace.IDLE)
     subclasses.append(weakref.ref(cls, _forget))
     dispatch_mode.set_hook("override", offer)
 
@@ -245,7 +243,6 @@ def _forget(reference: weakref.ref[type]) -> None:
     subclasses.remove(reference)
     if not subclasses:
         dispatch_mode.set_hook("override", None)
-        inplace.followers.remove(inplace.IDLE)
 
 
 def _of_own_class(method: Any) -> Any:

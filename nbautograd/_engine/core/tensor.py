@@ -456,7 +456,7 @@ _wrap = types.FunctionType(wrap.__code__, globals(), "wrap", wrap.__defaults__)
 wrap_known = types.FunctionType(wrap.__code__, globals(), "wrap_known", wrap.__defaults__)
 """Like ``wrap``, for an array of another tensor, or one made of shapes and numbers alone: a trace knows the values. It
 raises for those of other arrays that no operation computed."""
-_tell: Callable[[Tensor, bool], object] | None = None  # process-wide, see autograd/inference.py
+_tellers: tuple[Callable[[Tensor, bool], object], ...] = ()  # process-wide, see autograd/inference.py
 
 
 def _wrap_and_tell(array: Any, fn: Any = None) -> Tensor:
@@ -469,17 +469,17 @@ def _wrap_known_and_tell(array: Any, fn: Any = None) -> Tensor:
 
 
 def _told(t: Tensor, known: bool) -> Tensor:
-    if _tell is not None:
-        _tell(t, known)
+    for tell in _tellers:
+        tell(t, known)
     return t
 
 
-def on_wrap(tell: Callable[[Tensor, bool], object] | None) -> None:
-    """Call ``tell`` with each tensor that ``wrap`` and ``wrap_known`` create, and whether it is known; None ends it."""
-    global _tell
-    _tell = tell
-    wrap.__code__ = (_wrap if tell is None else _wrap_and_tell).__code__
-    wrap_known.__code__ = (_wrap if tell is None else _wrap_known_and_tell).__code__
+def on_wrap(tell: Callable[[Tensor, bool], object], on: bool = True) -> None:
+    """Call ``tell`` with each tensor that ``wrap`` and ``wrap_known`` create, and whether it is known; or no more."""
+    global _tellers
+    _tellers = (*[other for other in _tellers if other != tell], *[tell] * on)
+    wrap.__code__ = (_wrap_and_tell if _tellers else _wrap).__code__
+    wrap_known.__code__ = (_wrap_known_and_tell if _tellers else _wrap).__code__
 
 
 def array_of(value: Any) -> Any:

@@ -11,7 +11,7 @@ import pytest
 
 import nbautograd as torch
 from nbautograd._engine.base.bad_numbers import TEXTS, BadNumber
-from nbautograd._engine.core import dispatch_mode, inplace
+from nbautograd._engine.core import dispatch_mode
 from nbautograd.errors import BadNumberError
 
 
@@ -20,7 +20,7 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield
-    assert not dispatch_mode.is_on_anywhere() and not inplace.followers
+    assert not dispatch_mode.is_on_anywhere() and not dispatch_mode.followers
 
 
 def report(run: Callable[[], Any], **options: bool) -> BadNumber | None:

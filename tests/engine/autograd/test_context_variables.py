@@ -107,14 +107,14 @@ def test_a_thread_that_did_not_ask_is_not_diverted() -> None:
     x = nb.ones(2)
     nb.mul(x, 2)
     code = OPS["mul"].function.__code__
-    dispatch_mode.push(watch, around=True)
+    dispatch_mode.push(interpreter := dispatch_mode.Interpreter(run=watch))
     try:
         assert in_a_thread(lambda: ((x * 2).tolist(), dispatch_mode.is_on())) == ([2, 2], False)
         assert seen == [] and dispatch_mode.is_on()
         nb.mul(x, 2)
         assert seen == ["mul"]
     finally:
-        dispatch_mode.pop(watch)
+        dispatch_mode.pop(interpreter)
     assert not dispatch_mode.is_on_anywhere() and nb.mul(x, 2).tolist() == [2, 2]  # the next call ends the detour
     assert OPS["mul"].function.__code__ is code
 
@@ -126,12 +126,12 @@ def test_a_mode_that_acts_everywhere() -> None:
         created.append((node, call.op.name, call.args[0] is x))
 
     x = nb.ones(2, requires_grad=True)
-    dispatch_mode.push(watch, everywhere=True)
+    dispatch_mode.push(interpreter := dispatch_mode.Interpreter(made=watch), everywhere=True)
     try:
         node = in_a_thread(lambda: (x * 2).grad_fn)
         assert created == [(node, "mul", True)]
     finally:
-        dispatch_mode.pop(watch)
+        dispatch_mode.pop(interpreter)
     assert not dispatch_mode.is_on_anywhere()
 
 

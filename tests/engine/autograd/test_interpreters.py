@@ -12,6 +12,10 @@ from typing import Any
 
 import pytest
 
+from nbautograd._compat.traced.recorder import TraceRecorder
+from nbautograd._engine.batching import transform
+from nbautograd._engine.core.dispatch_mode import Interpreter
+from nbautograd.autograd import anomaly_mode, bad_numbers, graph, inference, jvp, saved_tensors
 from tests import oracle
 
 NAMES = ("autocast", "mode", "class", "forward mode", "inference", "saved tensors", "anomaly", "no_grad", "profiler")
@@ -118,3 +122,14 @@ def test_vmap_inside_of_both(pair: tuple[str, ...]) -> None:
         return run(T, pair, T.vmap(lambda x: T.mv(other, x) * x))
 
     oracle.check(program)
+
+
+def test_each_has_at_most_four_methods() -> None:
+    single = [jvp.FORWARD, inference._INFERENCE, anomaly_mode._NOTE, saved_tensors._PACKING, *bad_numbers._STOP]
+    classes = [TraceRecorder, transform._Level, graph._AllowMutationOnSavedContext]
+    names = [*vars(Interpreter), "random", "elements", "assign"]
+    methods = {name for name in names if name not in ("follows", "_none") and not name.startswith("__")}
+    for each in [*single, *classes]:
+        assert 1 <= sum(getattr(each, name, None) is not None for name in methods) <= 4, each
+        writes = any(getattr(each, name, None) is not None for name in ("write", "prepare", "change", "random"))
+        assert each.follows or not writes, each

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd._engine.core import batched, dispatch_mode, inplace
+from nbautograd._engine.core import batched, dispatch_mode
 from nbautograd.func import grad, jacrev, vmap
 from tests import oracle
 
@@ -35,7 +35,7 @@ def test_nothing_stays_behind():
     with pytest.raises(KeyboardInterrupt):
         vmap(fails)(nb.ones(2, 3))
     vmap(grad(nb.sin))(nb.ones(3))
-    assert batched.levels() == () and (was_on or not dispatch_mode.is_on_anywhere()) and not inplace.followers
+    assert batched.levels() == () and (was_on or not dispatch_mode.is_on_anywhere()) and not dispatch_mode.followers
 
 
 def test_levels_belong_to_their_thread():

@@ -146,6 +146,12 @@ def through_detach(x: Any) -> Any:
     return a * 2
 
 
+def making_a_parameter(x: Any) -> Any:
+    with torch.inference_mode():
+        x.sin()
+    return x * torch.nn.Parameter(torch.ones(2))
+
+
 REFUSED: dict[str, tuple[Any, str]] = {
     "hooks": (hooked, "it registers hooks on tensors"),
     "backward": (passing_back, r"it calls backward\(\), which adds to .grad"),
@@ -154,6 +160,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda x: x * torch.nn.Parameter(torch.ones(2)),
         "a tensor is made of values without an operation",
     ),
+    "no operation, after inference mode": (making_a_parameter, "a tensor is made of values without an operation"),
     "another shape": (lambda x: (x * 1).unsqueeze_(0), r"unsqueeze_\(\) gives a tensor another shape or other memory"),
     "values": (lambda x: x * torch.unique(x.detach()).sum(), "unique"),
 }

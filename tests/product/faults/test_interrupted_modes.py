@@ -40,7 +40,7 @@ def states():
 def tidy():
     dispatch_mode.process.change(-dispatch_mode.process.contexts, everywhere=()), dispatch_mode.process.tell(False)
     inference._watching = False
-    on_wrap(None)
+    on_wrap(inference._created, False)
     tracing._process.change(-tracing._process.contexts, everywhere=False)
     for each in [*dispatch_mode._CURRENT]:  # as its next call does
         each.exchange()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from nbautograd._engine.arrays.size import sizes
 from nbautograd._engine.arrays.strides import Geometry, restride
 from nbautograd._engine.compiler.op import NATIVE, OPS, alias, composite, no_method
 from nbautograd._engine.core.batched import BatchedTensor
+from nbautograd._engine.core.dispatch_mode import followers
 from nbautograd._engine.core.exchanged_data import exchange
 from nbautograd._engine.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd._engine.core.hooks import keep_shape
-from nbautograd._engine.core.inplace import check_call, check_history, followers
+from nbautograd._engine.core.inplace import check_call, check_history, tell_change
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.storage import TypedStorage, UntypedStorage
 from nbautograd._engine.core.tensor import Tensor, new
@@ -104,8 +106,8 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         before = new(Tensor)  # not wrap(), which would mark its memory in inference mode
         before._a, before._fn, before._view = self._a, self._fn, self._view
         result = function(before, *args, **kwargs)
-        for follower in followers:
-            follower.reshape(self, name, args, kwargs)
+        if followers:
+            tell_change(name, self, methodcaller(name, *args, **kwargs))
         if self._view is None:
             fix_views(self, result._a)
         else:
@@ -204,8 +206,8 @@ def _check_resize(self: Tensor, shape: tuple[int, ...], memory_format: Any) -> N
     """Check that ``resize_`` can give a tensor this shape and this memory format."""
     if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
         raise AutogradError("cannot resize variables that require grad")
-    for follower in followers:
-        follower.refuse_other_memory("resize_", self)
+    if followers:
+        tell_change("resize_", self)
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if memory_format is preserve_format:
@@ -277,8 +279,8 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if not isinstance(source, (Tensor, UntypedStorage, TypedStorage, type(None))):
         raise TypeError(f"set_(): argument 'source' must be Tensor or storage, not {kind_of(source)}")
     check_history(self, "set_")
-    for follower in followers:
-        follower.refuse_other_memory("set_", self)
+    if followers:
+        tell_change("set_", self)
     if source is None:
         a = np.zeros_like(self._a, shape=(0,))
     elif isinstance(source, Tensor):
