@@ -23,6 +23,7 @@ from tests import oracle
 from tests.waiting import wait_until
 
 data = nb.utils.data
+pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one processor
 
 
 def plain(value: Any) -> Any:
