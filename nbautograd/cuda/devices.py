@@ -70,7 +70,6 @@ def why_not() -> str | None:
 
     :returns: None, or a sentence.
 
-    >>> import nbautograd as torch
     >>> (torch.cuda.why_not() is None) == torch.cuda.is_available()
     True
     """
@@ -86,7 +85,6 @@ def runtime_version() -> str:
 def is_available() -> bool:
     """Return whether CUDA devices can hold tensors.
 
-    >>> import nbautograd as torch
     >>> x = torch.ones(2, device="cuda" if torch.cuda.is_available() else "cpu")
     """
     return why_not() is None
@@ -100,7 +98,6 @@ def device_count() -> int:
 def init() -> None:
     """Load CuPy and CUDA now instead of on first use.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.init()
     """
@@ -112,7 +109,6 @@ def is_initialized() -> bool:
 
     :returns: a Python bool; False if CUDA is not available.
 
-    >>> import nbautograd as torch
     >>> torch.cuda.is_initialized() and not torch.cuda.is_available()
     False
     """
@@ -125,7 +121,6 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     :param including_emulation: accepted and ignored.
     :returns: False.
 
-    >>> import nbautograd as torch
     >>> torch.cuda.is_bf16_supported()
     False
     """
@@ -141,7 +136,6 @@ def current_device() -> int:
     :returns: an int.
     :raises CudaUnavailableError: CUDA is not available.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     assert torch.cuda.current_device() < torch.cuda.device_count()
     """
@@ -153,7 +147,6 @@ def set_device(device: Device | str | int) -> None:
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.set_device(0)
     """
@@ -171,7 +164,6 @@ class device:  # noqa: N801 - PyTorch's name
     :raises ValueError: the device is not a CUDA device.
     :raises TypeError: the argument does not name a device.
 
-    >>> import nbautograd as torch
     >>> with torch.cuda.device(-1):
     ...     x = torch.ones(2)
     """
@@ -197,7 +189,6 @@ class device_of(device):  # noqa: N801 - PyTorch's name
     :returns: a context manager.
     :raises AttributeError: ``obj`` is not a tensor.
 
-    >>> import nbautograd as torch
     >>> with torch.cuda.device_of(torch.ones(2)):
     ...     x = torch.ones(2)
     """
@@ -251,7 +242,6 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``.
     :returns: a named tuple; sizes are in bytes.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     assert torch.cuda.get_device_properties(0).total_memory > 0
     """
@@ -270,7 +260,6 @@ def get_device_name(device: Any = None) -> str:
 
     :returns: a string.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     assert torch.cuda.get_device_name(0)
     """
@@ -282,7 +271,6 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
     :returns: the major and the minor number.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     major, minor = torch.cuda.get_device_capability()
     """
@@ -293,7 +281,6 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 def synchronize(device: Any = None) -> None:
     """Wait for all kernels in all streams of a device to complete.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.synchronize()
     """

@@ -32,7 +32,6 @@ def memory_allocated(device: Any = None) -> int:
 
     :returns: an int.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     x = torch.ones(256, device="cuda")
     ...     in_use = torch.cuda.memory_allocated()
@@ -43,7 +42,6 @@ def memory_allocated(device: Any = None) -> int:
 def memory_reserved(device: Any = None) -> int:
     """Return the bytes reserved on a device: those in use, and freed ones for new arrays.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     assert torch.cuda.memory_reserved() >= torch.cuda.memory_allocated()
     """
@@ -53,7 +51,6 @@ def memory_reserved(device: Any = None) -> int:
 def max_memory_allocated(device: Any = None) -> int:
     """Return the peak number of bytes in use since the start, or since :func:`reset_peak_memory_stats`.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     assert torch.cuda.max_memory_allocated() >= torch.cuda.memory_allocated()
     """
@@ -65,7 +62,6 @@ def max_memory_allocated(device: Any = None) -> int:
 def max_memory_reserved(device: Any = None) -> int:
     """Return the peak number of reserved bytes; the pool keeps freed blocks, so it is at least the present number.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     assert torch.cuda.max_memory_reserved() >= torch.cuda.memory_reserved()
     """
@@ -75,7 +71,6 @@ def max_memory_reserved(device: Any = None) -> int:
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Restart tracking of the peak number of bytes in use.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.reset_peak_memory_stats()
     """
@@ -85,7 +80,6 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 def empty_cache() -> None:
     """Release all cached, unused memory to the device; do nothing before CUDA is used.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.empty_cache()
     """
@@ -100,7 +94,6 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
     :returns: two ints, free and total.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     free, total = torch.cuda.mem_get_info()
     """

@@ -28,7 +28,6 @@ def seed() -> None:
 
     :returns: None; without a CUDA device it does nothing.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.seed()
     """
@@ -39,7 +38,6 @@ def seed() -> None:
 def seed_all() -> None:
     """Seed the random numbers of all CUDA devices with a number from the operating system.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.seed_all()
     """
@@ -52,7 +50,6 @@ def initial_seed() -> int:
     :returns: an int.
     :raises CudaUnavailableError: CUDA is not available.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     assert torch.cuda.initial_seed() >= 0
     """

@@ -21,7 +21,6 @@ class Event:
     :returns: an event that has not been recorded.
     :raises CudaUnavailableError: CUDA is not available.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     event = torch.cuda.Event(enable_timing=True)
     ...     event.record()
@@ -77,7 +76,6 @@ class Stream:
     :returns: a stream that waits for no other, not even for the default one.
     :raises CudaUnavailableError: CUDA is not available.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     stream = torch.cuda.Stream()
     ...     with stream:
@@ -164,7 +162,6 @@ class StreamContext:
     :returns: a context manager.
     :raises CudaUnavailableError: CUDA is not available, on entering with a stream.
 
-    >>> import nbautograd as torch
     >>> with torch.cuda.StreamContext(None):
     ...     x = torch.ones(2)
     """
@@ -192,7 +189,6 @@ def stream(stream: Stream | None) -> StreamContext:
     :returns: a context manager.
     :raises CudaUnavailableError: CUDA is not available, on entering with a stream.
 
-    >>> import nbautograd as torch
     >>> with torch.cuda.stream(None):
     ...     x = torch.ones(2)
     """
@@ -205,7 +201,6 @@ def current_stream(device: Any = None) -> Stream:
     :param device: the device: a number, its name or a ``torch.device``.
     :returns: the stream.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     stream = torch.cuda.current_stream()
     """
@@ -221,7 +216,6 @@ def default_stream(device: Any = None) -> Stream:
     :param device: the device: a number, its name or a ``torch.device``; the current one by default.
     :returns: the default stream, whose handle is 0.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     assert torch.cuda.default_stream().cuda_stream == 0
     """
@@ -234,7 +228,6 @@ def set_stream(stream: Stream | None) -> None:
 
     :param stream: the stream, or None.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.set_stream(torch.cuda.current_stream())
     """

@@ -92,7 +92,6 @@ class Gamma(ExponentialFamily):
 
         :raises ValueError: arguments are validated, and ``value`` is negative.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Gamma(1.0, 1.0).log_prob(2.0)
         tensor(-2.)
         """

@@ -131,7 +131,6 @@ class TransformedDistribution(Distribution):
 
         :raises ValueError: arguments are validated, and ``value`` is not in the support.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.LogNormal(0.0, 1.0).cdf(torch.tensor(1.0))
         tensor(0.5000)
         """

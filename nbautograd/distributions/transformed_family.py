@@ -106,7 +106,6 @@ class _Half(TransformedDistribution):
 
         :raises ValueError: arguments are validated, and ``value`` is negative.
 
-        >>> import nbautograd as torch
         >>> x = torch.tensor(1.0)
         >>> torch.distributions.HalfNormal(1.0).cdf(x), torch.distributions.HalfCauchy(1.0).cdf(x)
         (tensor(0.6827), tensor(0.5000))

@@ -16,7 +16,6 @@ DType = dtypes.dtype | None
 def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
     """Compute softmax of the elements where ``mask`` is True; 0 for the others, NaN if all are masked out.
 
-    >>> import nbautograd as torch
     >>> torch.masked.softmax(torch.tensor([1., 2., 1.]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
@@ -27,7 +26,6 @@ def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
 def log_softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
     """Return the logarithm of :func:`softmax`.
 
-    >>> import nbautograd as torch
     >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
     >>> torch.masked.log_softmax(x, 0, mask=mask)
     tensor([   -inf, -1.3133, -0.3133])

@@ -21,7 +21,6 @@ def sum(
     :param mask: bool, broadcast to ``input``; by default True everywhere.
     :raises IndexError: the mask has more dimensions than the input.
 
-    >>> import nbautograd as torch
     >>> torch.masked.sum(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
     tensor(4.)
     """

@@ -51,7 +51,6 @@ def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None
     :raises RuntimeError: ``input`` is dense.
     :raises IndexError: ``dim`` is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.sparse.sum(torch.eye(2).to_sparse(), 0).to_dense()
     tensor([1., 1.])
     """
@@ -179,7 +178,6 @@ def sparse_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None
     :raises RuntimeError: ``input`` is dense, or the dtype is not floating.
     :raises IndexError: ``dim`` is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.sparse.softmax(torch.tensor([[1., 0.], [2., 2.]]).to_sparse(), 1).to_dense()
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
@@ -197,7 +195,6 @@ def sparse_log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = 
     :raises RuntimeError: ``input`` is dense, or the dtype is not floating.
     :raises IndexError: ``dim`` is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.sparse.log_softmax(torch.tensor([[1., 0.], [2., 2.]]).to_sparse(), 1).to_dense()
     tensor([[ 0.0000,  0.0000],
             [-0.6931, -0.6931]])

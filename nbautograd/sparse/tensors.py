@@ -77,7 +77,6 @@ def sparse_coo_tensor(
     :returns: a sparse tensor of shape ``size``.
     :raises RuntimeError: indices, values and size do not match.
 
-    >>> import nbautograd as torch
     >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3., 4.], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
@@ -135,7 +134,6 @@ def sparse_csr_tensor(
     :returns: a sparse tensor of shape ``size``.
     :raises RuntimeError: the parts do not match, or describe a batch of matrices.
 
-    >>> import nbautograd as torch
     >>> torch.sparse_csr_tensor([0, 1, 2], [2, 0], [3., 4.], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
