@@ -157,11 +157,12 @@ def compose(cls: type, own: str) -> str:
         near = (fields.get(key), tables.words.get(name, {}).get(option), inherited.get(key), passed_on)
         if said := next(filter(None, (*near, tables.shared.get(option), called.get(key))), None):
             lines.append(_line("param", option, said))
-    errors: dict[str, str] = {}
-    for (kind, error), when in (*fields.items(), *inherited.items(), *called.items()):
+    errors = dict(tables.raises.get(name, {}))
+    errors |= {error: when for (kind, error), when in fields.items() if kind == "raises"}
+    for (kind, error), when in (*inherited.items(), *called.items()):
         if kind == "raises":
             errors.setdefault(error, when)
-    errors = {**tables.raises.get(name, {}), **errors} or dict(tables.raises.get("", {}))
+    errors = errors or dict(tables.raises.get("", {}))
     lines += [_line("raises", error, when) for error, when in errors.items()]
     inputs = tables.inputs.get(name) or dict(_inputs(cls, function, called))
     call = _call(inputs, tables.results.get(name, called.get(("returns", ""), "")))
