@@ -11,7 +11,7 @@ from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd.distributions import constraints
-from nbautograd.distributions.by_probability import ByProbability
+from nbautograd.distributions.counts import ByProbability
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
 from nbautograd.distributions.transforms import SigmoidTransform

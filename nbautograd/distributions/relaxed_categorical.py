@@ -11,8 +11,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import full_like
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd.distributions import constraints
-from nbautograd.distributions.by_probability import WithCategorical
-from nbautograd.distributions.categorical_family import CHOICE_CONSTRAINTS, Categorical
+from nbautograd.distributions.categorical_family import CHOICE_CONSTRAINTS, Categorical, WithCategorical
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
 from nbautograd.distributions.transforms import ExpTransform

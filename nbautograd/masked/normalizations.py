@@ -5,8 +5,7 @@ from __future__ import annotations
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.exp_log import logaddexp as dense_logaddexp
-from nbautograd.masked.masks import dims_of, filled, highest, lowest, prepared
-from nbautograd.masked.reductions import norm
+from nbautograd.masked.reductions import dims_of, filled, highest, lowest, norm, prepared
 
 __all__ = ["cumprod", "cumsum", "log_softmax", "logaddexp", "normalize", "softmax", "softmin"]
 

@@ -1,7 +1,7 @@
 """``torch.sparse``: tensors that store only some elements, and their operations.
 
 This package may import all of ``autograd`` and below; nothing there imports it. It is loaded with the first sparse
-tensor (``_engine/core/sparse.py``). ``registry.py`` collects the sparse versions of operations, by name; ``node.py``
+tensor (``_engine/core/sparse.py``). ``registry.py`` collects the sparse versions of operations, by name, and
 records them; ``tensors.py`` builds and decomposes sparse tensors; ``elementwise.py``, ``products.py``,
 ``reductions.py`` and ``shapes.py`` compute.
 """

@@ -12,8 +12,7 @@ from nbautograd._engine.core.sparse import refuse, stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.sparse.elementwise import mul
-from nbautograd.sparse.node import record
-from nbautograd.sparse.registry import handles, is_sparse, method
+from nbautograd.sparse.registry import handles, is_sparse, method, record
 from nbautograd.sparse.shapes import t
 from nbautograd.sparse.tensors import at_places, build, coalesce, to_sparse
 

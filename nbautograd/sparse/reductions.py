@@ -12,8 +12,7 @@ from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.core.sparse import stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.reduction.softmax import log_softmax as dense_log_softmax, softmax as dense_softmax
-from nbautograd.sparse.node import recompute, record
-from nbautograd.sparse.registry import handles, is_sparse
+from nbautograd.sparse.registry import handles, is_sparse, recompute, record
 from nbautograd.sparse.tensors import at_places, build, coalesce, values_of
 
 __all__ = ["sparse_log_softmax", "sparse_softmax", "sparse_sum"]

@@ -16,8 +16,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.creation.from_data import check_options, tensor
 from nbautograd.errors import kind_of
 from nbautograd.sparse.invariants import check_coo, check_csr
-from nbautograd.sparse.node import record
-from nbautograd.sparse.registry import handles, method
+from nbautograd.sparse.registry import handles, method, record
 
 __all__ = [
     "at_places",
