@@ -28,19 +28,12 @@ __all__ = [
 
 
 def _runtime() -> Any:
-    """Return CUDA's runtime functions.
-
-    :raises CudaUnavailableError: CUDA is not available.
-    """
+    """Return CUDA's runtime functions, where CUDA is available."""
     return backend.cuda.start().cuda.runtime
 
 
 def _index(place: Any, none_is: int | None = None) -> int:
-    """Return the index of a device given as a number, a string or a device; None is the current one.
-
-    :raises ValueError: the device is not a CUDA device.
-    :raises TypeError: the argument does not name a device.
-    """
+    """Return the index of a device given as a number, a string or a device; None is the current one."""
     if place is None:
         return backend.cuda.current() if none_is is None else none_is
     if isinstance(place, (str, Device)):

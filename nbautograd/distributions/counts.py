@@ -52,10 +52,7 @@ class ByProbability:
 
     @staticmethod
     def _probs_or_logits(probs: Any, logits: Any) -> dict[str, Any]:
-        """Return the given one, by name.
-
-        :raises ValueError: both or neither are given.
-        """
+        """Return the given one, by name; only one may be."""
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         return {"logits": logits} if probs is None else {"probs": probs}

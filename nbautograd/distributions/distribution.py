@@ -305,10 +305,7 @@ class Distribution:
     """The support of a discrete distribution, along the first dimension."""
 
     def _validate_sample(self, value: Any) -> None:
-        """Check that a value has the right shape and is in the support.
-
-        :raises ValueError: the shape is wrong, or the value is not in the support.
-        """
+        """Check that a value has the right shape and is in the support."""
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         shape, expected = value.shape, self._batch_shape + self._event_shape

@@ -17,10 +17,7 @@ __all__ = ["TransformedDistribution"]
 
 
 def _as_list(transforms: Any) -> list[Transform]:
-    """Return a list of transforms, from a transform or a list.
-
-    :raises ValueError: the argument is neither.
-    """
+    """Return a list of transforms, from a transform or a list."""
     if isinstance(transforms, Transform):
         return [transforms]
     if not isinstance(transforms, list):

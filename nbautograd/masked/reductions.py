@@ -19,11 +19,7 @@ LOWEST = -math.inf
 
 
 def mask_of(name: str, input: Tensor, mask: Tensor | None) -> Tensor:
-    """Return the mask of a tensor, with its shape; True everywhere without a mask.
-
-    :raises TypeError: the mask or the input is not a tensor.
-    :raises IndexError: the mask has more dimensions than the input.
-    """
+    """Return the mask of a tensor, with its shape; True everywhere without a mask."""
     check_tensors(f"masked.{name}", input=input)
     if mask is None:
         return input.new_ones(tuple(input.shape), dtype=dtypes.bool_)
@@ -56,11 +52,7 @@ def highest(kind: dtypes.dtype) -> Any:
 
 
 def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
-    """Return dimensions as a sorted tuple; None or ``()`` means all.
-
-    :raises IndexError: a dimension is out of range.
-    :raises RuntimeError: a dimension occurs twice.
-    """
+    """Return dimensions as a sorted tuple; None or ``()`` means all."""
     if dim is None or isinstance(dim, (tuple, list)) and not dim:
         return tuple(range(ndim))
     dims = []

@@ -43,10 +43,7 @@ def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...
 
 
 def _check_dimensions(name: str, n: int, input: Tensor) -> None:
-    """Check that a tensor has a channel and ``n`` dimensions, with a batch or without.
-
-    :raises RuntimeError: it has not.
-    """
+    """Check that a tensor has a channel and ``n`` dimensions, with a batch or without."""
     if input._a.ndim not in (n + 1, n + 2):
         raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input._a.shape)}")
 

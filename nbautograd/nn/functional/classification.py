@@ -55,10 +55,7 @@ def _kept_numbers(size: int) -> Any:
 
 @checks_values
 def _ignored(target: Tensor, classes: int, ignore_index: int) -> int | None:
-    """Return ``ignore_index``, or None where no target can equal it.
-
-    :raises IndexError: a target that is not ignored is not a class.
-    """
+    """Return ``ignore_index``, or None where no target can equal it; any other target must be a class."""
     index = elements(target)
     index = index if index.dtype is INT64 else index.astype(np.int64)
     # Read as unsigned, negative numbers are large: one comparison finds all invalid classes.

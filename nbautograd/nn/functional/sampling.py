@@ -291,10 +291,7 @@ def _channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 
 def _factor(name: str, input: Tensor, value: Any, label: str) -> int:
-    """Return the factor of a shuffle of pixels.
-
-    :raises RuntimeError: it is not positive, or the input has too few dimensions.
-    """
+    """Return the factor of a shuffle of pixels, which is positive."""
     check_tensors(name, input=input)
     factor = as_int(value, f"{name}(): argument '{label}'")
     if input._a.ndim < 3:
