@@ -92,12 +92,9 @@ class _NormBase(Module):
     ) -> None:
         version = local_metadata.get("version")
         if self.track_running_stats and (version is None or version < 2):  # num_batches_tracked was not saved
-            state_dict.setdefault(prefix + "num_batches_tracked", self._first_number())
+            count = self.num_batches_tracked
+            state_dict.setdefault(prefix + "num_batches_tracked", tensor(0, dtype=int64) if count is None else count)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args, **kwargs)
-
-    def _first_number(self) -> Tensor:
-        result = self.num_batches_tracked
-        return tensor(0, dtype=int64) if result is None else result
 
 
 class _BatchNorm(_NormBase):
