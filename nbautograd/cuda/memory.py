@@ -30,8 +30,6 @@ def _pool(device: Any, ask: str) -> int:
 def memory_allocated(device: Any = None) -> int:
     """Return the bytes used by tensors and other arrays on a device; 0 before CUDA has been used.
 
-    :returns: an int.
-
     >>> if torch.cuda.is_available():
     ...     x = torch.ones(256, device="cuda")
     ...     in_use = torch.cuda.memory_allocated()

@@ -198,7 +198,6 @@ def stream(stream: Stream | None) -> StreamContext:
 def current_stream(device: Any = None) -> Stream:
     """Return the stream selected by this thread for a device (the current one by default).
 
-    :param device: the device: a number, its name or a ``torch.device``.
     :returns: the stream.
 
     >>> if torch.cuda.is_available():
@@ -213,7 +212,6 @@ def current_stream(device: Any = None) -> Stream:
 def default_stream(device: Any = None) -> Stream:
     """Return the default stream of a device.
 
-    :param device: the device: a number, its name or a ``torch.device``; the current one by default.
     :returns: the default stream, whose handle is 0.
 
     >>> if torch.cuda.is_available():

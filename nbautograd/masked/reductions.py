@@ -74,7 +74,6 @@ def sum(
 ) -> Tensor:
     """Compute the sum of the elements where ``mask`` is True; 0 if none is.
 
-    :param mask: bool, broadcast to ``input``; by default True everywhere.
     :raises IndexError: the mask has more dimensions than the input.
 
     >>> torch.masked.sum(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
@@ -252,7 +251,6 @@ def var(
     """Compute the variance of the elements where ``mask`` is True.
 
     :param unbiased: divide by the count minus one (the default).
-    :param correction: the number to subtract from the count instead.
     :raises RuntimeError: both are given.
 
     >>> torch.masked.var(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))

@@ -33,7 +33,6 @@ class Adam(Elementwise):
     ``m ← β₁ m + (1 − β₁) g``, ``v ← β₂ v + (1 − β₂) g²``, ``w ← w − lr · m̂ / (√v̂ + ε)``, where the hats divide by
     ``1 − βᵗ``. With ``amsgrad`` the largest v so far divides (Reddi et al., 2018).
 
-    :param decoupled_weight_decay: shrink the parameters themselves instead of adding to the gradient, as AdamW does.
     :param foreach, fused: hints about speed, which are accepted; ``capturable`` and ``differentiable`` raise an error.
     """
 

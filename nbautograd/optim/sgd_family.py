@@ -32,7 +32,6 @@ class SGD(Elementwise):
     ``v ← μ · v + (1 − dampening) · g``, and for Nesterov's momentum the step goes along ``g + μ · v`` (Sutskever et
     al., *On the importance of initialization and momentum in deep learning*, 2013).
 
-    :param maximize: ascend instead of descending.
     :param foreach, fused: hints about speed, which are accepted; ``differentiable=True`` raises an error.
     :raises ValueError: an option is negative, or Nesterov's momentum is used without momentum or with dampening.
 

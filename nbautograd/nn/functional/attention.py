@@ -41,7 +41,6 @@ def scaled_dot_product_attention(
     :param scale: ``1 / sqrt(e)`` by default.
     :param enable_gqa: let several heads of ``query`` (dimension -3) share one of ``key`` and ``value``.
     :returns: shape (..., l, ev).
-    :raises RuntimeError: shapes, dtypes or options do not fit.
 
     >>> q, k, v = torch.zeros(1, 2), torch.ones(2, 2), torch.tensor([[1.], [3.]])
     >>> torch.nn.functional.scaled_dot_product_attention(q, k, v)

@@ -229,8 +229,6 @@ class GLU(Layer, function=F.glu, show="dim"):
 class GELU(Layer, function=F.gelu, show="approximate={0.approximate!r}"):
     """``x`` times the normal distribution function at ``x`` (Hendrycks and Gimpel, 2016).
 
-    :param approximate: ``"none"``, or ``"tanh"`` for an approximation by the hyperbolic tangent.
-
     >>> torch.nn.GELU()(torch.tensor([-2., 0., 2.]))
     tensor([-0.0455,  0.0000,  1.9545])
     """

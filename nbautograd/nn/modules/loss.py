@@ -110,8 +110,6 @@ class HuberLoss(_Loss, function=F.huber_loss):
 class KLDivLoss(_ReducedLoss, function=F.kl_div):
     """The Kullback-Leibler divergence ``target · (log(target) - input)``; ``input`` is the logarithm of a distribution.
 
-    :param log_target: whether ``target`` is also a logarithm.
-
     >>> p, q = torch.tensor([0.5, 0.5]), torch.tensor([0.25, 0.75])
     >>> torch.nn.KLDivLoss(reduction="sum")(q.log(), p)
     tensor(0.1438)
@@ -130,8 +128,6 @@ class BCELoss(_WeightedLoss, function=F.binary_cross_entropy):
 
 class BCEWithLogitsLoss(_WeightedLoss, function=F.binary_cross_entropy_with_logits, buffers="weight pos_weight"):
     """The cross-entropy of the sigmoid of scores of two classes.
-
-    :param pos_weight: the weight of the positive class.
 
     >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0., 2.]), torch.tensor([1., 1.]))
     tensor(0.4100)
@@ -319,8 +315,6 @@ class TripletMarginWithDistanceLoss(
     _Loss, function=F.triplet_margin_with_distance_loss, inputs="anchor positive negative", positional=0
 ):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` of any distance.
-
-    :param distance_function: the Euclidean distance by default.
 
     >>> a, p, q = torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]), torch.tensor([[0., 5.5]])
     >>> torch.nn.TripletMarginWithDistanceLoss()(a, p, q)

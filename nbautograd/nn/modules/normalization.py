@@ -235,8 +235,6 @@ def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
 class LayerNorm(_Affine):
     """Normalize over the last dimensions (Ba et al., 2016).
 
-    :param normalized_shape: the sizes of these dimensions.
-
     >>> torch.nn.LayerNorm(2)(torch.tensor([[1., 3.], [10., 30.]])).detach()
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]])
@@ -272,7 +270,6 @@ class LayerNorm(_Affine):
 class RMSNorm(_Affine):
     """Divide by the root of the mean square over the last dimensions (Zhang and Sennrich, 2019).
 
-    :param normalized_shape: the sizes of these dimensions.
     :param eps: a number added to the mean square; the dtype's epsilon by default.
 
     >>> torch.nn.RMSNorm(2)(torch.tensor([[3., 4.]])).detach()

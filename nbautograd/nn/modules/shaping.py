@@ -161,10 +161,6 @@ class Upsample(Module):
     """Resampling to another size.
 
     :param size: the sizes of the result after batch and channels.
-    :param scale_factor: a factor of the sizes instead, one number or one per dimension.
-    :param mode: ``"nearest"``, ``"linear"`` (3-D input), ``"bilinear"``, ``"bicubic"`` (4-D) or ``"trilinear"`` (5-D).
-    :param align_corners: whether the elements at the corners keep their values.
-    :param recompute_scale_factor: whether to compute the factor again from the sizes.
 
     >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1., 2.]]]))
     tensor([[[1., 1., 2., 2.]]])
