@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator, Mapping
@@ -43,7 +44,7 @@ class Tables:
     raises: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Errors of single classes, with their conditions."""
     examples: Mapping[str, str] = field(default_factory=dict)
-    """Examples of classes without one of their own."""
+    """Examples of classes without one of their own; a layer's function has that of other layers."""
 
 
 def alike(names: str, entry: Entry) -> dict[str, Entry]:
@@ -166,12 +167,26 @@ def compose(cls: type, own: str) -> str:
     lines += [_line("raises", error, when) for error, when in errors.items()]
     inputs = tables.inputs.get(name) or dict(_inputs(cls, function, called))
     call = _call(inputs, tables.results.get(name, called.get(("returns", ""), "")))
-    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, _example(tables, name, example))
+    example = example or tables.examples.get(name) or _example_of_layer(cls)
+    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, with_import(example))
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
-def _example(tables: Tables, name: str, own: str) -> str:
-    return with_import(own or tables.examples.get(name, ""))
+def _example_of_layer(cls: type) -> str:
+    """Return the example of a layer's function, in which arguments after the inputs become options of the layer."""
+    function = getattr(cls, "_function", None)
+    if function is None:
+        return ""
+    count, lines = len(getattr(cls, "_inputs", ("input",))), []
+    for line in divided(inspect.getdoc(function) or "")[2].split("\n"):
+        code = line.removeprefix(">>> ")
+        for call in ast.walk(ast.parse(code if code != line else "")):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(f".{function.__name__}"):
+                given = [ast.get_source_segment(code, each) or "" for each in (*call.args, *call.keywords)]
+                made = f"torch.nn.{cls.__name__}({', '.join(given[count:])})({', '.join(given[:count])})"
+                line = line.replace(ast.get_source_segment(code, call) or "", made)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _inputs(cls: type, function: Any, called: Fields) -> Iterator[tuple[str, str]]:

@@ -113,11 +113,7 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm, dims=(2, 3)):
-    """Normalize the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c) or (n, c, l).
-
-    >>> torch.nn.BatchNorm1d(3)
-    BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
-    """
+    """Normalize the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c) or (n, c, l)."""
 
 
 class BatchNorm2d(_BatchNorm, dims=(4,)):
@@ -301,11 +297,7 @@ class RMSNorm(_Affine):
 class LocalResponseNorm(
     Layer, function=F.local_response_norm, show="{0.size}, alpha={0.alpha}, beta={0.beta}, k={0.k}"
 ):
-    """Divide by a power of the squares of the neighboring channels (Krizhevsky et al., 2012).
-
-    >>> torch.nn.LocalResponseNorm(2, alpha=1.)(torch.ones(1, 3, 1)).flatten()
-    tensor([0.7378, 0.5946, 0.5946])
-    """
+    """Divide by a power of the squares of the neighboring channels (Krizhevsky et al., 2012)."""
 
     size: int
     alpha: float = 1e-4
