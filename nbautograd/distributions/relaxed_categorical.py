@@ -23,8 +23,6 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 class ExpRelaxedCategorical(WithCategorical, Distribution):
     """The logarithms of a relaxed one-hot variable.
 
-    :param temperature: the distance from discrete choices.
-
     >>> relaxed = torch.distributions.relaxed_categorical.ExpRelaxedCategorical(torch.tensor(1.0), torch.ones(2))
     >>> relaxed.rsample().exp().sum() > 0.999
     tensor(True)
@@ -63,7 +61,6 @@ class ExpRelaxedCategorical(WithCategorical, Distribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """A relaxed one-hot distribution, on the simplex, with gradients of samples.
 
-    :param temperature: the distance from discrete choices.
     :param probs: weights in the last dimension, which are normalized.
     :param logits: logarithms of weights, instead.
     :raises ValueError: both or neither are given, or they have no dimension.

@@ -223,9 +223,6 @@ class Gumbel(TransformedDistribution):
 class Kumaraswamy(TransformedDistribution):
     """Kumaraswamy's distribution on [0, 1], F(x) = 1 - (1 - xᵃ)ᵇ: like the beta distribution, with a closed form.
 
-    :param concentration1: the parameter a.
-    :param concentration0: the parameter b.
-
     >>> torch.distributions.Kumaraswamy(1.0, 1.0).mean
     tensor(0.5000)
     """
