@@ -199,9 +199,6 @@ def current_stream(device: Any = None) -> Stream:
     """Return the stream selected by this thread for a device (the current one by default).
 
     :returns: the stream.
-
-    >>> if torch.cuda.is_available():
-    ...     stream = torch.cuda.current_stream()
     """
     library = backend.cuda.start()
     index = checked_index(device)
@@ -213,9 +210,6 @@ def default_stream(device: Any = None) -> Stream:
     """Return the default stream of a device.
 
     :returns: the default stream, whose handle is 0.
-
-    >>> if torch.cuda.is_available():
-    ...     assert torch.cuda.default_stream().cuda_stream == 0
     """
     library = backend.cuda.start()
     return Stream.__new__(Stream)._set(library.cuda.Stream.null, checked_index(device))
@@ -225,9 +219,6 @@ def set_stream(stream: Stream | None) -> None:
     """Make a stream and its device the current ones; None does nothing.
 
     :param stream: the stream, or None.
-
-    >>> if torch.cuda.is_available():
-    ...     torch.cuda.set_stream(torch.cuda.current_stream())
     """
     if stream is not None:
         set_device(stream.device_index)

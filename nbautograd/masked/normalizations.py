@@ -23,45 +23,25 @@ def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Return the logarithm of :func:`softmax`.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.log_softmax(x, 0, mask=mask)
-    tensor([   -inf, -1.3133, -0.3133])
-    """
+    """Return the logarithm of :func:`softmax`."""
     x, where = prepared("log_softmax", input, dtype, mask)
     return filled(x, where, lowest(x.dtype)).log_softmax(dims_of(dim, x.ndim)[0])
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Compute softmax of the negated elements where ``mask`` is True; 0 for the others.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.softmin(x, 0, mask=mask)
-    tensor([0.0000, 0.7311, 0.2689])
-    """
+    """Compute softmax of the negated elements where ``mask`` is True; 0 for the others."""
     x, where = prepared("softmin", input, dtype, mask)
     return (-filled(x, where, highest(x.dtype))).softmax(dims_of(dim, x.ndim)[0])
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Compute the cumulative sums of the elements where ``mask`` is True.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.cumsum(x, 0, mask=mask)
-    tensor([0., 1., 3.])
-    """
+    """Compute the cumulative sums of the elements where ``mask`` is True."""
     x, where = prepared("cumsum", input, dtype, mask)
     return filled(x, where, 0).cumsum(dims_of(dim, x.ndim)[0])
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Compute the cumulative products of the elements where ``mask`` is True.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.cumprod(x, 0, mask=mask)
-    tensor([1., 1., 2.])
-    """
+    """Compute the cumulative products of the elements where ``mask`` is True."""
     x, where = prepared("cumprod", input, dtype, mask)
     return filled(x, where, 1).cumprod(dims_of(dim, x.ndim)[0])
 
@@ -73,10 +53,6 @@ def normalize(
 
     :param ord: the order of the norm.
     :param eps: the smallest divisor.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.normalize(x, 1, 0, mask=mask)
-    tensor([0.0000, 0.3333, 0.6667])
     """
     x, where = prepared("normalize", input, dtype, mask)
     length = norm(x, ord, dim, keepdim=True, mask=where)

@@ -104,12 +104,7 @@ def prod(
 def amax(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return the largest element where ``mask`` is True; the lowest number of the dtype if none is.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.amax(x, 0, mask=mask)
-    tensor(2.)
-    """
+    """Return the largest element where ``mask`` is True; the lowest number of the dtype if none is."""
     x, where = prepared("amax", input, dtype, mask)
     return filled(x, where, lowest(x.dtype)).amax(dims_of(dim, input.ndim), keepdim)
 
@@ -117,12 +112,7 @@ def amax(
 def amin(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return the smallest element where ``mask`` is True; the highest number of the dtype if none is.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.amin(x, 0, mask=mask)
-    tensor(1.)
-    """
+    """Return the smallest element where ``mask`` is True; the highest number of the dtype if none is."""
     x, where = prepared("amin", input, dtype, mask)
     return filled(x, where, highest(x.dtype)).amin(dims_of(dim, input.ndim), keepdim)
 
@@ -130,12 +120,7 @@ def amin(
 def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return the index of the largest element with ``mask`` True, in the input's dtype as in PyTorch.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.argmax(x, 0, mask=mask)
-    tensor(2.)
-    """
+    """Return the index of the largest element with ``mask`` True, in the input's dtype as in PyTorch."""
     x, where = prepared("argmax", input, dtype, mask)
     return filled(x, where, lowest(x.dtype)).argmax(dim, keepdim).to(x.dtype)
 
@@ -143,12 +128,7 @@ def argmax(
 def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return the index of the smallest element with ``mask`` True, in the input's dtype as in PyTorch.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.argmin(x, 0, mask=mask)
-    tensor(1.)
-    """
+    """Return the index of the smallest element with ``mask`` True, in the input's dtype as in PyTorch."""
     x, where = prepared("argmin", input, dtype, mask)
     return filled(x, where, highest(x.dtype)).argmin(dim, keepdim).to(x.dtype)
 
@@ -183,10 +163,6 @@ def median(
     """Return the lower median of the elements where ``mask`` is True; NaN if none is.
 
     :raises ValueError: all elements are masked out, and the dtype is not floating.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.median(x, 0, mask=mask)
-    tensor(1.)
     """
     x, where = prepared("median", input, dtype, mask)
     d = dims_of(dim, input.ndim)[:1]
@@ -204,12 +180,7 @@ def median(
 def logsumexp(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return ``log(sum(exp(x)))`` of the elements where ``mask`` is True; minus infinity if none is.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.logsumexp(x, 0, mask=mask)
-    tensor(2.3133)
-    """
+    """Return ``log(sum(exp(x)))`` of the elements where ``mask`` is True; minus infinity if none is."""
     x, where = prepared("logsumexp", input, dtype, mask)
     x = x if x.dtype.rank >= 2 else x.to(dtypes.get_default_dtype())
     return filled(x, where, lowest(x.dtype)).logsumexp(dims_of(dim, input.ndim), keepdim)
@@ -227,10 +198,6 @@ def norm(
     """Compute the norm of the vector of the elements where ``mask`` is True.
 
     :param ord: as in :func:`nbautograd.linalg.vector_norm`.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.norm(x, 2, 0, mask=mask)
-    tensor(2.2361)
     """
     x, where = prepared("norm", input, dtype, mask)
     order = 2.0 if ord is None else float(ord)
@@ -277,10 +244,5 @@ def std(
     dtype: DType = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the standard deviation of the elements where ``mask`` is True: the root of :func:`var`.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.std(x, 0, mask=mask)
-    tensor(0.7071)
-    """
+    """Return the standard deviation of the elements where ``mask`` is True: the root of :func:`var`."""
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from nbautograd._names.docstrings.parameters import COMMON, RAISES, RESULTS, SPECIAL
 
 __all__ = [
+    "add_example",
     "describe",
     "describe_all",
     "describe_operation",
@@ -86,6 +87,13 @@ def with_import(doc: str) -> str:
         return doc
     indent = text.rpartition("\n")[2]
     return f"{text}{IMPORT}\n{indent}{prompt}{example}"
+
+
+def add_example(function: Any, example: str) -> None:
+    """Append an example to the docstring of a function, which has one unless Python leaves them out."""
+    if function.__doc__ is not None:
+        lines = (f"{INDENT}{line}\n" for line in example.split("\n"))
+        function.__doc__ = f"{function.__doc__.rstrip()}\n\n{''.join(lines)}{INDENT}"
 
 
 def import_in_examples(objects: Iterable[Any]) -> None:
