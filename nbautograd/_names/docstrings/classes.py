@@ -158,18 +158,23 @@ def compose(cls: type, own: str) -> str:
         near = (fields.get(key), tables.words.get(name, {}).get(option), inherited.get(key), passed_on)
         if said := next(filter(None, (*near, tables.shared.get(option), called.get(key))), None):
             lines.append(_line("param", option, said))
-    errors = dict(tables.raises.get(name, {}))
-    errors |= {error: when for (kind, error), when in fields.items() if kind == "raises"}
-    for (kind, error), when in (*inherited.items(), *called.items()):
-        if kind == "raises":
-            errors.setdefault(error, when)
-    errors = errors or dict(tables.raises.get("", {}))
+    errors = _errors(tables.raises.get(name, {}), fields, inherited, called) or tables.raises.get("", {})
     lines += [_line("raises", error, when) for error, when in errors.items()]
     inputs = tables.inputs.get(name) or dict(_inputs(cls, function, called))
     call = _call(inputs, tables.results.get(name, called.get(("returns", ""), "")))
     example = example or tables.examples.get(name) or _example_of_layer(cls)
     blocks = (text, tables.formulas.get(name), "\n".join(lines), call, with_import(example))
     return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _errors(table: Mapping[str, str], own: Fields, *others: Fields) -> dict[str, str]:
+    """Return the errors of a class and of others; its own conditions precede those of the table, and these the rest."""
+    errors = {**table, **{error: when for (kind, error), when in own.items() if kind == "raises"}}
+    for fields in others:
+        for (kind, error), when in fields.items():
+            if kind == "raises":
+                errors.setdefault(error, when)
+    return errors
 
 
 def _example_of_layer(cls: type) -> str:
