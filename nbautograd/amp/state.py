@@ -136,9 +136,7 @@ def _cast_and_call(
     """Call a function with its tensors cast by the policy of their device."""
     state = _state.get()
     if not state.devices:
-        if not process.contexts:
-            return_to_own_code(function)
-        return plain(*args, **kwargs)
+        return _without(function, plain, args, kwargs)
     if overrides.subclasses and (answer := overrides.offer(function, args, kwargs)) is not overrides.UNHANDLED:
         return answer  # of a class, which sees what was given
     devices = {tensor.device.type for tensor in _tensors((*args, *kwargs.values()))} & state.devices

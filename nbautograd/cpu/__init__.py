@@ -9,6 +9,7 @@ from typing import Any
 
 from nbautograd._engine.arrays import cpu_features
 from nbautograd._names import absent
+from nbautograd._names.docstrings import import_in_examples
 
 __all__ = [
     "Event",
@@ -31,7 +32,6 @@ class Event:
 
     :returns: an event whose ``query`` returns True.
 
-    >>> import nbautograd as torch
     >>> torch.cpu.Event().query()
     True
     """
@@ -56,7 +56,6 @@ class Stream:
     :param priority: accepted and ignored.
     :returns: a stream.
 
-    >>> import nbautograd as torch
     >>> stream = torch.cpu.Stream()
     >>> stream.wait_stream(torch.cpu.current_stream())
     """
@@ -79,7 +78,6 @@ class StreamContext:
     :param stream: the stream; None changes nothing.
     :returns: a context manager.
 
-    >>> import nbautograd as torch
     >>> stream = torch.cpu.Stream()
     >>> with torch.cpu.StreamContext(stream):
     ...     torch.cpu.current_stream() is stream
@@ -109,7 +107,6 @@ def stream(stream: Stream | None) -> StreamContext:
     :param stream: the stream, or None.
     :returns: a context manager.
 
-    >>> import nbautograd as torch
     >>> stream = torch.cpu.Stream()
     >>> with torch.cpu.stream(stream):
     ...     torch.cpu.current_stream() is stream
@@ -124,7 +121,6 @@ def current_stream(device: Any = None) -> Stream:
     :param device: accepted and ignored.
     :returns: a ``torch.cpu.Stream``.
 
-    >>> import nbautograd as torch
     >>> isinstance(torch.cpu.current_stream(), torch.cpu.Stream)
     True
     """
@@ -136,7 +132,6 @@ def is_available() -> bool:
 
     :returns: True.
 
-    >>> import nbautograd as torch
     >>> torch.cpu.is_available()
     True
     """
@@ -148,7 +143,6 @@ def is_initialized() -> bool:
 
     :returns: True.
 
-    >>> import nbautograd as torch
     >>> torch.cpu.is_initialized()
     True
     """
@@ -160,7 +154,6 @@ def device_count() -> int:
 
     :returns: 1.
 
-    >>> import nbautograd as torch
     >>> torch.cpu.device_count()
     1
     """
@@ -172,7 +165,6 @@ def current_device() -> str:
 
     :returns: ``"cpu"``.
 
-    >>> import nbautograd as torch
     >>> torch.cpu.current_device()
     'cpu'
     """
@@ -185,7 +177,6 @@ def set_device(device: Any) -> None:
     :param device: accepted and ignored.
     :returns: None.
 
-    >>> import nbautograd as torch
     >>> torch.cpu.set_device("cpu")
     """
 
@@ -196,7 +187,6 @@ def synchronize(device: Any = None) -> None:
     :param device: accepted and ignored.
     :returns: None.
 
-    >>> import nbautograd as torch
     >>> torch.cpu.synchronize()
     """
 
@@ -206,11 +196,14 @@ def get_capabilities() -> Mapping[str, bool]:
 
     :returns: a read-only mapping.
 
-    >>> import nbautograd as torch
     >>> isinstance(torch.cpu.get_capabilities().get("avx2", False), bool)
     True
     """
     return MappingProxyType({name.lower(): has for name, has in sorted(cpu_features.features().items())})
+
+
+import_in_examples(globals()[name] for name in __all__)
+del import_in_examples
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from nbautograd._names import absent
-from nbautograd._names.docstrings import fill, packages
+from nbautograd._names.docstrings import add_example, fill, import_in_examples, packages
 from nbautograd.cuda import devices, memory, random, streams
 from nbautograd.cuda.devices import *
 from nbautograd.cuda.memory import *
@@ -22,10 +22,13 @@ from nbautograd.errors import OutOfMemoryError
 
 __all__ = ["OutOfMemoryError", *devices.__all__, *memory.__all__, *random.__all__, *streams.__all__]
 
+for name, statement in packages.CUDA_EXAMPLES.items():
+    add_example(globals()[name], f">>> if torch.cuda.is_available():\n...     {statement}")
+import_in_examples(globals()[name] for name in __all__)
 for name, family in packages.CUDA.items():
     if __doc__ is not None:  # not with python -OO
         globals()[name].__doc__ = fill(globals()[name].__doc__, family[0], *family)
-del name, family
+del name, family, statement, add_example, import_in_examples
 
 
 def __getattr__(name: str) -> Any:

@@ -28,19 +28,12 @@ __all__ = [
 
 
 def _runtime() -> Any:
-    """Return CUDA's runtime functions.
-
-    :raises CudaUnavailableError: CUDA is not available.
-    """
+    """Return CUDA's runtime functions, where CUDA is available."""
     return backend.cuda.start().cuda.runtime
 
 
 def _index(place: Any, none_is: int | None = None) -> int:
-    """Return the index of a device given as a number, a string or a device; None is the current one.
-
-    :raises ValueError: the device is not a CUDA device.
-    :raises TypeError: the argument does not name a device.
-    """
+    """Return the index of a device given as a number, a string or a device; None is the current one."""
     if place is None:
         return backend.cuda.current() if none_is is None else none_is
     if isinstance(place, (str, Device)):
@@ -70,7 +63,6 @@ def why_not() -> str | None:
 
     :returns: None, or a sentence.
 
-    >>> import nbautograd as torch
     >>> (torch.cuda.why_not() is None) == torch.cuda.is_available()
     True
     """
@@ -86,7 +78,6 @@ def runtime_version() -> str:
 def is_available() -> bool:
     """Return whether CUDA devices can hold tensors.
 
-    >>> import nbautograd as torch
     >>> x = torch.ones(2, device="cuda" if torch.cuda.is_available() else "cpu")
     """
     return why_not() is None
@@ -98,12 +89,7 @@ def device_count() -> int:
 
 
 def init() -> None:
-    """Load CuPy and CUDA now instead of on first use.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     torch.cuda.init()
-    """
+    """Load CuPy and CUDA now instead of on first use."""
     backend.cuda.start()
 
 
@@ -112,7 +98,6 @@ def is_initialized() -> bool:
 
     :returns: a Python bool; False if CUDA is not available.
 
-    >>> import nbautograd as torch
     >>> torch.cuda.is_initialized() and not torch.cuda.is_available()
     False
     """
@@ -125,7 +110,6 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     :param including_emulation: accepted and ignored.
     :returns: False.
 
-    >>> import nbautograd as torch
     >>> torch.cuda.is_bf16_supported()
     False
     """
@@ -140,10 +124,6 @@ def current_device() -> int:
 
     :returns: an int.
     :raises CudaUnavailableError: CUDA is not available.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     assert torch.cuda.current_device() < torch.cuda.device_count()
     """
     return int(_runtime().getDevice())
 
@@ -152,10 +132,6 @@ def set_device(device: Device | str | int) -> None:
     """Make ``device`` the current one, which ``"cuda"`` means; do nothing for a negative index.
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     torch.cuda.set_device(0)
     """
     index = _index(device)
     if index >= 0:
@@ -171,7 +147,6 @@ class device:  # noqa: N801 - PyTorch's name
     :raises ValueError: the device is not a CUDA device.
     :raises TypeError: the argument does not name a device.
 
-    >>> import nbautograd as torch
     >>> with torch.cuda.device(-1):
     ...     x = torch.ones(2)
     """
@@ -197,7 +172,6 @@ class device_of(device):  # noqa: N801 - PyTorch's name
     :returns: a context manager.
     :raises AttributeError: ``obj`` is not a tensor.
 
-    >>> import nbautograd as torch
     >>> with torch.cuda.device_of(torch.ones(2)):
     ...     x = torch.ones(2)
     """
@@ -250,10 +224,6 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
 
     :param device: a number, a name such as ``"cuda:1"`` or a ``torch.device``.
     :returns: a named tuple; sizes are in bytes.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     assert torch.cuda.get_device_properties(0).total_memory > 0
     """
     result = _runtime().getDeviceProperties(checked_index(device))
     name = result["name"]
@@ -269,10 +239,6 @@ def get_device_name(device: Any = None) -> str:
     """Return the name of a device, such as ``"NVIDIA H200"``.
 
     :returns: a string.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     assert torch.cuda.get_device_name(0)
     """
     return get_device_properties(device).name
 
@@ -281,20 +247,11 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
     """Return the compute capability of a device, such as ``(9, 0)``.
 
     :returns: the major and the minor number.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     major, minor = torch.cuda.get_device_capability()
     """
     result = get_device_properties(device)
     return result.major, result.minor
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait for all kernels in all streams of a device to complete.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     torch.cuda.synchronize()
-    """
+    """Wait for all kernels in all streams of a device to complete."""
     backend.cuda.start().cuda.Device(checked_index(device)).synchronize()

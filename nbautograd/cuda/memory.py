@@ -30,9 +30,6 @@ def _pool(device: Any, ask: str) -> int:
 def memory_allocated(device: Any = None) -> int:
     """Return the bytes used by tensors and other arrays on a device; 0 before CUDA has been used.
 
-    :returns: an int.
-
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     x = torch.ones(256, device="cuda")
     ...     in_use = torch.cuda.memory_allocated()
@@ -41,54 +38,29 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Return the bytes reserved on a device: those in use, and freed ones for new arrays.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     assert torch.cuda.memory_reserved() >= torch.cuda.memory_allocated()
-    """
+    """Return the bytes reserved on a device: those in use, and freed ones for new arrays."""
     return _pool(device, "total_bytes")
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Return the peak number of bytes in use since the start, or since :func:`reset_peak_memory_stats`.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     assert torch.cuda.max_memory_allocated() >= torch.cuda.memory_allocated()
-    """
+    """Return the peak number of bytes in use since the start, or since :func:`reset_peak_memory_stats`."""
     if not is_initialized():
         return 0
     return max(backend.cuda.peak.get(checked_index(device), 0), memory_allocated(device))
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Return the peak number of reserved bytes; the pool keeps freed blocks, so it is at least the present number.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     assert torch.cuda.max_memory_reserved() >= torch.cuda.memory_reserved()
-    """
+    """Return the peak number of reserved bytes; the pool keeps freed blocks, so it is at least the present number."""
     return max(memory_reserved(device), max_memory_allocated(device))
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Restart tracking of the peak number of bytes in use.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     torch.cuda.reset_peak_memory_stats()
-    """
+    """Restart tracking of the peak number of bytes in use."""
     backend.cuda.peak[checked_index(device)] = memory_allocated(device)
 
 
 def empty_cache() -> None:
-    """Release all cached, unused memory to the device; do nothing before CUDA is used.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     torch.cuda.empty_cache()
-    """
+    """Release all cached, unused memory to the device; do nothing before CUDA is used."""
     if is_initialized():
         library = backend.cuda.start()
         library.get_default_memory_pool().free_all_blocks()
@@ -99,10 +71,6 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Return the free and the total bytes of a device, counting all processes.
 
     :returns: two ints, free and total.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     free, total = torch.cuda.mem_get_info()
     """
     library = backend.cuda.start()
     with library.cuda.Device(checked_index(device)):

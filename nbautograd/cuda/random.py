@@ -27,22 +27,13 @@ def seed() -> None:
     """Seed the random numbers of the current CUDA device with a number from the operating system.
 
     :returns: None; without a CUDA device it does nothing.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     torch.cuda.seed()
     """
     if is_available():
         default_generator.seed()
 
 
 def seed_all() -> None:
-    """Seed the random numbers of all CUDA devices with a number from the operating system.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     torch.cuda.seed_all()
-    """
+    """Seed the random numbers of all CUDA devices with a number from the operating system."""
     seed()
 
 
@@ -51,10 +42,6 @@ def initial_seed() -> int:
 
     :returns: an int.
     :raises CudaUnavailableError: CUDA is not available.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     assert torch.cuda.initial_seed() >= 0
     """
     init()
     return default_generator.initial_seed()

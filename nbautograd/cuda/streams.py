@@ -21,7 +21,6 @@ class Event:
     :returns: an event that has not been recorded.
     :raises CudaUnavailableError: CUDA is not available.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     event = torch.cuda.Event(enable_timing=True)
     ...     event.record()
@@ -77,7 +76,6 @@ class Stream:
     :returns: a stream that waits for no other, not even for the default one.
     :raises CudaUnavailableError: CUDA is not available.
 
-    >>> import nbautograd as torch
     >>> if torch.cuda.is_available():
     ...     stream = torch.cuda.Stream()
     ...     with stream:
@@ -164,7 +162,6 @@ class StreamContext:
     :returns: a context manager.
     :raises CudaUnavailableError: CUDA is not available, on entering with a stream.
 
-    >>> import nbautograd as torch
     >>> with torch.cuda.StreamContext(None):
     ...     x = torch.ones(2)
     """
@@ -192,7 +189,6 @@ def stream(stream: Stream | None) -> StreamContext:
     :returns: a context manager.
     :raises CudaUnavailableError: CUDA is not available, on entering with a stream.
 
-    >>> import nbautograd as torch
     >>> with torch.cuda.stream(None):
     ...     x = torch.ones(2)
     """
@@ -202,12 +198,7 @@ def stream(stream: Stream | None) -> StreamContext:
 def current_stream(device: Any = None) -> Stream:
     """Return the stream selected by this thread for a device (the current one by default).
 
-    :param device: the device: a number, its name or a ``torch.device``.
     :returns: the stream.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     stream = torch.cuda.current_stream()
     """
     library = backend.cuda.start()
     index = checked_index(device)
@@ -218,12 +209,7 @@ def current_stream(device: Any = None) -> Stream:
 def default_stream(device: Any = None) -> Stream:
     """Return the default stream of a device.
 
-    :param device: the device: a number, its name or a ``torch.device``; the current one by default.
     :returns: the default stream, whose handle is 0.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     assert torch.cuda.default_stream().cuda_stream == 0
     """
     library = backend.cuda.start()
     return Stream.__new__(Stream)._set(library.cuda.Stream.null, checked_index(device))
@@ -233,10 +219,6 @@ def set_stream(stream: Stream | None) -> None:
     """Make a stream and its device the current ones; None does nothing.
 
     :param stream: the stream, or None.
-
-    >>> import nbautograd as torch
-    >>> if torch.cuda.is_available():
-    ...     torch.cuda.set_stream(torch.cuda.current_stream())
     """
     if stream is not None:
         set_device(stream.device_index)

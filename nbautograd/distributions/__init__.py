@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from nbautograd._names import lazy
+from nbautograd._names import docstrings, lazy
 from nbautograd.distributions import (
+    constraints as _constraints,
     kl_cross_family as _kl_cross_family,  # noqa: F401 - they register their formulas
     kl_same_family as _kl_same_family,  # noqa: F401
+    utils as _utils,
 )
 from nbautograd.distributions.categorical_family import *
 from nbautograd.distributions.constraint_registry import biject_to, transform_to
@@ -41,6 +43,8 @@ MODULES = """
 __all__ = ["RelaxedBernoulli", "RelaxedOneHotCategorical", "biject_to", "transform_to"]
 __all__ += [name for each in MODULES.split() for name in import_module(f"{__name__}.{each}").__all__]
 __all__.sort()
+docstrings.import_in_examples(globals()[name] for name in __all__)
+docstrings.import_in_examples(vars(each)[name] for each in (_constraints, _utils) for name in each.__all__)
 del MODULES, import_module
 
 __getattr__, __dir__ = lazy.attributes(__name__, {})

@@ -15,10 +15,9 @@ from nbautograd._engine.ops.creation.ranges import arange
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.shape.broadcasting import broadcast_tensors
 from nbautograd.distributions import constraints
-from nbautograd.distributions.by_probability import ByProbability, WithCategorical
-from nbautograd.distributions.counts import Binomial
+from nbautograd.distributions.counts import Binomial, ByProbability
 from nbautograd.distributions.distribution import Distribution
-from nbautograd.distributions.utils import broadcast_all, formula
+from nbautograd.distributions.utils import attribute, broadcast_all, formula
 from nbautograd.nn.functional import one_hot
 
 __all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
@@ -72,6 +71,20 @@ class Categorical(ByProbability, Distribution):
     def _log_prob(self, value: Tensor) -> Tensor:
         index, log_probs = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return log_probs.gather(-1, index[..., :1]).squeeze(-1)
+
+
+class WithCategorical(ByProbability):
+    """The base of distributions that share the parameters of a categorical distribution, ``_categorical``.
+
+    :param probs: weights in the last dimension, which are normalized.
+    :param logits: logarithms of weights, instead.
+    :raises ValueError: both or neither are given, or they have no dimension.
+    """
+
+    _categorical: Any
+    _param = attribute(lambda d: d._categorical._param)
+    probs: Tensor = attribute(lambda d: d._categorical.probs, "Probabilities of the choices, in the last dimension.")
+    logits: Tensor = attribute(lambda d: d._categorical.logits, "Logarithms of the probabilities.")
 
 
 class OneHotCategorical(WithCategorical, Distribution):

@@ -17,7 +17,6 @@ class Constraint:
 
     ``event_dim`` is the number of dimensions of one value; ``is_discrete`` is True for a discrete set.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.constraints.positive.check(torch.tensor([1., -1.]))
     tensor([ True, False])
     """
@@ -30,7 +29,6 @@ class Constraint:
     def check(self, value: Tensor) -> Tensor:
         """Check which values of ``event_dim`` dimensions are in the set, and return a tensor of bools.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.constraints.simplex.check(torch.tensor([[0.5, 0.5], [1., 1.]]))
         tensor([ True, False])
         """
@@ -55,7 +53,6 @@ class _Dependent(Constraint):
     :returns: another such constraint, if called with these keywords.
     :raises NotImplementedError: ``is_discrete`` or ``event_dim`` is read and unknown.
 
-    >>> import nbautograd as torch
     >>> constraints = torch.distributions.constraints
     >>> constraints.dependent(event_dim=1).event_dim, constraints.is_dependent(constraints.dependent)
     (1, True)
@@ -94,7 +91,6 @@ def is_dependent(constraint: Constraint) -> bool:
     :param constraint: the constraint.
     :returns: a Python bool.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.constraints.is_dependent(torch.distributions.Uniform.support)
     True
     """
@@ -109,7 +105,6 @@ class _DependentProperty(property, _Dependent):
     :param event_dim: the number of dimensions of one value, if the class knows.
     :returns: a decorator if ``fn`` is None.
 
-    >>> import nbautograd as torch
     >>> constraints = torch.distributions.constraints
     >>> class Above:
     ...     def __init__(self, bound):
@@ -168,7 +163,6 @@ class _IndependentConstraint(_Wrapping):
     :param reinterpreted_batch_ndims: the number of batch dimensions that belong to one value.
     :raises AssertionError: ``base_constraint`` is not a constraint, or the number is not a nonnegative int.
 
-    >>> import nbautograd as torch
     >>> constraints = torch.distributions.constraints
     >>> constraints.independent(constraints.positive, 1).check(torch.tensor([[1., 2.], [1., -2.]]))
     tensor([ True, False])
@@ -201,7 +195,6 @@ class MixtureSameFamilyConstraint(_Wrapping):
     :param base_constraint: the constraint of the components.
     :raises AssertionError: ``base_constraint`` is not a constraint.
 
-    >>> import nbautograd as torch
     >>> constraints = torch.distributions.constraints
     >>> constraints.MixtureSameFamilyConstraint(constraints.positive).check(torch.tensor([1., -1.]))
     tensor([ True, False])

@@ -26,7 +26,6 @@ class ConstraintRegistry:
     :returns: a transform, from a call with a constraint.
     :raises NotImplementedError: no function is registered for the class of the constraint.
 
-    >>> import nbautograd as torch
     >>> d = torch.distributions
     >>> d.transform_to(d.constraints.positive)(torch.tensor(0.0))
     tensor(1.)
@@ -47,7 +46,6 @@ class ConstraintRegistry:
         :param factory: takes a constraint, returns a transform.
         :raises TypeError: ``constraint`` is neither.
 
-        >>> import nbautograd as torch
         >>> d = torch.distributions
         >>> class Even(d.constraints.Constraint):
         ...     pass

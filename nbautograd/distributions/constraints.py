@@ -118,7 +118,6 @@ class _IntegerInterval(_Between):
     :param upper_bound: the largest integer.
     :raises TypeError: a bound is missing.
 
-    >>> import nbautograd as torch
     >>> integer_interval(0, 2).check(torch.tensor([0., 0.5, 2.]))
     tensor([ True, False,  True])
     """
@@ -147,7 +146,6 @@ class _GreaterThan(_Above):
     :param lower_bound: the bound, a number or a tensor.
     :raises TypeError: the bound is missing.
 
-    >>> import nbautograd as torch
     >>> greater_than(0).check(torch.tensor([0., 1.]))
     tensor([False,  True])
     """
@@ -161,7 +159,6 @@ class _GreaterThanEq(_Above):
     :param lower_bound: the bound, a number or a tensor.
     :raises TypeError: the bound is missing.
 
-    >>> import nbautograd as torch
     >>> greater_than_eq(0).check(torch.tensor([-1., 0.]))
     tensor([False,  True])
     """
@@ -175,7 +172,6 @@ class _LessThan(_Below):
     :param upper_bound: the bound, a number or a tensor.
     :raises TypeError: the bound is missing.
 
-    >>> import nbautograd as torch
     >>> less_than(0).check(torch.tensor([-1., 0.]))
     tensor([ True, False])
     """
@@ -190,7 +186,6 @@ class _Interval(_Between):
     :param upper_bound: the upper bound.
     :raises TypeError: a bound is missing.
 
-    >>> import nbautograd as torch
     >>> interval(0, 1).check(torch.tensor([0., 1., 2.]))
     tensor([ True,  True, False])
     """
@@ -205,7 +200,6 @@ class _HalfOpenInterval(_Between):
     :param upper_bound: the upper bound.
     :raises TypeError: a bound is missing.
 
-    >>> import nbautograd as torch
     >>> half_open_interval(0, 1).check(torch.tensor([0., 1.]))
     tensor([ True, False])
     """
@@ -237,7 +231,6 @@ class _Multinomial(Constraint):
     :param upper_bound: the bound, a number or a tensor.
     :raises TypeError: the bound is missing.
 
-    >>> import nbautograd as torch
     >>> multinomial(2).check(torch.tensor([[1., 1.], [2., 1.]]))
     tensor([ True, False])
     """
@@ -337,7 +330,6 @@ class _Cat(_JoinedConstraint):
     :param lengths: the length of each slice; 1 by default.
     :raises AssertionError: an item is not a constraint, or the number of lengths differs.
 
-    >>> import nbautograd as torch
     >>> cat([positive, real], lengths=[1, 2]).check(torch.tensor([1., -1., -1.]))
     tensor([True, True, True])
     """
@@ -363,7 +355,6 @@ class _Stack(_JoinedConstraint):
     :param dim: the dimension.
     :raises AssertionError: an item is not a constraint.
 
-    >>> import nbautograd as torch
     >>> stack([positive, real]).check(torch.tensor([-1., -1.]))
     tensor([False,  True])
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from nbautograd._engine.arrays.dtypes import finfo
 from nbautograd._engine.arrays.size import Size
@@ -14,7 +14,6 @@ from nbautograd._engine.ops.creation.random import rand
 from nbautograd._engine.ops.creation.ranges import arange
 from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd.distributions import constraints
-from nbautograd.distributions.by_probability import ByProbability
 from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.exp_family import ExponentialFamily
@@ -26,6 +25,7 @@ from nbautograd.distributions.utils import (
     formula,
     lazy_property,
     logits_to_probs,
+    probs_to_logits,
 )
 from nbautograd.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
@@ -36,6 +36,44 @@ Number = Tensor | float
 
 def _cross_entropy(logits: Tensor, values: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(logits, values, reduction="none")
+
+
+class ByProbability:
+    """``probs`` and ``logits``: one is given, the other is computed on first use.
+
+    :param probs: the probability of 1.
+    :param logits: its log-odds, instead.
+    :raises ValueError: both or neither are given.
+    """
+
+    _binary: ClassVar[bool] = True
+    """True if each probability is of one event and logits are log-odds; otherwise they are of a choice."""
+    param_shape: Size = attribute(lambda d: d._param.shape, "The shape of ``probs`` and of ``logits``.")
+
+    @staticmethod
+    def _probs_or_logits(probs: Any, logits: Any) -> dict[str, Any]:
+        """Return the given one, by name; only one may be."""
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        return {"logits": logits} if probs is None else {"probs": probs}
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """Log-odds, or logarithms of probabilities up to a constant."""
+        return probs_to_logits(self.probs, is_binary=self._binary)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """Probabilities."""
+        return logits_to_probs(self.logits, is_binary=self._binary)
+
+    @property
+    def _param(self) -> Tensor:
+        """The given one; the other has the same shape and dtype."""
+        return vars(self)["probs" if "probs" in vars(self) else "logits"]
+
+    def _new(self, *args: Any, **kwargs: Any) -> Tensor:
+        return self._param.new(*args, **kwargs)
 
 
 class Bernoulli(ByProbability, ExponentialFamily):

@@ -33,7 +33,6 @@ class Distribution:
         :meth:`set_default_validate_args`.
     :raises ValueError: a parameter does not satisfy its constraint.
 
-    >>> import nbautograd as torch
     >>> d = torch.distributions.Normal(torch.zeros(3), 1.0)
     >>> d.batch_shape, d.event_shape, d.sample((2,)).shape
     (torch.Size([3]), torch.Size([]), torch.Size([2, 3]))
@@ -112,7 +111,6 @@ class Distribution:
 
         :raises NotImplementedError: a subclass defines ``__init__`` but not ``expand``.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Normal(0.0, 1.0).expand([2]).mean
         tensor([0., 0.])
         """
@@ -206,7 +204,6 @@ class Distribution:
     def sample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         """Draw samples, of shape ``sample_shape + batch_shape + event_shape``, without gradients.
 
-        >>> import nbautograd as torch
         >>> _ = torch.manual_seed(0)
         >>> torch.distributions.Normal(0.0, 1.0).sample((2,))
         tensor([ 1.5410, -0.2934])
@@ -221,7 +218,6 @@ class Distribution:
 
         :raises NotImplementedError: the distribution does not support it: ``has_rsample`` is False.
 
-        >>> import nbautograd as torch
         >>> scale = torch.tensor(2.0, requires_grad=True)
         >>> torch.distributions.Normal(0.0, scale).rsample().requires_grad
         True
@@ -231,7 +227,6 @@ class Distribution:
     def sample_n(self, n: int) -> Tensor:
         """Draw ``n`` samples; deprecated, use ``sample((n,))``.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Normal(0.0, 1.0).sample((3,)).shape
         torch.Size([3])
         """
@@ -245,7 +240,6 @@ class Distribution:
 
         :raises ValueError: arguments are validated, and ``value`` is not in the support.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
         tensor(-0.9189)
         """
@@ -258,7 +252,6 @@ class Distribution:
 
         :raises ValueError: arguments are validated, and ``value`` is not in the support.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Normal(0.0, 1.0).cdf(torch.tensor(0.0))
         tensor(0.5000)
         """
@@ -269,7 +262,6 @@ class Distribution:
     def icdf(self, value: Tensor) -> Tensor:
         """Return the quantile function, the inverse of :meth:`cdf`.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Normal(0.0, 1.0).icdf(torch.tensor(0.5))
         tensor(0.)
         """
@@ -278,7 +270,6 @@ class Distribution:
     def entropy(self) -> Tensor:
         """Return the entropy, in nats, of shape ``batch_shape``.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Normal(0.0, 1.0).entropy()
         tensor(1.4189)
         """
@@ -287,7 +278,6 @@ class Distribution:
     def perplexity(self) -> Tensor:
         """Return ``exp(entropy)``.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Categorical(torch.ones(6)).perplexity()
         tensor(6.0000)
         """
@@ -299,7 +289,6 @@ class Distribution:
         :param expand: repeat them over the batch; otherwise its dimensions have size 1.
         :raises NotImplementedError: the distribution is not discrete and finite.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Bernoulli(0.3).enumerate_support()
         tensor([0., 1.])
         """
@@ -316,10 +305,7 @@ class Distribution:
     """The support of a discrete distribution, along the first dimension."""
 
     def _validate_sample(self, value: Any) -> None:
-        """Check that a value has the right shape and is in the support.
-
-        :raises ValueError: the shape is wrong, or the value is not in the support.
-        """
+        """Check that a value has the right shape and is in the support."""
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         shape, expected = value.shape, self._batch_shape + self._event_shape

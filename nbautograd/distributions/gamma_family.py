@@ -92,7 +92,6 @@ class Gamma(ExponentialFamily):
 
         :raises ValueError: arguments are validated, and ``value`` is negative.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Gamma(1.0, 1.0).log_prob(2.0)
         tensor(-2.)
         """
@@ -218,9 +217,6 @@ class Dirichlet(ExponentialFamily):
 
 class Beta(ExponentialFamily):
     """The beta distribution on [0, 1], of density xᵃ⁻¹ (1 - x)ᵇ⁻¹ / B(a, b): the Dirichlet distribution of two shares.
-
-    :param concentration1: the parameter a.
-    :param concentration0: the parameter b.
 
     >>> torch.distributions.Beta(1.0, 3.0).mean
     tensor(0.2500)

@@ -63,7 +63,6 @@ class Independent(Distribution, Generic[D]):
     def log_prob(self, value: Tensor) -> Tensor:
         """Compute the sum of the parts' logarithms of densities; the base validates.
 
-        >>> import nbautograd as torch
         >>> parts = torch.distributions.Bernoulli(torch.tensor([0.5, 0.5]))
         >>> torch.distributions.Independent(parts, 1).log_prob(torch.ones(2))
         tensor(-1.3863)
@@ -75,7 +74,6 @@ class Independent(Distribution, Generic[D]):
 
         :raises NotImplementedError: several parts exist; their combinations are not supported.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Independent(torch.distributions.Bernoulli(0.5), 0).enumerate_support()
         tensor([0., 1.])
         """

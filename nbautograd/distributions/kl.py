@@ -28,7 +28,6 @@ def register_kl(type_p: type, type_q: type) -> Callable[[F], F]:
     :returns: the decorator.
     :raises TypeError: a class is not a class of distributions.
 
-    >>> import nbautograd as torch
     >>> class Certain(torch.distributions.Normal):
     ...     pass
     >>> @torch.distributions.register_kl(Certain, torch.distributions.Normal)
@@ -89,7 +88,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     :param q: another distribution with the same event shape.
     :raises NotImplementedError: no formula exists for these distributions; add one with :func:`register_kl`.
 
-    >>> import nbautograd as torch
     >>> d = torch.distributions
     >>> d.kl_divergence(d.Normal(0.0, 1.0), d.Normal(1.0, 1.0))
     tensor(0.5000)

@@ -262,7 +262,6 @@ class GeneralizedPareto(Distribution):
     def log_survival_function(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability of a sample above ``value``.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).log_survival_function(torch.tensor(2.0))
         tensor(-2.)
         """
@@ -275,7 +274,6 @@ class GeneralizedPareto(Distribution):
     def log_cdf(self, value: Tensor) -> Tensor:
         """Return the logarithm of ``cdf``.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).log_cdf(torch.tensor(2.0))
         tensor(-0.1454)
         """

@@ -92,7 +92,6 @@ class MixtureSameFamily(Distribution):
     def cdf(self, x: Tensor) -> Tensor:
         """Return the cumulative distribution function: the mean of the components', by their probabilities.
 
-        >>> import nbautograd as torch
         >>> d = torch.distributions
         >>> d.MixtureSameFamily(d.Categorical(torch.ones(2)), d.Normal(torch.zeros(2), 1.0)).cdf(torch.tensor(0.0))
         tensor(0.5000)

@@ -190,7 +190,6 @@ class Wishart(_OfCovariance, ExponentialFamily):
 
         :param max_try_correction: the number of tries, 10 by default.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.Wishart(torch.tensor(3.0), torch.eye(2)).rsample((5,)).shape
         torch.Size([5, 2, 2])
         """

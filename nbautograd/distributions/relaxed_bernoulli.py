@@ -11,7 +11,7 @@ from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd.distributions import constraints
-from nbautograd.distributions.by_probability import ByProbability
+from nbautograd.distributions.counts import ByProbability
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
 from nbautograd.distributions.transforms import SigmoidTransform
@@ -24,8 +24,6 @@ _EVENT = {"probs": constraints.unit_interval, "logits": constraints.real}
 
 class LogitRelaxedBernoulli(ByProbability, Distribution):
     """The log-odds of a relaxed Bernoulli variable: a logistic distribution.
-
-    :param temperature: the distance from discrete choices.
 
     >>> relaxed = torch.distributions.relaxed_bernoulli.LogitRelaxedBernoulli(torch.tensor(1.0), logits=0.0)
     >>> relaxed.log_prob(torch.tensor(0.0))
@@ -56,7 +54,6 @@ class LogitRelaxedBernoulli(ByProbability, Distribution):
 class RelaxedBernoulli(TransformedDistribution):
     """A relaxed Bernoulli distribution, on (0, 1), with gradients of samples.
 
-    :param temperature: the distance from discrete choices.
     :param probs: the probability of 1.
     :param logits: its log-odds, instead.
     :raises ValueError: both or neither are given.

@@ -11,8 +11,7 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.creation import full_like
 from nbautograd._engine.ops.creation.random import rand
 from nbautograd.distributions import constraints
-from nbautograd.distributions.by_probability import WithCategorical
-from nbautograd.distributions.categorical_family import CHOICE_CONSTRAINTS, Categorical
+from nbautograd.distributions.categorical_family import CHOICE_CONSTRAINTS, Categorical, WithCategorical
 from nbautograd.distributions.distribution import Distribution
 from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
 from nbautograd.distributions.transforms import ExpTransform
@@ -23,8 +22,6 @@ __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 class ExpRelaxedCategorical(WithCategorical, Distribution):
     """The logarithms of a relaxed one-hot variable.
-
-    :param temperature: the distance from discrete choices.
 
     >>> relaxed = torch.distributions.relaxed_categorical.ExpRelaxedCategorical(torch.tensor(1.0), torch.ones(2))
     >>> relaxed.rsample().exp().sum() > 0.999
@@ -64,7 +61,6 @@ class ExpRelaxedCategorical(WithCategorical, Distribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """A relaxed one-hot distribution, on the simplex, with gradients of samples.
 
-    :param temperature: the distance from discrete choices.
     :param probs: weights in the last dimension, which are normalized.
     :param logits: logarithms of weights, instead.
     :raises ValueError: both or neither are given, or they have no dimension.

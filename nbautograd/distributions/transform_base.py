@@ -29,7 +29,6 @@ class Transform:
     :param cache_size: 1 to remember the last pair (x, y), so that the inverse of y is x itself; otherwise 0.
     :raises ValueError: ``cache_size`` is neither 0 nor 1.
 
-    >>> import nbautograd as torch
     >>> transform = torch.distributions.ExpTransform()
     >>> transform.inv(transform(torch.tensor(2.0)))
     tensor(2.)
@@ -93,7 +92,6 @@ class Transform:
 
         :raises NotImplementedError: a subclass has an ``__init__`` with arguments.
 
-        >>> import nbautograd as torch
         >>> transform = torch.distributions.ExpTransform().with_cache()
         >>> x = torch.tensor(2.0)
         >>> transform.inv(transform(x)) is x
@@ -142,7 +140,6 @@ class Transform:
         :param y: the output, ``transform(x)``.
         :raises NotImplementedError: the transform does not define it.
 
-        >>> import nbautograd as torch
         >>> x = torch.tensor(3.0)
         >>> torch.distributions.ExpTransform().log_abs_det_jacobian(x, x.exp())
         tensor(3.)
@@ -157,7 +154,6 @@ class Transform:
 
         :raises ValueError: an input cannot have this shape.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.StickBreakingTransform().forward_shape((5, 3))
         (5, 4)
         """
@@ -168,7 +164,6 @@ class Transform:
 
         :raises ValueError: an output cannot have this shape.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.StickBreakingTransform().inverse_shape((5, 4))
         (5, 3)
         """

@@ -17,10 +17,7 @@ __all__ = ["TransformedDistribution"]
 
 
 def _as_list(transforms: Any) -> list[Transform]:
-    """Return a list of transforms, from a transform or a list.
-
-    :raises ValueError: the argument is neither.
-    """
+    """Return a list of transforms, from a transform or a list."""
     if isinstance(transforms, Transform):
         return [transforms]
     if not isinstance(transforms, list):
@@ -131,7 +128,6 @@ class TransformedDistribution(Distribution):
 
         :raises ValueError: arguments are validated, and ``value`` is not in the support.
 
-        >>> import nbautograd as torch
         >>> torch.distributions.LogNormal(0.0, 1.0).cdf(torch.tensor(1.0))
         tensor(0.5000)
         """

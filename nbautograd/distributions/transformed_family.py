@@ -106,7 +106,6 @@ class _Half(TransformedDistribution):
 
         :raises ValueError: arguments are validated, and ``value`` is negative.
 
-        >>> import nbautograd as torch
         >>> x = torch.tensor(1.0)
         >>> torch.distributions.HalfNormal(1.0).cdf(x), torch.distributions.HalfCauchy(1.0).cdf(x)
         (tensor(0.6827), tensor(0.5000))
@@ -223,9 +222,6 @@ class Gumbel(TransformedDistribution):
 
 class Kumaraswamy(TransformedDistribution):
     """Kumaraswamy's distribution on [0, 1], F(x) = 1 - (1 - xᵃ)ᵇ: like the beta distribution, with a closed form.
-
-    :param concentration1: the parameter a.
-    :param concentration0: the parameter b.
 
     >>> torch.distributions.Kumaraswamy(1.0, 1.0).mean
     tensor(0.5000)

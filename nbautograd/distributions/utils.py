@@ -54,7 +54,6 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     :returns: a tuple of tensors.
     :raises ValueError: a value is neither a tensor nor a number.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1.0)
     (tensor([0., 0.]), tensor([1., 1.]))
     """
@@ -90,7 +89,6 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     :raises TypeError: ``logits`` is not a tensor, and ``is_binary`` is false.
     :raises AttributeError: ``logits`` is not a tensor, and ``is_binary`` is true.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.utils.logits_to_probs(torch.zeros(2))
     tensor([0.5000, 0.5000])
     """
@@ -104,7 +102,6 @@ def clamp_probs(probs: Tensor) -> Tensor:
     :returns: a tensor of the shape of ``probs``.
     :raises TypeError: the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.utils.clamp_probs(torch.tensor([0., 0.5])) > 0
     tensor([True, True])
     """
@@ -120,7 +117,6 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     :returns: a tensor of the shape of ``probs``; finite, because the probabilities are clamped first.
     :raises TypeError: the dtype is not floating.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.utils.probs_to_logits(torch.tensor([0.5]), is_binary=True)
     tensor([0.])
     """
@@ -135,7 +131,6 @@ class lazy_property(Generic[R]):  # noqa: N801 - PyTorch's name
     :returns: the value, on an instance; on the class the property itself.
     :raises AttributeError: the function needs an attribute that is missing.
 
-    >>> import nbautograd as torch
     >>> class Square:
     ...     def __init__(self, side):
     ...         self.side = side
@@ -185,7 +180,6 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     :returns: a tensor of shape (..., k), with k elements in the triangle.
     :raises ValueError: the diagonal is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 0], [2, 3]]))
     tensor([1, 2, 3])
     """
@@ -203,7 +197,6 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     :returns: a tensor of shape (..., n, n).
     :raises ValueError: no triangle has this number of elements.
 
-    >>> import nbautograd as torch
     >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1, 2, 3.]))
     tensor([[1., 0.],
             [2., 3.]])

@@ -19,5 +19,12 @@ MODULES = ("masked_tensor", "normalizations", "reductions")
 __all__ = sorted(name for each in MODULES for name in import_module(f"{__name__}.{each}").__all__)
 del MODULES, import_module
 
+for _name, (_arguments, _result) in packages.MASKED_EXAMPLES.items():
+    docstrings.add_example(
+        globals()[_name],
+        ">>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])\n"
+        f">>> torch.masked.{_name}({_arguments}, mask=mask)\n{_result}",
+    )
+del _name, _arguments, _result
 docstrings.describe_all([globals()[name] for name in __all__], *packages.MASKED)
 absent.answer(__name__)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.exp_log import logaddexp as dense_logaddexp
-from nbautograd.masked.masks import dims_of, filled, highest, lowest, prepared
-from nbautograd.masked.reductions import norm
+from nbautograd.masked.reductions import dims_of, filled, highest, lowest, norm, prepared
 
 __all__ = ["cumprod", "cumsum", "log_softmax", "logaddexp", "normalize", "softmax", "softmin"]
 
@@ -16,7 +15,6 @@ DType = dtypes.dtype | None
 def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
     """Compute softmax of the elements where ``mask`` is True; 0 for the others, NaN if all are masked out.
 
-    >>> import nbautograd as torch
     >>> torch.masked.softmax(torch.tensor([1., 2., 1.]), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
@@ -25,46 +23,25 @@ def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Return the logarithm of :func:`softmax`.
-
-    >>> import nbautograd as torch
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.log_softmax(x, 0, mask=mask)
-    tensor([   -inf, -1.3133, -0.3133])
-    """
+    """Return the logarithm of :func:`softmax`."""
     x, where = prepared("log_softmax", input, dtype, mask)
     return filled(x, where, lowest(x.dtype)).log_softmax(dims_of(dim, x.ndim)[0])
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Compute softmax of the negated elements where ``mask`` is True; 0 for the others.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.softmin(x, 0, mask=mask)
-    tensor([0.0000, 0.7311, 0.2689])
-    """
+    """Compute softmax of the negated elements where ``mask`` is True; 0 for the others."""
     x, where = prepared("softmin", input, dtype, mask)
     return (-filled(x, where, highest(x.dtype))).softmax(dims_of(dim, x.ndim)[0])
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Compute the cumulative sums of the elements where ``mask`` is True.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.cumsum(x, 0, mask=mask)
-    tensor([0., 1., 3.])
-    """
+    """Compute the cumulative sums of the elements where ``mask`` is True."""
     x, where = prepared("cumsum", input, dtype, mask)
     return filled(x, where, 0).cumsum(dims_of(dim, x.ndim)[0])
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
-    """Compute the cumulative products of the elements where ``mask`` is True.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.cumprod(x, 0, mask=mask)
-    tensor([1., 1., 2.])
-    """
+    """Compute the cumulative products of the elements where ``mask`` is True."""
     x, where = prepared("cumprod", input, dtype, mask)
     return filled(x, where, 1).cumprod(dims_of(dim, x.ndim)[0])
 
@@ -76,10 +53,6 @@ def normalize(
 
     :param ord: the order of the norm.
     :param eps: the smallest divisor.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.normalize(x, 1, 0, mask=mask)
-    tensor([0.0000, 0.3333, 0.6667])
     """
     x, where = prepared("normalize", input, dtype, mask)
     length = norm(x, ord, dim, keepdim=True, mask=where)

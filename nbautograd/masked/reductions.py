@@ -1,16 +1,72 @@
-"""Reductions of the elements where a mask is True."""
+"""Reductions of the elements where a mask is True; masks, and the values that replace the other elements."""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd._engine.ops.elementwise.selection import where as selected
+from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.linalg import vector_norm
-from nbautograd.masked.masks import dims_of, filled, highest, lowest, prepared
 
 __all__ = ["amax", "amin", "argmax", "argmin", "logsumexp", "mean", "median", "norm", "prod", "std", "sum", "var"]
 
 DType = dtypes.dtype | None
 Dims = int | tuple[int, ...] | None
+LOWEST = -math.inf
+
+
+def mask_of(name: str, input: Tensor, mask: Tensor | None) -> Tensor:
+    """Return the mask of a tensor, with its shape; True everywhere without a mask."""
+    check_tensors(f"masked.{name}", input=input)
+    if mask is None:
+        return input.new_ones(tuple(input.shape), dtype=dtypes.bool_)
+    check_tensors(f"masked.{name}", mask=mask)
+    if mask.ndim > input.ndim:
+        raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+    mask = mask if mask.dtype is dtypes.bool_ else mask != 0
+    return mask if mask.shape == input.shape else mask.expand(input.shape)
+
+
+def prepared(name: str, input: Tensor, dtype: dtypes.dtype | None, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return the input in a dtype, and its mask by :func:`mask_of`."""
+    where = mask_of(name, input, mask)
+    return input if dtype is None else input.to(dtype), where
+
+
+def filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """Replace masked-out elements of the input by a number."""
+    return selected(mask, input, input.new_full((), value))  # type: ignore[no-any-return]
+
+
+def lowest(kind: dtypes.dtype) -> Any:
+    """Return the number that is never a maximum."""
+    return LOWEST if kind.is_floating_point else 0 if kind.rank == 0 else dtypes.iinfo(kind).min
+
+
+def highest(kind: dtypes.dtype) -> Any:
+    """Return the number that is never a minimum."""
+    return math.inf if kind.is_floating_point else 1 if kind.rank == 0 else dtypes.iinfo(kind).max
+
+
+def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
+    """Return dimensions as a sorted tuple; None or ``()`` means all."""
+    if dim is None or isinstance(dim, (tuple, list)) and not dim:
+        return tuple(range(ndim))
+    dims = []
+    for d in (dim,) if isinstance(dim, int) else dim:
+        if not -max(ndim, 1) <= d < max(ndim, 1):
+            limits = f"[{-max(ndim, 1)}, {max(ndim, 1) - 1}]"
+            raise IndexError(f"Dimension out of range (expected to be in range of {limits}, but got {d})")
+        if d % max(ndim, 1) in dims:
+            raise RuntimeError(f"dim={d % max(ndim, 1)} appears multiple times in the list of dims")
+        dims.append(d % max(ndim, 1))
+    return tuple(sorted(dims))
+
+
+# -- reductions --------------------------------------------------------------------------------------------------------
 
 
 def sum(
@@ -18,10 +74,8 @@ def sum(
 ) -> Tensor:
     """Compute the sum of the elements where ``mask`` is True; 0 if none is.
 
-    :param mask: bool, broadcast to ``input``; by default True everywhere.
     :raises IndexError: the mask has more dimensions than the input.
 
-    >>> import nbautograd as torch
     >>> torch.masked.sum(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
     tensor(4.)
     """
@@ -50,12 +104,7 @@ def prod(
 def amax(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return the largest element where ``mask`` is True; the lowest number of the dtype if none is.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.amax(x, 0, mask=mask)
-    tensor(2.)
-    """
+    """Return the largest element where ``mask`` is True; the lowest number of the dtype if none is."""
     x, where = prepared("amax", input, dtype, mask)
     return filled(x, where, lowest(x.dtype)).amax(dims_of(dim, input.ndim), keepdim)
 
@@ -63,12 +112,7 @@ def amax(
 def amin(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return the smallest element where ``mask`` is True; the highest number of the dtype if none is.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.amin(x, 0, mask=mask)
-    tensor(1.)
-    """
+    """Return the smallest element where ``mask`` is True; the highest number of the dtype if none is."""
     x, where = prepared("amin", input, dtype, mask)
     return filled(x, where, highest(x.dtype)).amin(dims_of(dim, input.ndim), keepdim)
 
@@ -76,12 +120,7 @@ def amin(
 def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return the index of the largest element with ``mask`` True, in the input's dtype as in PyTorch.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.argmax(x, 0, mask=mask)
-    tensor(2.)
-    """
+    """Return the index of the largest element with ``mask`` True, in the input's dtype as in PyTorch."""
     x, where = prepared("argmax", input, dtype, mask)
     return filled(x, where, lowest(x.dtype)).argmax(dim, keepdim).to(x.dtype)
 
@@ -89,12 +128,7 @@ def argmax(
 def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return the index of the smallest element with ``mask`` True, in the input's dtype as in PyTorch.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.argmin(x, 0, mask=mask)
-    tensor(1.)
-    """
+    """Return the index of the smallest element with ``mask`` True, in the input's dtype as in PyTorch."""
     x, where = prepared("argmin", input, dtype, mask)
     return filled(x, where, highest(x.dtype)).argmin(dim, keepdim).to(x.dtype)
 
@@ -129,10 +163,6 @@ def median(
     """Return the lower median of the elements where ``mask`` is True; NaN if none is.
 
     :raises ValueError: all elements are masked out, and the dtype is not floating.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.median(x, 0, mask=mask)
-    tensor(1.)
     """
     x, where = prepared("median", input, dtype, mask)
     d = dims_of(dim, input.ndim)[:1]
@@ -150,12 +180,7 @@ def median(
 def logsumexp(
     input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Return ``log(sum(exp(x)))`` of the elements where ``mask`` is True; minus infinity if none is.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.logsumexp(x, 0, mask=mask)
-    tensor(2.3133)
-    """
+    """Return ``log(sum(exp(x)))`` of the elements where ``mask`` is True; minus infinity if none is."""
     x, where = prepared("logsumexp", input, dtype, mask)
     x = x if x.dtype.rank >= 2 else x.to(dtypes.get_default_dtype())
     return filled(x, where, lowest(x.dtype)).logsumexp(dims_of(dim, input.ndim), keepdim)
@@ -173,10 +198,6 @@ def norm(
     """Compute the norm of the vector of the elements where ``mask`` is True.
 
     :param ord: as in :func:`nbautograd.linalg.vector_norm`.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.norm(x, 2, 0, mask=mask)
-    tensor(2.2361)
     """
     x, where = prepared("norm", input, dtype, mask)
     order = 2.0 if ord is None else float(ord)
@@ -197,7 +218,6 @@ def var(
     """Compute the variance of the elements where ``mask`` is True.
 
     :param unbiased: divide by the count minus one (the default).
-    :param correction: the number to subtract from the count instead.
     :raises RuntimeError: both are given.
 
     >>> torch.masked.var(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
@@ -224,10 +244,5 @@ def std(
     dtype: DType = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the standard deviation of the elements where ``mask`` is True: the root of :func:`var`.
-
-    >>> x, mask = torch.tensor([3., 1., 2.]), torch.tensor([False, True, True])
-    >>> torch.masked.std(x, 0, mask=mask)
-    tensor(0.7071)
-    """
+    """Return the standard deviation of the elements where ``mask`` is True: the root of :func:`var`."""
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()

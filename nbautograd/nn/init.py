@@ -240,7 +240,6 @@ def kaiming_uniform_(
     """Fill with uniform samples of variance ``gain² / fan`` (He et al., "Delving deep into rectifiers", 2015).
 
     :param a: the slope below zero of the leaky ReLU that follows.
-    :param mode: ``"fan_in"`` keeps the sizes of values in the forward pass, ``"fan_out"`` of gradients.
     :raises ValueError: fewer than two dimensions, or ``mode`` is invalid.
 
     >>> _ = torch.manual_seed(0)

@@ -33,16 +33,7 @@ class Adam(Elementwise):
     ``m ← β₁ m + (1 − β₁) g``, ``v ← β₂ v + (1 − β₂) g²``, ``w ← w − lr · m̂ / (√v̂ + ε)``, where the hats divide by
     ``1 − βᵗ``. With ``amsgrad`` the largest v so far divides (Reddi et al., 2018).
 
-    :param decoupled_weight_decay: shrink the parameters themselves instead of adding to the gradient, as AdamW does.
     :param foreach, fused: hints about speed, which are accepted; ``capturable`` and ``differentiable`` raise an error.
-    :raises ValueError: an option is out of its range.
-
-    >>> w = torch.tensor([1.0, 20.0], requires_grad=True)
-    >>> optimizer = torch.optim.Adam([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([ 0.9000, 19.9000], requires_grad=True)
     """
 
     def __init__(
@@ -96,17 +87,7 @@ class Adam(Elementwise):
 
 
 class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameters themselves (Loshchilov & Hutter, 2019).
-
-    :raises ValueError: an option is out of its range.
-
-    >>> w = torch.tensor([1.0, 20.0], requires_grad=True)
-    >>> optimizer = torch.optim.AdamW([w], lr=0.1, weight_decay=0.5)
-    >>> (w * w).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([ 0.8500, 18.9000], requires_grad=True)
-    """
+    """Adam whose weight decay shrinks the parameters themselves (Loshchilov & Hutter, 2019)."""
 
     def __init__(
         self,
@@ -132,15 +113,6 @@ class NAdam(Elementwise):
 
     The momentum at step t is ``μₜ = β₁ (1 − ½ · 0.96^(t · momentum_decay))``, and the step goes along
     ``(1 − μₜ) g / (1 − Πμ) + μₜ₊₁ m / (1 − Πμ · μₜ₊₁)`` over ``√v̂ + ε``.
-
-    :raises ValueError: an option is out of its range.
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.NAdam([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> optimizer.step()
-    >>> round(w.item(), 3)
-    0.894
     """
 
     _numbers: dict[str, float] = {"step": 0.0, "mu_product": 1.0}  # noqa: RUF012
@@ -192,15 +164,6 @@ class RAdam(Elementwise):
 
     With ``ρ∞ = 2 / (1 − β₂) − 1`` and ``ρₜ = ρ∞ − 2t β₂ᵗ / (1 − β₂ᵗ)``, steps with ``ρₜ ≤ 5`` use momentum
     alone, and later ones are multiplied by ``√((ρₜ − 4)(ρₜ − 2)ρ∞ / ((ρ∞ − 4)(ρ∞ − 2)ρₜ))``.
-
-    :raises ValueError: an option is out of its range.
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.RAdam([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.8000], requires_grad=True)
     """
 
     _moments = ("exp_avg", "exp_avg_sq")
@@ -251,15 +214,6 @@ class Adamax(Elementwise):
     """Adam with the largest recent gradient in place of the root of the mean square (Kingma & Ba, 2015, section 7.1).
 
     ``u ← max(β₂ u, |g| + ε)``, ``w ← w − lr / (1 − β₁ᵗ) · m / u``.
-
-    :raises ValueError: an option is out of its range.
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.Adamax([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.9000], requires_grad=True)
     """
 
     _moments = ("exp_avg", "exp_inf")

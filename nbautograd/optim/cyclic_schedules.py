@@ -152,16 +152,6 @@ class OneCycleLR(_WithMomentum):
     :param final_div_factor: the last learning rate is the first over this.
     :param three_phase: go down as long as up, then to the last learning rate.
     :raises ValueError: an argument is out of its range, or ``step`` is called after the last step.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4, cycle_momentum=False)
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> [round(rate, 3) for rate in rates]
-    [0.04, 0.812, 0.283, 0.0]
     """
 
     def __init__(

@@ -170,10 +170,7 @@ class Elementwise(Optimizer):
         return dict.fromkeys(self._moments, 0.0)
 
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
-        """Count the step and return the update rule for a tile, which several threads call at once.
-
-        :param fresh: the state is new.
-        """
+        """Count the step, and return the update rule for a tile, which several threads call at once."""
         raise NotImplementedError
 
     @property
@@ -229,10 +226,7 @@ class Elementwise(Optimizer):
         return state, [state[name] for name in slots], fresh
 
     def _sparse_step(self, p: Tensor, grad: Tensor, group: Group, slots: dict[str, float]) -> None:
-        """Apply the update rule to the rows, or elements, of a sparse gradient.
-
-        :raises RuntimeError: the optimizer supports only dense gradients, or weight decay is used.
-        """
+        """Apply the update rule to the rows, or elements, of a sparse gradient, if the optimizer supports it."""
         if not self._takes_sparse:
             raise RuntimeError(self._no_sparse)
         if group.get("weight_decay"):

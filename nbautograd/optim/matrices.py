@@ -63,8 +63,6 @@ class Adafactor(_Whole):
     :param beta2_decay: the weight of a new gradient in the mean squares is ``t ** beta2_decay``.
     :param eps: lower bounds of the mean squares (None: the dtype's eps) and of the size of the parameter.
     :param d: the largest root mean square of an update.
-    :raises ValueError: an option is out of its range.
-
     >>> w = torch.ones(2, 3, requires_grad=True)
     >>> optimizer = torch.optim.Adafactor([w], lr=0.1)
     >>> (w * w).sum().backward()

@@ -83,11 +83,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def options(arguments: dict[str, Any], names: str) -> Group:
-    """Return the arguments of these names: an optimizer's defaults are arguments of its ``__init__``.
-
-    >>> options({"lr": 0.1, "momentum": 0, "params": []}, "lr momentum")
-    {'lr': 0.1, 'momentum': 0}
-    """
+    """Return the arguments of these names: an optimizer's defaults are arguments of its ``__init__``."""
     return {name: arguments[name] for name in names.split()}
 
 

@@ -58,16 +58,6 @@ class LRScheduler:
     :param last_epoch: the epoch before the first; -1 to begin, or another epoch to resume.
     :raises TypeError: ``optimizer`` is not an optimizer.
     :raises KeyError: a group has no ``initial_lr`` when training is resumed.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
-    >>> rates = []
-    >>> for _ in range(5):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 1.0, 0.5, 0.5, 0.25]
     """
 
     def __init_subclass__(cls, **options: Any) -> None:

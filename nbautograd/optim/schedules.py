@@ -73,18 +73,7 @@ class StepLR(_Multiples):
 
 
 class MultiStepLR(_Multiples):
-    """Multiply the learning rate by ``gamma`` at each of the ``milestones``; a repeated one counts twice.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
-    >>> rates = []
-    >>> for _ in range(5):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 0.5, 0.5, 0.25, 0.25]
-    """
+    """Multiply the learning rate by ``gamma`` at each of the ``milestones``; a repeated one counts twice."""
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -104,16 +93,6 @@ class ConstantLR(_Multiples):
     """Multiply the learning rate by ``factor`` until epoch ``total_iters``.
 
     :raises ValueError: the factor is not between 0 and 1.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [0.5, 0.5, 1.0, 1.0]
     """
 
     def __init__(
@@ -137,16 +116,6 @@ class LinearLR(_Multiples):
     """Interpolate linearly from ``start_factor`` to ``end_factor`` times the learning rate in ``total_iters`` epochs.
 
     :raises ValueError: a factor is not between 0 and 1, or the first is 0.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [0.5, 0.75, 1.0, 1.0]
     """
 
     def __init__(
@@ -180,18 +149,7 @@ class LinearLR(_Multiples):
 
 
 class ExponentialLR(_Multiples):
-    """Multiply the learning rate by ``gamma`` every epoch.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 0.5, 0.25, 0.125]
-    """
+    """Multiply the learning rate by ``gamma`` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -205,18 +163,7 @@ class ExponentialLR(_Multiples):
 
 
 class PolynomialLR(_Multiples):
-    """Decay the learning rate by ``(1 − epoch / total_iters) ** power``, to 0 at ``total_iters``.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 0.75, 0.5, 0.25]
-    """
+    """Decay the learning rate by ``(1 − epoch / total_iters) ** power``, to 0 at ``total_iters``."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
@@ -283,18 +230,7 @@ class LambdaLR(_OfFunctions):
 
 
 class MultiplicativeLR(_OfFunctions):
-    """Multiply the learning rate of the previous epoch by ``lr_lambda(epoch)``.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lr_lambda=lambda epoch: 0.5)
-    >>> rates = []
-    >>> for _ in range(4):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> rates
-    [1.0, 0.5, 0.25, 0.125]
-    """
+    """Multiply the learning rate of the previous epoch by ``lr_lambda(epoch)``."""
 
     def get_lr(self) -> list[Rate]:
         """Return the learning rates of the groups in ``last_epoch``."""
@@ -314,18 +250,7 @@ def half_wave(low: Rate, high: Rate, part: float) -> Rate:
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Anneal along a cosine to ``eta_min`` in ``T_max`` epochs and back (Loshchilov & Hutter, *SGDR*, 2017).
-
-    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
-    >>> rates = []
-    >>> for _ in range(3):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> [round(rate, 3) for rate in rates]
-    [1.0, 0.5, 0.0]
-    """
+    """Anneal along a cosine to ``eta_min`` in ``T_max`` epochs and back (Loshchilov & Hutter, *SGDR*, 2017)."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803
         self.T_max, self.eta_min = T_max, eta_min
@@ -356,16 +281,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     Loshchilov & Hutter, *SGDR*, 2017. ``step`` also accepts fractions of epochs.
 
     :raises ValueError: ``T_0`` or ``T_mult`` is not a positive int, or ``eta_min`` is not a number.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
-    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
-    >>> rates = []
-    >>> for _ in range(5):
-    ...     rates += scheduler.get_last_lr()
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> [round(rate, 3) for rate in rates]
-    [1.0, 0.5, 1.0, 0.5, 1.0]
     """
 
     def __init__(

@@ -32,7 +32,6 @@ class SGD(Elementwise):
     ``v ← μ · v + (1 − dampening) · g``, and for Nesterov's momentum the step goes along ``g + μ · v`` (Sutskever et
     al., *On the importance of initialization and momentum in deep learning*, 2013).
 
-    :param maximize: ascend instead of descending.
     :param foreach, fused: hints about speed, which are accepted; ``differentiable=True`` raises an error.
     :raises ValueError: an option is negative, or Nesterov's momentum is used without momentum or with dampening.
 
@@ -111,15 +110,6 @@ class RMSprop(Elementwise):
 
     ``v ← α v + (1 − α) g²``, ``w ← w − lr · g / (√v + ε)``; ``centered`` subtracts the squared mean gradient from v
     (Graves, 2013), and with ``momentum`` the quotients are summed.
-
-    :raises ValueError: an option is negative.
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.RMSprop([w], lr=0.01)
-    >>> (w * w).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.9000], requires_grad=True)
     """
 
     def __init__(
@@ -173,15 +163,6 @@ class Adagrad(Elementwise):
     """Gradients divided by the root of the sum of their squares (Duchi, Hazan & Singer, 2011).
 
     ``s ← s + g²``, ``w ← w − lr / (1 + (t − 1) lr_decay) · g / (√s + ε)``.
-
-    :raises ValueError: an option is negative.
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.9000], requires_grad=True)
     """
 
     def __init__(
@@ -224,15 +205,6 @@ class Adadelta(Elementwise):
     """Steps of the size of recent steps, along the gradient over its recent size (Zeiler, 2012).
 
     ``v ← ρ v + (1 − ρ) g²``, ``d = √(u + ε) / √(v + ε) · g``, ``u ← ρ u + (1 − ρ) d²``, ``w ← w − lr · d``.
-
-    :raises ValueError: an option is out of its range.
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.Adadelta([w])
-    >>> (w * w).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.9968], requires_grad=True)
     """
 
     _moments = ("square_avg", "acc_delta")
@@ -277,13 +249,6 @@ class Rprop(Elementwise):
     :param etas: the factors by which a step shrinks and grows.
     :param step_sizes: the smallest and the largest step.
     :raises ValueError: the learning rate is negative, or the first factor is not in (0, 1) or the second not above 1.
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.Rprop([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.9000], requires_grad=True)
     """
 
     def __init__(
@@ -331,13 +296,6 @@ class ASGD(Elementwise):
     The step size is ``η = lr / (1 + λ · lr · t)^α``, and from step ``t0`` on ``state[p]["ax"]`` is the average.
 
     :raises ValueError: the learning rate or the weight decay is negative.
-
-    >>> w = torch.tensor([1.0], requires_grad=True)
-    >>> optimizer = torch.optim.ASGD([w], lr=0.1)
-    >>> (w * w).sum().backward()
-    >>> optimizer.step()
-    >>> w
-    tensor([0.8000], requires_grad=True)
     """
 
     _numbers: dict[str, float] = {"step": 0.0, "eta": -1.0, "mu": 1.0}  # noqa: RUF012 - eta: the learning rate

@@ -28,17 +28,13 @@ Average = Callable[[Tensor, Tensor, Any], Tensor]
 Averages = Callable[[list[Tensor], list[Tensor], Any], None]
 
 
-def _check_decay(decay: float) -> None:
-    if not 0.0 <= decay <= 1.0:
-        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
-
-
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """Return a function for the exponential average of a parameter: ``decay`` times the old, plus the rest of the new.
 
     :raises ValueError: ``decay`` is not between 0 and 1.
     """
-    _check_decay(decay)
+    if not 0.0 <= decay <= 1.0:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
     @no_grad()
     def average(old: Tensor, new: Tensor, count: Any) -> Tensor:

@@ -100,10 +100,7 @@ def _bare_tensor(machine: Any, dtype: Any, size: Any, stride: Any, requires_grad
 
 
 def tensor_in(memory: Any, kind: np.dtype[Any], shape: tuple[int, ...], steps: tuple[int, ...], first: int) -> Any:
-    """Return the array of a tensor in a piece of memory, which is an array of bytes.
-
-    :raises ValueError: the tensor exceeds the memory.
-    """
+    """Return the array of a tensor in a piece of memory, an array of bytes that has to be large enough."""
     end = 0 if 0 in shape else first + 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     if end * kind.itemsize > memory.size:
         raise ValueError(f"a tensor of shape {shape} does not fit into its memory")

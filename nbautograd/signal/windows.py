@@ -47,10 +47,7 @@ __all__ = [
 
 
 def _begin(name: str, M: Any, dtype: dtypes.dtype | None, layout: Any, device: Device) -> tuple[Any, int, dtypes.dtype]:
-    """Check the arguments of a window function, and return the points, their number and the dtype.
-
-    :raises ValueError: the length is negative, the dtype is neither float32 nor float64, or the layout is not strided.
-    """
+    """Check the arguments of a window function, and return the points, their number and the dtype."""
     n = as_int(M, f"{name}(): argument 'M' (position 1)")
     if n < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={n}")

@@ -1,7 +1,7 @@
 """``torch.sparse``: tensors that store only some elements, and their operations.
 
 This package may import all of ``autograd`` and below; nothing there imports it. It is loaded with the first sparse
-tensor (``_engine/core/sparse.py``). ``registry.py`` collects the sparse versions of operations, by name; ``node.py``
+tensor (``_engine/core/sparse.py``). ``registry.py`` collects the sparse versions of operations, by name, and
 records them; ``tensors.py`` builds and decomposes sparse tensors; ``elementwise.py``, ``products.py``,
 ``reductions.py`` and ``shapes.py`` compute.
 """
@@ -18,6 +18,7 @@ from nbautograd._engine.core.defaults import warn_once
 from nbautograd._engine.core.sparse import SparseTensor
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._names import absent
+from nbautograd._names.docstrings import import_in_examples
 from nbautograd.sparse.invariants import check_sparse_tensor_invariants
 from nbautograd.sparse.products import (
     hspmm as hspmm,
@@ -73,7 +74,6 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     :returns: a sparse tensor of ``shape``.
     :raises RuntimeError: an offset occurs twice, or the shapes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.sparse.spdiags(torch.tensor([[1., 2.]]), torch.tensor([0]), (2, 2)).to_dense()
     tensor([[1., 0.],
             [0., 2.]])
@@ -94,4 +94,6 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     return result if layout is None else result.to_sparse(layout=layout)  # type: ignore[no-any-return]
 
 
+import_in_examples([*(globals()[name] for name in __all__), hspmm, sparse_coo_tensor, sparse_csr_tensor])
+del import_in_examples
 absent.answer(__name__)

@@ -19,8 +19,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.creation.conversion import CASTS, _target
 from nbautograd._engine.ops.queries import result_type
 from nbautograd.errors import InplaceError
-from nbautograd.sparse.node import recompute, record
-from nbautograd.sparse.registry import OPERATIONS, handles, is_sparse
+from nbautograd.sparse.registry import OPERATIONS, handles, is_sparse, recompute, record
 from nbautograd.sparse.tensors import at_places, build, coalesce, sparse_coo_tensor, to_dense, values_of
 
 __all__ = ["same_size", "scaled"]

@@ -86,7 +86,6 @@ class check_sparse_tensor_invariants:  # noqa: N801 - PyTorch's name
     :param enable: accepted and without effect.
     :returns: a context manager; called with a function, it returns it.
 
-    >>> import nbautograd as torch
     >>> with torch.sparse.check_sparse_tensor_invariants():
     ...     torch.sparse.check_sparse_tensor_invariants.is_enabled()
     True

@@ -12,8 +12,7 @@ from nbautograd._engine.core.sparse import refuse, stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.sparse.elementwise import mul
-from nbautograd.sparse.node import record
-from nbautograd.sparse.registry import handles, is_sparse, method
+from nbautograd.sparse.registry import handles, is_sparse, method, record
 from nbautograd.sparse.shapes import t
 from nbautograd.sparse.tensors import at_places, build, coalesce, to_sparse
 
@@ -92,7 +91,6 @@ def sparse_mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
     :raises NotImplementedError: ``reduce`` is not ``"sum"``.
     :raises RuntimeError: the shapes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 1))
     tensor([[1.],
             [1.]])
@@ -173,7 +171,6 @@ def sparse_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any 
     :returns: a dense tensor of shape (n, p).
     :raises RuntimeError: the shapes do not match, or ``input`` is sparse.
 
-    >>> import nbautograd as torch
     >>> torch.sparse.addmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.ones(2, 1), alpha=2)
     tensor([[3.],
             [3.]])
@@ -196,7 +193,6 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     :returns: a sparse tensor of shape (n, p), with one sparse and one dense dimension.
     :raises RuntimeError: the shapes do not match.
 
-    >>> import nbautograd as torch
     >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 2)).dense_dim()
     1
     """

@@ -12,8 +12,7 @@ from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.core.sparse import stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.reduction.softmax import log_softmax as dense_log_softmax, softmax as dense_softmax
-from nbautograd.sparse.node import recompute, record
-from nbautograd.sparse.registry import handles, is_sparse
+from nbautograd.sparse.registry import handles, is_sparse, recompute, record
 from nbautograd.sparse.tensors import at_places, build, coalesce, values_of
 
 __all__ = ["sparse_log_softmax", "sparse_softmax", "sparse_sum"]
@@ -51,7 +50,6 @@ def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None
     :raises RuntimeError: ``input`` is dense.
     :raises IndexError: ``dim`` is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.sparse.sum(torch.eye(2).to_sparse(), 0).to_dense()
     tensor([1., 1.])
     """
@@ -179,7 +177,6 @@ def sparse_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None
     :raises RuntimeError: ``input`` is dense, or the dtype is not floating.
     :raises IndexError: ``dim`` is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.sparse.softmax(torch.tensor([[1., 0.], [2., 2.]]).to_sparse(), 1).to_dense()
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
@@ -197,7 +194,6 @@ def sparse_log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = 
     :raises RuntimeError: ``input`` is dense, or the dtype is not floating.
     :raises IndexError: ``dim`` is out of range.
 
-    >>> import nbautograd as torch
     >>> torch.sparse.log_softmax(torch.tensor([[1., 0.], [2., 2.]]).to_sparse(), 1).to_dense()
     tensor([[ 0.0000,  0.0000],
             [-0.6931, -0.6931]])

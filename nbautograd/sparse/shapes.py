@@ -12,8 +12,7 @@ from nbautograd._engine.arrays.memory_format import sparse_coo
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.core.sparse import refuse, stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap
-from nbautograd.sparse.node import recompute, record
-from nbautograd.sparse.registry import handles, is_sparse
+from nbautograd.sparse.registry import handles, is_sparse, recompute, record
 from nbautograd.sparse.tensors import build, coalesce, values_of
 
 __all__ = ["cat", "permute", "stack", "t"]

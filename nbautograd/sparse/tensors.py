@@ -16,8 +16,7 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.ops.creation.from_data import check_options, tensor
 from nbautograd.errors import kind_of
 from nbautograd.sparse.invariants import check_coo, check_csr
-from nbautograd.sparse.node import record
-from nbautograd.sparse.registry import handles, method
+from nbautograd.sparse.registry import handles, method, record
 
 __all__ = [
     "at_places",
@@ -77,7 +76,6 @@ def sparse_coo_tensor(
     :returns: a sparse tensor of shape ``size``.
     :raises RuntimeError: indices, values and size do not match.
 
-    >>> import nbautograd as torch
     >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3., 4.], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
@@ -135,7 +133,6 @@ def sparse_csr_tensor(
     :returns: a sparse tensor of shape ``size``.
     :raises RuntimeError: the parts do not match, or describe a batch of matrices.
 
-    >>> import nbautograd as torch
     >>> torch.sparse_csr_tensor([0, 1, 2], [2, 0], [3., 4.], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 0.]])

@@ -17,11 +17,6 @@ def _group_tensors_by_device_and_dtype(
     """Group the items of lists of the same length by the device and dtype of the first list's tensors.
 
     :param with_indices: also return the positions of each group's tensors in the lists.
-
-    >>> import nbautograd as torch
-    >>> groups = _group_tensors_by_device_and_dtype([[torch.ones(1), torch.ones(1, dtype=torch.float64)]], True)
-    >>> [(dtype, places) for (_, dtype), (_, places) in groups.items()]
-    [(torch.float32, [0]), (torch.float64, [1])]
     """
     groups: dict[tuple[device, dtype], tuple[Lists, list[int]]] = {}
     for place, tensors in enumerate(zip(*tensorlistlist, strict=True)):

@@ -236,8 +236,6 @@ def tree_any_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: Py
 def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
     """Return the leaves of a tree, each in a pair with the path to it, and the structure.
 
-    :raises ValueError: a container has been registered without ``flatten_with_keys_fn``.
-
     >>> tree_flatten_with_path([1])[0]
     [((SequenceKey(idx=0),), 1)]
     """

@@ -24,10 +24,7 @@ __all__ = ["SummaryWriter"]
 
 
 def _backend() -> Callable[..., Any]:
-    """Return the writer class.
-
-    :raises ModuleNotFoundError: neither package is installed.
-    """
+    """Return the writer class."""
     try:
         from tensorboardX import SummaryWriter as Writer
     except ModuleNotFoundError:

@@ -15,11 +15,22 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import Any, TypeVar
 
 from nbautograd._names.docstrings.parameters import COMMON, RAISES, RESULTS, SPECIAL
 
-__all__ = ["describe", "describe_all", "describe_operation", "describe_operator", "described", "fill", "with_import"]
+__all__ = [
+    "add_example",
+    "describe",
+    "describe_all",
+    "describe_operation",
+    "describe_operator",
+    "described",
+    "fill",
+    "import_in_examples",
+    "with_import",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Family = tuple[Mapping[str, str], str, tuple[tuple[str, str], ...]]
@@ -76,6 +87,33 @@ def with_import(doc: str) -> str:
         return doc
     indent = text.rpartition("\n")[2]
     return f"{text}{IMPORT}\n{indent}{prompt}{example}"
+
+
+def add_example(function: Any, example: str) -> None:
+    """Append an example to the docstring of a function, which has one unless Python leaves them out."""
+    if function.__doc__ is not None:
+        lines = (f"{INDENT}{line}\n" for line in example.split("\n"))
+        function.__doc__ = f"{function.__doc__.rstrip()}\n\n{''.join(lines)}{INDENT}"
+
+
+def import_in_examples(objects: Iterable[Any]) -> None:
+    """Add the line that imports the package to the examples of functions, and of classes, theirs and of their methods.
+
+    An object of another kind stands for its class.
+    """
+    parts: dict[Any, None] = {}
+    for each in objects:
+        if isinstance(each, FunctionType):
+            parts[each] = None
+            continue
+        for cls in (each if isinstance(each, type) else type(each)).__mro__:
+            if cls.__module__.startswith("nbautograd."):
+                methods = (method for method in vars(cls).values() if isinstance(method, FunctionType))
+                parts |= dict.fromkeys([cls, *methods])
+    for part in parts:
+        doc = vars(part).get("__doc__") if isinstance(part, type) else part.__doc__
+        if isinstance(doc, str) and ">>> " in doc:  # not one that is composed on access
+            part.__doc__ = with_import(doc)
 
 
 def _by_name(texts: Iterable[str]) -> dict[str, str]:

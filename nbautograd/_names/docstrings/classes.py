@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator, Mapping
@@ -43,7 +44,7 @@ class Tables:
     raises: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Errors of single classes, with their conditions."""
     examples: Mapping[str, str] = field(default_factory=dict)
-    """Examples of classes without one of their own."""
+    """Examples of classes without one of their own; a layer's function has that of other layers."""
 
 
 def alike(names: str, entry: Entry) -> dict[str, Entry]:
@@ -157,20 +158,40 @@ def compose(cls: type, own: str) -> str:
         near = (fields.get(key), tables.words.get(name, {}).get(option), inherited.get(key), passed_on)
         if said := next(filter(None, (*near, tables.shared.get(option), called.get(key))), None):
             lines.append(_line("param", option, said))
-    errors: dict[str, str] = {}
-    for (kind, error), when in (*fields.items(), *inherited.items(), *called.items()):
-        if kind == "raises":
-            errors.setdefault(error, when)
-    errors = {**tables.raises.get(name, {}), **errors} or dict(tables.raises.get("", {}))
+    errors = _errors(tables.raises.get(name, {}), fields, inherited, called) or tables.raises.get("", {})
     lines += [_line("raises", error, when) for error, when in errors.items()]
     inputs = tables.inputs.get(name) or dict(_inputs(cls, function, called))
     call = _call(inputs, tables.results.get(name, called.get(("returns", ""), "")))
-    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, _example(tables, name, example))
+    example = example or tables.examples.get(name) or _example_of_layer(cls)
+    blocks = (text, tables.formulas.get(name), "\n".join(lines), call, with_import(example))
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
-def _example(tables: Tables, name: str, own: str) -> str:
-    return with_import(own or tables.examples.get(name, ""))
+def _errors(table: Mapping[str, str], own: Fields, *others: Fields) -> dict[str, str]:
+    """Return the errors of a class and of others; its own conditions precede those of the table, and these the rest."""
+    errors = {**table, **{error: when for (kind, error), when in own.items() if kind == "raises"}}
+    for fields in others:
+        for (kind, error), when in fields.items():
+            if kind == "raises":
+                errors.setdefault(error, when)
+    return errors
+
+
+def _example_of_layer(cls: type) -> str:
+    """Return the example of a layer's function, in which arguments after the inputs become options of the layer."""
+    function = getattr(cls, "_function", None)
+    if function is None:
+        return ""
+    count, lines = len(getattr(cls, "_inputs", ("input",))), []
+    for line in divided(inspect.getdoc(function) or "")[2].split("\n"):
+        code = line.removeprefix(">>> ")
+        for call in ast.walk(ast.parse(code if code != line else "")):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(f".{function.__name__}"):
+                given = [ast.get_source_segment(code, each) or "" for each in (*call.args, *call.keywords)]
+                made = f"torch.nn.{cls.__name__}({', '.join(given[count:])})({', '.join(given[:count])})"
+                line = line.replace(ast.get_source_segment(code, call) or "", made)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _inputs(cls: type, function: Any, called: Fields) -> Iterator[tuple[str, str]]:

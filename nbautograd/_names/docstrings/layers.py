@@ -313,7 +313,7 @@ family("pad", "a tensor of the shape of ``input``, enlarged by the padding.", SH
 
 
 EXAMPLES: dict[str, str] = {}
-"""By function: an example that is the same in one, two and three dimensions but for brackets and sizes."""
+"""By function: an example that is the same for several functions but for names, brackets and sizes."""
 
 
 def example(name: str, *lines: str) -> None:
@@ -338,6 +338,28 @@ example(
     ">>> {f}(values, indices, {w})",
     "tensor({a}[0., 3., 2., 0.]{b})",
 )
+
+ACTIVATIONS = {
+    "celu": ("torch.tensor([-1., 2.])", "tensor([-0.6321,  2.0000])"),
+    "elu": ("torch.tensor([-1., 2.])", "tensor([-0.6321,  2.0000])"),
+    "glu": ("torch.tensor([1., 2., 0., 0.])", "tensor([0.5000, 1.0000])"),
+    "hardsigmoid": ("torch.tensor([-4., 0., 1.5])", "tensor([0.0000, 0.5000, 0.7500])"),
+    "hardswish": ("torch.tensor([-4., 3.])", "tensor([-0.,  3.])"),
+    "hardtanh": ("torch.tensor([-3., 0.5])", "tensor([-1.0000,  0.5000])"),
+    "leaky_relu": ("torch.tensor([-1., 2.]), 0.1", "tensor([-0.1000,  2.0000])"),
+    "mish": ("torch.tensor([-1., 2.])", "tensor([-0.3034,  1.9440])"),
+    "relu": ("torch.tensor([-1., 2.])", "tensor([0., 2.])"),
+    "relu6": ("torch.tensor([-1., 2., 8.])", "tensor([0., 2., 6.])"),
+    "rrelu": ("torch.tensor([-1., 2.]), 0.1, 0.3", "tensor([-0.2000,  2.0000])"),
+    "selu": ("torch.tensor([-1., 2.])", "tensor([-1.1113,  2.1014])"),
+    "silu": ("torch.tensor([-1., 2.])", "tensor([-0.2689,  1.7616])"),
+    "softsign": ("torch.tensor([-1., 3.])", "tensor([-0.5000,  0.7500])"),
+    "tanhshrink": ("torch.tensor([-1., 2.])", "tensor([-0.2384,  1.0360])"),
+    "threshold": ("torch.tensor([-1., 2.]), 1, 20", "tensor([20.,  2.])"),
+}
+"""The arguments and the result of each example."""
+for _name, (_arguments, _result) in ACTIVATIONS.items():
+    EXAMPLES[_name] = f"\n\n{INDENT}>>> torch.nn.functional.{_name}({_arguments})\n{INDENT}{_result}\n{INDENT}"
 
 
 # -- initialization, and utilities of modules ------------------------------------------------------------------------

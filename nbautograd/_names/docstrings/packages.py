@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from nbautograd._names.docstrings import Family
 
-__all__ = ["CUDA", "DERIVATIVES", "MASKED", "TRANSFORMS", "TREES", "WINDOWS"]
+__all__ = ["CUDA", "CUDA_EXAMPLES", "DERIVATIVES", "MASKED", "MASKED_EXAMPLES", "TRANSFORMS", "TREES", "WINDOWS"]
 
 Package = tuple[Mapping[str, Family], Mapping[str, str]]
 """The families of a package, and the docstrings its functions share."""
@@ -64,6 +64,22 @@ MASKED: Package = (
         "unbiased": "a former form of ``correction=1`` (True) or ``correction=0`` (False).",
     },
 )
+MASKED_EXAMPLES = {
+    "amax": ("x, 0", "tensor(2.)"),
+    "amin": ("x, 0", "tensor(1.)"),
+    "argmax": ("x, 0", "tensor(2.)"),
+    "argmin": ("x, 0", "tensor(1.)"),
+    "cumprod": ("x, 0", "tensor([1., 1., 2.])"),
+    "cumsum": ("x, 0", "tensor([0., 1., 3.])"),
+    "log_softmax": ("x, 0", "tensor([   -inf, -1.3133, -0.3133])"),
+    "logsumexp": ("x, 0", "tensor(2.3133)"),
+    "median": ("x, 0", "tensor(1.)"),
+    "norm": ("x, 2, 0", "tensor(2.2361)"),
+    "normalize": ("x, 1, 0", "tensor([0.0000, 0.3333, 0.6667])"),
+    "softmin": ("x, 0", "tensor([0.0000, 0.7311, 0.2689])"),
+    "std": ("x, 0", "tensor(0.7071)"),
+}
+"""The arguments and the result of each example, in which the first of three elements is masked out."""
 PLACE = {"device": 'a number, a name such as ``"cuda:1"`` or a ``torch.device``; the current one by default.'}
 NO_DEVICE = (
     ("CudaUnavailableError", "CUDA is not available, or the device does not exist"),
@@ -83,6 +99,28 @@ CUDA: Mapping[str, Family] = {
     **dict.fromkeys(["empty_cache", "seed_all"], ({}, "None.", ())),
     **dict.fromkeys(["init", "set_stream"], ({}, "None.", (("CudaUnavailableError", "CUDA is not available"),))),
 }
+CUDA_EXAMPLES = {
+    "current_device": "assert torch.cuda.current_device() < torch.cuda.device_count()",
+    "current_stream": "stream = torch.cuda.current_stream()",
+    "default_stream": "assert torch.cuda.default_stream().cuda_stream == 0",
+    "empty_cache": "torch.cuda.empty_cache()",
+    "get_device_capability": "major, minor = torch.cuda.get_device_capability()",
+    "get_device_name": "assert torch.cuda.get_device_name(0)",
+    "get_device_properties": "assert torch.cuda.get_device_properties(0).total_memory > 0",
+    "init": "torch.cuda.init()",
+    "initial_seed": "assert torch.cuda.initial_seed() >= 0",
+    "max_memory_allocated": "assert torch.cuda.max_memory_allocated() >= torch.cuda.memory_allocated()",
+    "max_memory_reserved": "assert torch.cuda.max_memory_reserved() >= torch.cuda.memory_reserved()",
+    "mem_get_info": "free, total = torch.cuda.mem_get_info()",
+    "memory_reserved": "assert torch.cuda.memory_reserved() >= torch.cuda.memory_allocated()",
+    "reset_peak_memory_stats": "torch.cuda.reset_peak_memory_stats()",
+    "seed": "torch.cuda.seed()",
+    "seed_all": "torch.cuda.seed_all()",
+    "set_device": "torch.cuda.set_device(0)",
+    "set_stream": "torch.cuda.set_stream(torch.cuda.current_stream())",
+    "synchronize": "torch.cuda.synchronize()",
+}
+"""The example of each function: a statement, if CUDA is available."""
 NOT_TENSORS = (("TypeError", "an argument or a result is not made of tensors"),)
 TRANSFORMS: Package = (
     {

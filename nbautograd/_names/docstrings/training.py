@@ -2,10 +2,63 @@
 
 from __future__ import annotations
 
-from nbautograd._names.docstrings.classes import Tables
+from nbautograd._names.docstrings.classes import Tables, alike
 
 __all__ = ["TABLES"]
 
+STEP = """\
+>>> w = torch.tensor({start}, requires_grad=True)
+>>> optimizer = torch.optim.{made}
+>>> (w * w).sum().backward()
+>>> optimizer.step()
+>>> {shown}
+{result}"""
+OPTIMIZERS = {
+    "ASGD": ("[1.0]", "ASGD([w], lr=0.1)", "tensor([0.8000], requires_grad=True)"),
+    "Adadelta": ("[1.0]", "Adadelta([w])", "tensor([0.9968], requires_grad=True)"),
+    "Adagrad": ("[1.0]", "Adagrad([w], lr=0.1)", "tensor([0.9000], requires_grad=True)"),
+    "Adam": ("[1.0, 20.0]", "Adam([w], lr=0.1)", "tensor([ 0.9000, 19.9000], requires_grad=True)"),
+    "AdamW": (
+        "[1.0, 20.0]",
+        "AdamW([w], lr=0.1, weight_decay=0.5)",
+        "tensor([ 0.8500, 18.9000], requires_grad=True)",
+    ),
+    "Adamax": ("[1.0]", "Adamax([w], lr=0.1)", "tensor([0.9000], requires_grad=True)"),
+    "RAdam": ("[1.0]", "RAdam([w], lr=0.1)", "tensor([0.8000], requires_grad=True)"),
+    "RMSprop": ("[1.0]", "RMSprop([w], lr=0.01)", "tensor([0.9000], requires_grad=True)"),
+    "Rprop": ("[1.0]", "Rprop([w], lr=0.1)", "tensor([0.9000], requires_grad=True)"),
+}
+"""By optimizer: the parameter, the call, and the parameter after a step."""
+EPOCHS = """\
+>>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
+>>> scheduler = torch.optim.lr_scheduler.{made}
+>>> rates = []
+>>> for _ in range({epochs}):
+...     rates += scheduler.get_last_lr()
+...     optimizer.step()
+...     scheduler.step()
+>>> {shown}
+{rates}"""
+SCHEDULES = {
+    "ConstantLR": ("ConstantLR(optimizer, factor=0.5, total_iters=2)", [0.5, 0.5, 1.0, 1.0]),
+    "CosineAnnealingLR": ("CosineAnnealingLR(optimizer, T_max=2)", [1.0, 0.5, 0.0]),
+    "CosineAnnealingWarmRestarts": ("CosineAnnealingWarmRestarts(optimizer, T_0=2)", [1.0, 0.5, 1.0, 0.5, 1.0]),
+    "ExponentialLR": ("ExponentialLR(optimizer, gamma=0.5)", [1.0, 0.5, 0.25, 0.125]),
+    "LRScheduler": ("StepLR(optimizer, step_size=2, gamma=0.5)", [1.0, 1.0, 0.5, 0.5, 0.25]),
+    "LinearLR": ("LinearLR(optimizer, start_factor=0.5, total_iters=2)", [0.5, 0.75, 1.0, 1.0]),
+    "MultiStepLR": ("MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)", [1.0, 0.5, 0.5, 0.25, 0.25]),
+    "MultiplicativeLR": (
+        "MultiplicativeLR(optimizer, lr_lambda=lambda epoch: 0.5)",
+        [1.0, 0.5, 0.25, 0.125],
+    ),
+    "OneCycleLR": (
+        "OneCycleLR(optimizer, max_lr=1.0, total_steps=4, cycle_momentum=False)",
+        [0.04, 0.812, 0.283, 0.0],
+    ),
+    "PolynomialLR": ("PolynomialLR(optimizer, total_iters=4)", [1.0, 0.75, 0.5, 0.25]),
+}
+"""By schedule: the call, and the learning rates of the first epochs, which some round."""
+ROUNDED = ("CosineAnnealingLR", "CosineAnnealingWarmRestarts", "OneCycleLR")
 PARAMETERS = "tensors, pairs of a name and a tensor, or dictionaries of one ``params`` and options for these."
 TABLES = Tables(
     shared={
@@ -88,5 +141,25 @@ TABLES = Tables(
             "anneal_epochs": "the number of epochs until then.",
         },
         "StackDataset": {"args": "datasets, for samples that are tuples.", "kwargs": "or by name, for dicts."},
+    },
+    raises={
+        **alike("Adadelta Adafactor Adam AdamW Adamax NAdam RAdam", {"ValueError": "an option is out of its range."}),
+        **alike("Adagrad RMSprop", {"ValueError": "an option is negative."}),
+    },
+    examples={
+        **{
+            name: STEP.format(start=start, made=made, shown="w", result=result)
+            for name, (start, made, result) in OPTIMIZERS.items()
+        },
+        "NAdam": STEP.format(start="[1.0]", made="NAdam([w], lr=0.1)", shown="round(w.item(), 3)", result="0.894"),
+        **{
+            name: EPOCHS.format(
+                made=made,
+                epochs=len(rates),
+                shown="[round(rate, 3) for rate in rates]" if name in ROUNDED else "rates",
+                rates=rates,
+            )
+            for name, (made, rates) in SCHEDULES.items()
+        },
     },
 )

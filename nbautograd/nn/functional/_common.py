@@ -61,10 +61,7 @@ def gradients_of_steps(
 
 
 def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[int, ...]:
-    """Return ``n`` ints, given as a single int or as a sequence of length one or ``n``.
-
-    :raises RuntimeError: the number of ints is wrong, or one is below ``least``.
-    """
+    """Return ``n`` ints, given as a single int or as a sequence of length one or ``n``."""
     if value.__class__ is int and (least is None or value >= least):
         return (value,) * n
     items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
@@ -83,19 +80,13 @@ def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[i
 
 
 def check_running(training: bool, running_mean: Tensor | None, running_var: Tensor | None) -> None:
-    """Check that a normalization in training follows both running statistics or neither.
-
-    :raises ValueError: there is only one of them.
-    """
+    """Check that a normalization in training follows both running statistics or neither."""
     if training and (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
 def is_mixed(name: str, input: Tensor, *others: Tensor | None) -> bool:
-    """Return whether the input has half precision and the parameters float32, as autocast leaves them.
-
-    :raises TypeError: the dtypes differ otherwise.
-    """
+    """Return whether the input has half precision and the parameters float32, as autocast leaves them."""
     mixed = False
     for t in others:
         if t is not None and t._a.dtype != input._a.dtype:
@@ -123,28 +114,19 @@ def fitting(name: str, number: Any, input: Tensor) -> Any:
 
 
 def check_reduction(reduction: str) -> None:
-    """Check that a reduction is ``"mean"``, ``"sum"`` or ``"none"``.
-
-    :raises ValueError: it is none of the three.
-    """
+    """Check that a reduction is ``"mean"``, ``"sum"`` or ``"none"``."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction: expected 'mean', 'sum' or 'none'")
 
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:
-    """Return the mean of the losses, their sum, or the losses themselves.
-
-    :raises ValueError: ``reduction`` is invalid.
-    """
+    """Return the mean of the losses, their sum, or the losses themselves."""
     check_reduction(reduction)
     return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
 
 
 def without_derivative(function: str, **tensors: Any) -> None:
-    """Check that no tensor requires grad for which the function has no derivative.
-
-    :raises RuntimeError: one does, and operations are recorded.
-    """
+    """Check that no tensor requires grad for which the function has no derivative."""
     for name, tensor in tensors.items():
         if isinstance(tensor, Tensor) and tensor.requires_grad and is_grad_enabled():
             raise RuntimeError(
@@ -154,10 +136,7 @@ def without_derivative(function: str, **tensors: Any) -> None:
 
 
 def floating_only(name: str, t: Tensor) -> None:
-    """Check that the dtype is floating.
-
-    :raises NotImplementedError: it is not.
-    """
+    """Check that the dtype is floating."""
     if t._a.dtype.kind not in "fV":
         raise UnsupportedDtypeError(name, t.dtype, "f")
 

@@ -45,11 +45,7 @@ along_softshrink = along("SoftshrinkBackwardBackward0")
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ``max(input, 0)``; the derivative at 0 is 0.
-
-    >>> torch.nn.functional.relu(torch.tensor([-1., 2.]))
-    tensor([0., 2.])
-    """
+    """Return ``max(input, 0)``; the derivative at 0 is 0."""
     return in_place_or_not("relu", _relu, True, input) if inplace else _relu(input)
 
 
@@ -70,11 +66,7 @@ def _hardtanh(input: Tensor, low: float, high: float) -> Tensor:
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ``min(max(input, 0), 6)``; the derivative at 0 and at 6 is 0.
-
-    >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
-    tensor([0., 2., 6.])
-    """
+    """Return ``min(max(input, 0), 6)``; the derivative at 0 and at 6 is 0."""
     return in_place_or_not("relu6", _hardtanh, inplace, input, 0, 6)
 
 
@@ -82,9 +74,6 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """Return the input clamped to ``min_val`` and ``max_val``; unlike ``clamp``, its derivative is 0 at both bounds.
 
     :raises ValueError: ``min_val`` exceeds ``max_val``.
-
-    >>> torch.nn.functional.hardtanh(torch.tensor([-3., 0.5]))
-    tensor([-1.0000,  0.5000])
     """
     check_tensors("hardtanh", input=input)
     if min_val > max_val:
@@ -116,11 +105,7 @@ def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor:
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Return ``input`` where it is positive, otherwise ``negative_slope * input``.
-
-    >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
-    tensor([-0.1000,  2.0000])
-    """
+    """Return ``input`` where it is positive, otherwise ``negative_slope * input``."""
     return in_place_or_not("leaky_relu", _leaky_relu, inplace, input, negative_slope)
 
 
@@ -194,9 +179,6 @@ def rrelu(
 
     :param training: whether to draw the slopes.
     :raises RuntimeError: ``lower`` exceeds ``upper``.
-
-    >>> torch.nn.functional.rrelu(torch.tensor([-1., 2.]), 0.1, 0.3)
-    tensor([-0.2000,  2.0000])
     """
     check_tensors("rrelu", input=input)
     if lower > upper:
@@ -247,11 +229,7 @@ def _thresholded(input: Tensor, limit: Number, value: Number, inplace: bool) -> 
 
 
 def threshold(input: Tensor, threshold: Number, value: Number, inplace: bool = False) -> Tensor:
-    """Return ``input`` where it exceeds ``threshold``, otherwise ``value``.
-
-    >>> torch.nn.functional.threshold(torch.tensor([-1., 2.]), 1, 20)
-    tensor([20.,  2.])
-    """
+    """Return ``input`` where it exceeds ``threshold``, otherwise ``value``."""
     return _thresholded(input, threshold, value, inplace)
 
 
@@ -272,11 +250,7 @@ def _hardsigmoid(input: Tensor) -> Tensor:
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ``min(max(input + 3, 0), 6) / 6``, a sigmoid of three straight lines.
-
-    >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
-    tensor([0.0000, 0.5000, 0.7500])
-    """
+    """Return ``min(max(input + 3, 0), 6) / 6``, a sigmoid of three straight lines."""
     return in_place_or_not("hardsigmoid", _hardsigmoid, inplace, input)
 
 
@@ -291,11 +265,7 @@ def _hardswish(input: Tensor) -> Tensor:
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """Return ``input * hardsigmoid(input)``.
-
-    >>> torch.nn.functional.hardswish(torch.tensor([-4., 3.]))
-    tensor([-0.,  3.])
-    """
+    """Return ``input * hardsigmoid(input)``."""
     return in_place_or_not("hardswish", _hardswish, inplace, input)
 
 

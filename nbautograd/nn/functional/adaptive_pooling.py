@@ -30,7 +30,13 @@ def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...
     check_tensors(name, input=input)
     if n > 1 and isinstance(output_size, (tuple, list)) and input._a.ndim <= n:
         raise ValueError(f"{name}(): Input dimension should be at least {n + 1}, got shape {list(input._a.shape)}")
-    _check_cells(name, n, input)
+    _check_dimensions(name, n, input)
+    if 0 in input._a.shape[-2 if "avg" in name and n < 3 else 1 :]:
+        raise ShapeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but it has sizes "
+            f"{list(input._a.shape)}"
+        )
+    floating_only(name, input)
     items = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * n
     if len(items) != n:
         raise RuntimeError(f"{name}(): output_size must be {n} numbers, got {output_size!r}")
@@ -43,22 +49,9 @@ def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...
 
 
 def _check_dimensions(name: str, n: int, input: Tensor) -> None:
-    """Check that a tensor has a channel and ``n`` dimensions, with a batch or without.
-
-    :raises RuntimeError: it has not.
-    """
+    """Check that a tensor has a channel and ``n`` dimensions, with a batch or without."""
     if input._a.ndim not in (n + 1, n + 2):
         raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input._a.shape)}")
-
-
-def _check_cells(name: str, n: int, input: Tensor) -> None:
-    _check_dimensions(name, n, input)
-    shape = input._a.shape
-    if 0 in shape[-2 if "avg" in name and n < 3 else 1 :]:
-        raise ShapeError(
-            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but it has sizes {list(shape)}"
-        )
-    floating_only(name, input)
 
 
 def _avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:

@@ -41,7 +41,6 @@ def scaled_dot_product_attention(
     :param scale: ``1 / sqrt(e)`` by default.
     :param enable_gqa: let several heads of ``query`` (dimension -3) share one of ``key`` and ``value``.
     :returns: shape (..., l, ev).
-    :raises RuntimeError: shapes, dtypes or options do not fit.
 
     >>> q, k, v = torch.zeros(1, 2), torch.ones(2, 2), torch.tensor([[1.], [3.]])
     >>> torch.nn.functional.scaled_dot_product_attention(q, k, v)
@@ -206,10 +205,7 @@ def multi_head_attention_forward(
 
 
 def _projection_weights(packed: Tensor | None, separate: tuple[Tensor | None, ...] | None) -> tuple[Tensor, ...]:
-    """Return the projections of query, key and value: the given ones, or the three parts of ``packed``, shape (3 e, e).
-
-    :raises AssertionError: a required one is None.
-    """
+    """Return the projections of query, key and value: the given ones, or the three parts of ``packed``."""
     if separate is None:
         if packed is None:
             raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
@@ -221,10 +217,7 @@ def _projection_weights(packed: Tensor | None, separate: tuple[Tensor | None, ..
 
 
 def _mask_per_head(mask: Tensor | None, heads: int, length: int, sources: int) -> Tensor | None:
-    """Return an attention mask of shape (1 or ``heads``, ``length``, ``sources``), ``heads`` counting all of the batch.
-
-    :raises RuntimeError: its shape does not fit.
-    """
+    """Return an attention mask of shape (1 or ``heads``, ``length``, ``sources``); ``heads`` counts the batch."""
     if mask is None:
         return None
     expected = (length, sources) if mask._a.ndim == 2 else (heads, length, sources)
@@ -238,10 +231,7 @@ def _mask_per_head(mask: Tensor | None, heads: int, length: int, sources: int) -
 
 
 def _has_bias(bias_k: Tensor | None, bias_v: Tensor | None, static_k: Tensor | None, static_v: Tensor | None) -> bool:
-    """Return whether a learned key and value are appended.
-
-    :raises AssertionError: only one of them is given, or keys or values are static.
-    """
+    """Return whether a learned key and value are appended, which neither static keys nor values allow."""
     if (bias_k is None) != (bias_v is None):
         raise AssertionError("bias_k and bias_v must be given together: one is set but the other is None")
     if bias_k is not None and (static_k is not None or static_v is not None):

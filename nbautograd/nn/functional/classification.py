@@ -55,10 +55,7 @@ def _kept_numbers(size: int) -> Any:
 
 @checks_values
 def _ignored(target: Tensor, classes: int, ignore_index: int) -> int | None:
-    """Return ``ignore_index``, or None where no target can equal it.
-
-    :raises IndexError: a target that is not ignored is not a class.
-    """
+    """Return ``ignore_index``, or None where no target can equal it; any other target must be a class."""
     index = elements(target)
     index = index if index.dtype is INT64 else index.astype(np.int64)
     # Read as unsigned, negative numbers are large: one comparison finds all invalid classes.
@@ -163,7 +160,6 @@ def nll_loss(
     :param ignore_index: a target that adds no loss and is not counted.
     :raises IndexError: a target is not a class.
     :raises ValueError: the batch sizes differ, or ``reduction`` is invalid.
-    :raises RuntimeError: the shapes or dtypes do not fit.
 
     >>> log_p = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
     >>> torch.nn.functional.nll_loss(log_p, torch.tensor([1, 0]), reduction="none")
@@ -224,7 +220,6 @@ def cross_entropy(
     :param weight: a factor for each class, shape (c,).
     :param ignore_index: a target that adds no loss and is not counted.
     :param label_smoothing: the share of the probability to spread evenly over all classes.
-    :raises RuntimeError: the shapes, dtypes or options do not fit.
 
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.]]), torch.tensor([1]))
     tensor(0.6931)
@@ -337,7 +332,6 @@ def multi_margin_loss(
 ) -> Tensor:
     """Compute the mean over the classes of ``max(0, margin - input[right] + input[other]) ** p``.
 
-    :param input: shape (n, c), or (c,).
     :param target: the index of the right class, shape (n,), or ().
     :param p: 1 or 2.
     :param weight: a factor for each class, shape (c,).
@@ -424,7 +418,6 @@ def multilabel_margin_loss(
 ) -> Tensor:
     """Sum ``max(0, 1 - (input[i] - input[j]))`` over right classes i and wrong classes j, divided by their number.
 
-    :param input: shape (n, c), or (c,).
     :param target: the indices of the right classes, then -1; shape as ``input``.
     :raises RuntimeError: the shapes differ, or a target is not a class.
 

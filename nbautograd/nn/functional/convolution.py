@@ -149,7 +149,6 @@ def conv1d(
 ) -> Tensor:
     """Compute a convolution (cross-correlation) over one dimension; see :func:`conv2d`.
 
-    :param input: shape (n, c, l), or (c, l).
     :param weight: shape (o, c / groups, k).
 
     >>> torch.nn.functional.conv1d(torch.tensor([[1., 2., 4.]]), torch.tensor([[[-1., 1.]]]))
@@ -169,12 +168,9 @@ def conv2d(
 ) -> Tensor:
     """Compute a convolution (cross-correlation) over two dimensions.
 
-    :param input: shape (n, c, h, w), or (c, h, w).
     :param weight: shape (o, c / groups, kh, kw).
-    :param bias: shape (o,).
     :param padding: zeros on both sides, ``"valid"`` (none) or ``"same"`` (as many as keep the size, for stride 1).
     :returns: shape (n, o, oh, ow) with oh = (h + 2 padding - dilation (kh - 1) - 1) // stride + 1.
-    :raises RuntimeError: shapes, dtypes or options do not fit.
 
     >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
     tensor([[[[4., 4.],
@@ -194,7 +190,6 @@ def conv3d(
 ) -> Tensor:
     """Compute a convolution (cross-correlation) over three dimensions; see :func:`conv2d`.
 
-    :param input: shape (n, c, d, h, w), or (c, d, h, w).
     :param weight: shape (o, c / groups, kd, kh, kw).
 
     >>> torch.nn.functional.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 3, 3, 2))
@@ -269,12 +264,8 @@ def conv_transpose2d(
 ) -> Tensor:
     """Compute the transpose of :func:`conv2d`, which is the gradient of its input.
 
-    :param input: shape (n, c, h, w), or (c, h, w).
-    :param weight: shape (c, o / groups, kh, kw).
-    :param bias: shape (o,).
     :param output_padding: elements to add to the smallest of the sizes that :func:`conv2d` maps to the input's size.
     :returns: shape (n, o, oh, ow) with oh = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
-    :raises RuntimeError: shapes, dtypes or options do not fit.
 
     >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
     tensor([[[[1., 2., 1.],
@@ -320,7 +311,6 @@ def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
 
     :param input: shape (n, c, h, w), or (c, h, w).
     :returns: shape (n, c kh kw, windows).
-    :raises RuntimeError: shapes or options do not fit.
 
     >>> torch.nn.functional.unfold(torch.arange(6.).reshape(1, 1, 2, 3), 2)
     tensor([[[0., 1.],
@@ -358,7 +348,6 @@ def fold(
     :param input: shape (n, c kh kw, windows), or (c kh kw, windows).
     :param output_size: (h, w).
     :returns: shape (n, c, h, w).
-    :raises RuntimeError: shapes or options do not fit.
 
     >>> torch.nn.functional.fold(torch.ones(1, 4, 2), (2, 3), 2)
     tensor([[[[1., 2., 1.],

@@ -134,7 +134,6 @@ def embedding(
     :param weight: shape (n, m).
     :param padding_idx: a row that gets no gradient.
     :param max_norm: shorten looked-up rows longer than this to this length, in place.
-    :param scale_grad_by_freq: divide each row's gradient by its number of lookups.
     :param sparse: the gradient of ``weight`` is sparse: it has the looked-up rows. See
         :class:`~nbautograd.optim.SparseAdam`.
     :raises IndexError: an index is out of range.

@@ -129,8 +129,6 @@ def fractional_max_pool2d(
     """Return the maxima of windows at random, uneven steps, which allow any output size (Graham, 2014).
 
     :param output_size: the number of windows; or pass ``output_ratio``, their number over the size of the input.
-    :raises ValueError: none or both of ``output_size`` and ``output_ratio`` are given.
-    :raises RuntimeError: the sizes do not fit.
 
     >>> torch.nn.functional.fractional_max_pool2d(torch.ones(1, 2, 7, 7), 2, output_size=3).shape
     torch.Size([1, 2, 3, 3])
@@ -166,8 +164,6 @@ def fractional_max_pool3d(
     """Return the maxima of windows at random, uneven steps, which allow any output size (Graham, 2014).
 
     :param output_size: the number of windows; or pass ``output_ratio``, their number over the size of the input.
-    :raises ValueError: none or both of ``output_size`` and ``output_ratio`` are given.
-    :raises RuntimeError: the sizes do not fit.
 
     >>> torch.nn.functional.fractional_max_pool3d(torch.ones(1, 2, 7, 7, 7), 2, output_size=3).shape
     torch.Size([1, 2, 3, 3, 3])

@@ -72,20 +72,13 @@ def attention_back(
     factor: float,
 ) -> Any:  # fmt: skip
     """Compute the gradients of query, key and value."""
-    if isinstance(query, Tensor):
-        return _by_steps(g[0], query, key, value, mask, is_causal, factor)
-    return kernels.attention_back(g[0], query, key, value, output, powers, sums, factor)
-
-
-def _by_steps(
-    g: Tensor, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, factor: float
-) -> list[Tensor | None]:
-    """Return recorded gradients: run the steps again and differentiate them."""
+    if not isinstance(query, Tensor):
+        return kernels.attention_back(g[0], query, key, value, output, powers, sums, factor)
 
     def outputs(query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
         return [attention_by_steps(query, key, value, mask, 0.0, is_causal, factor)]
 
-    return gradients_of_steps([g], outputs, (query, key, value))
+    return gradients_of_steps([g[0]], outputs, (query, key, value))
 
 
 # -- step by step ----------------------------------------------------------------------------------------------------

@@ -191,7 +191,6 @@ def grid_sample(
     :param padding_mode: the values outside: ``"zeros"``, ``"border"`` or ``"reflection"``.
     :param align_corners: whether -1 and 1 are the centers of the corners' elements, not their outer edges.
     :raises ValueError: a mode is invalid.
-    :raises RuntimeError: the shapes or dtypes do not fit.
 
     >>> image, centre = torch.tensor([[[[1., 2.], [3., 4.]]]]), torch.zeros(1, 1, 1, 2)
     >>> torch.nn.functional.grid_sample(image, centre, align_corners=False)

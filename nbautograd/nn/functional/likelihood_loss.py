@@ -239,7 +239,6 @@ def kl_div(
     :param target: probabilities; their logarithms if ``log_target``.
     :param reduction: ``"batchmean"`` (the sum over the size of the first dimension, the mathematical definition),
         ``"mean"``, ``"sum"`` or ``"none"``.
-    :raises ValueError: ``reduction`` is invalid.
 
     >>> p = torch.tensor([[0.5, 0.5]])
     >>> torch.nn.functional.kl_div(p.log(), torch.tensor([[1., 0.]]), reduction="batchmean")
@@ -280,7 +279,6 @@ def poisson_nll_loss(
     :param input: the logarithm of the expectation, or with ``log_input=False`` the expectation.
     :param full: add Stirling's approximation of ``log(target!)`` where ``target`` exceeds 1.
     :param eps: added to the expectation before its logarithm is taken.
-    :raises ValueError: ``reduction`` is invalid.
 
     >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0.]), torch.tensor([2.]))
     tensor(1.)

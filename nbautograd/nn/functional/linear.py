@@ -29,7 +29,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     :param input: shape (..., in).
     :param weight: shape (out, in), or (in,).
     :param bias: shape (out,).
-    :raises RuntimeError: the shapes or dtypes do not fit.
 
     >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[3., 4.]]), torch.tensor([10.]))
     tensor([[21.]])
@@ -78,7 +77,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     :param input2: shape (..., n).
     :param weight: shape (out, m, n).
     :param bias: shape (out,).
-    :raises RuntimeError: the shapes do not fit.
 
     >>> torch.nn.functional.bilinear(torch.tensor([[1., 2.]]), torch.tensor([[3.]]), torch.ones(1, 2, 1))
     tensor([[9.]])

@@ -112,7 +112,6 @@ def mse_loss(
     """Return the squared differences: their mean, their sum, or all of them.
 
     :param weight: a factor for each; the mean is then over the weights.
-    :raises ValueError: ``reduction`` is invalid.
 
     >>> torch.nn.functional.mse_loss(torch.tensor([1., 2.]), torch.tensor([0., 0.]))
     tensor(2.5000)
@@ -137,7 +136,6 @@ def l1_loss(
     """Return the absolute differences: their mean, their sum, or all of them.
 
     :param weight: a factor for each; the mean is then over the weights.
-    :raises ValueError: ``reduction`` is invalid.
 
     >>> torch.nn.functional.l1_loss(torch.tensor([1., 2.]), torch.tensor([0., 0.]))
     tensor(1.5000)

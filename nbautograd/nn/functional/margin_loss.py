@@ -80,7 +80,6 @@ def cosine_embedding_loss(
 
     :param input1: shape (n, m), or (m,); likewise ``input2``.
     :param target: shape (n,), or ().
-    :raises RuntimeError: the shapes do not fit.
 
     >>> torch.nn.functional.cosine_embedding_loss(torch.tensor([1., 0.]), torch.tensor([0., 1.]), torch.tensor(1))
     tensor(1.)
@@ -119,7 +118,6 @@ def triplet_margin_loss(
 ) -> Tensor:
     """Return ``max(0, margin + d(anchor, positive) - d(anchor, negative))`` with p-norm distances d.
 
-    :param swap: use ``d(positive, negative)`` where it is less than ``d(anchor, negative)``.
     :raises RuntimeError: the numbers of dimensions differ.
 
     >>> a, b, c = torch.tensor([[0.]]), torch.tensor([[2.]]), torch.tensor([[1.]])

@@ -238,7 +238,6 @@ def batch_norm(
 
     :param running_mean: shape (c,), like the next three; replaces the batch's mean in evaluation, and ``running_var``
         its variance. Training updates both: ``(1 - momentum) * running + momentum * batch``, with unbiased variance.
-    :param weight: a factor for each channel.
     :raises ValueError: training with a single value per channel.
     :raises RuntimeError: shapes do not fit, or the running statistics are missing.
 
@@ -372,7 +371,6 @@ def layer_norm(
 
     :param normalized_shape: their sizes; also the shape of ``weight`` and ``bias``.
     :param eps: added to the variance.
-    :raises RuntimeError: the shapes do not fit.
 
     >>> torch.nn.functional.layer_norm(torch.tensor([[1., 3.], [10., 30.]]), (2,))
     tensor([[-1.0000,  1.0000],
@@ -393,8 +391,6 @@ def group_norm(
     """Normalize groups of channels of each sample to mean 0 and variance 1 (Wu and He, 2018).
 
     :param input: shape (n, c, ...), ``num_groups`` dividing c.
-    :param weight: shape (c,); likewise ``bias``.
-    :raises RuntimeError: the shapes do not fit.
 
     >>> torch.nn.functional.group_norm(torch.tensor([[1., 3., 10., 30.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -430,7 +426,6 @@ def rms_norm(
 
     :param normalized_shape: their sizes; also the shape of ``weight``.
     :param eps: added to the mean square; by default the dtype's machine epsilon.
-    :raises RuntimeError: the shapes do not fit.
 
     >>> torch.nn.functional.rms_norm(torch.tensor([1., 7.]), (2,))
     tensor([0.2000, 1.4000])

@@ -141,12 +141,7 @@ def avg_pool2d(
     """Return the means of windows.
 
     :param input: shape (n, c, h, w), or (c, h, w).
-    :param stride: the kernel's size by default.
     :param padding: zeros on all sides, at most half of the kernel.
-    :param ceil_mode: keep an incomplete last window.
-    :param count_include_pad: divide by the number of elements including the padding.
-    :param divisor_override: divide by this instead.
-    :raises RuntimeError: shapes or options do not fit.
 
     >>> torch.nn.functional.avg_pool2d(torch.ones(1, 2, 4), 2)
     tensor([[[1., 1.]]])
@@ -276,13 +271,6 @@ def max_pool2d(
     return_indices: bool = False,
 ) -> Any:
     """Compute the maxima of windows; of equal elements, the first.
-
-    :param input: shape (n, c, h, w), or (c, h, w).
-    :param stride: the kernel's size by default.
-    :param padding: minus infinity on all sides, at most half of the kernel.
-    :param dilation: the distance between the elements of a window.
-    :param ceil_mode: keep an incomplete last window.
-    :raises RuntimeError: shapes or options do not fit.
 
     >>> torch.nn.functional.max_pool2d(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))
     tensor([[[3., 2.]]])

@@ -134,7 +134,6 @@ def interpolate(
 ) -> Tensor:
     """Resize an image, a row or a volume.
 
-    :param input: shape (n, c, ...) with one, two or three further dimensions.
     :param size: the new size; or pass ``scale_factor``, a factor of the old size, rounded down.
     :param mode: ``"nearest"``, ``"nearest-exact"``, ``"linear"`` (one dimension), ``"bilinear"``, ``"bicubic"`` (two),
         ``"trilinear"`` (three) or ``"area"``.
@@ -142,7 +141,6 @@ def interpolate(
     :param recompute_scale_factor: compute positions from the rounded sizes instead of the scale factor.
     :param antialias: for ``"bilinear"`` and ``"bicubic"``, smooth before shrinking.
     :raises ValueError: sizes and options do not fit each other.
-    :raises NotImplementedError: the mode does not support the number of dimensions.
 
     >>> torch.nn.functional.interpolate(torch.tensor([[[1., 2.]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
@@ -291,10 +289,7 @@ def _channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 
 def _factor(name: str, input: Tensor, value: Any, label: str) -> int:
-    """Return the factor of a shuffle of pixels.
-
-    :raises RuntimeError: it is not positive, or the input has too few dimensions.
-    """
+    """Return the factor of a shuffle of pixels, which is positive."""
     check_tensors(name, input=input)
     factor = as_int(value, f"{name}(): argument '{label}'")
     if input._a.ndim < 3:

@@ -370,10 +370,7 @@ def registered(kind: str, module: Any, name: str, value: Any) -> Any:
 def _add_backward_hook(
     hooks: _Registry, hook: Hook, prepend: bool, at_last_node: bool, where: str = "on a single Module"
 ) -> RemovableHandle:
-    """Register a backward hook, in PyTorch's deprecated form if ``at_last_node``.
-
-    :raises RuntimeError: there is one of the other form.
-    """
+    """Register a backward hook, in PyTorch's deprecated form if ``at_last_node``."""
     if any((number in hooks.at_last_node) != at_last_node for number in hooks):
         raise RuntimeError(
             f"Cannot use both regular backward hooks and full backward hooks {where}. Please use only one of them."

@@ -52,21 +52,13 @@ class _Untold(Layer):
 
 
 class ReLU(Layer, function=F.relu):
-    """``max(x, 0)``.
-
-    >>> torch.nn.ReLU()(torch.tensor([-1., 2.]))
-    tensor([0., 2.])
-    """
+    """``max(x, 0)``."""
 
     inplace: bool = False
 
 
 class Threshold(Layer, function=F.threshold, show="threshold value"):
-    """``x`` where it is above ``threshold``, elsewhere ``value``.
-
-    >>> torch.nn.Threshold(1., -5.)(torch.tensor([0., 2.]))
-    tensor([-5.,  2.])
-    """
+    """``x`` where it is above ``threshold``, elsewhere ``value``."""
 
     threshold: float
     value: float
@@ -89,9 +81,6 @@ class Hardtanh(Layer, function=F.hardtanh, show="min_val max_val", unused="min_v
     """``x``, clamped to [``min_val``, ``max_val``].
 
     :raises AssertionError: the bounds are not in order.
-
-    >>> torch.nn.Hardtanh()(torch.tensor([-2., 0., 2.]))
-    tensor([-1.,  0.,  1.])
     """
 
     min_val: float = -1.0
@@ -129,207 +118,121 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(Layer, function=F.sigmoid):
-    """``1 / (1 + exp(-x))``.
-
-    >>> torch.nn.Sigmoid()(torch.tensor([-2., 0., 2.]))
-    tensor([0.1192, 0.5000, 0.8808])
-    """
+    """``1 / (1 + exp(-x))``."""
 
 
 class Hardsigmoid(_Untold, function=F.hardsigmoid):
-    """``clamp(x / 6 + 1 / 2, 0, 1)``.
-
-    >>> torch.nn.Hardsigmoid()(torch.tensor([-2., 0., 2.]))
-    tensor([0.1667, 0.5000, 0.8333])
-    """
+    """``clamp(x / 6 + 1 / 2, 0, 1)``."""
 
     inplace: bool = False
 
 
 class Tanh(Layer, function=F.tanh):
-    """The hyperbolic tangent.
-
-    >>> torch.nn.Tanh()(torch.tensor([-2., 0., 2.]))
-    tensor([-0.9640,  0.0000,  0.9640])
-    """
+    """The hyperbolic tangent."""
 
 
 class SiLU(Layer, function=F.silu):
-    """``x · sigmoid(x)``, also called swish (Elfwing et al., 2017).
-
-    >>> torch.nn.SiLU()(torch.tensor([-2., 0., 2.]))
-    tensor([-0.2384,  0.0000,  1.7616])
-    """
+    """``x · sigmoid(x)``, also called swish (Elfwing et al., 2017)."""
 
     inplace: bool = False
 
 
 class Mish(Layer, function=F.mish):
-    """``x · tanh(softplus(x))`` (Misra, 2019).
-
-    >>> torch.nn.Mish()(torch.tensor([-2., 0., 2.]))
-    tensor([-0.2525,  0.0000,  1.9440])
-    """
+    """``x · tanh(softplus(x))`` (Misra, 2019)."""
 
     inplace: bool = False
 
 
 class Hardswish(_Untold, function=F.hardswish):
-    """``x · clamp(x / 6 + 1 / 2, 0, 1)`` (Howard et al., 2019).
-
-    >>> torch.nn.Hardswish()(torch.tensor([-2., 0., 2.]))
-    tensor([-0.3333,  0.0000,  1.6667])
-    """
+    """``x · clamp(x / 6 + 1 / 2, 0, 1)`` (Howard et al., 2019)."""
 
     inplace: bool = False
 
 
 class ELU(Layer, function=F.elu, show="alpha"):
-    """``x`` above zero, below it ``alpha · (exp(x) - 1)`` (Clevert et al., 2016).
-
-    >>> torch.nn.ELU()(torch.tensor([-2., 0., 2.]))
-    tensor([-0.8647,  0.0000,  2.0000])
-    """
+    """``x`` above zero, below it ``alpha · (exp(x) - 1)`` (Clevert et al., 2016)."""
 
     alpha: float = 1.0
     inplace: bool = False
 
 
 class CELU(Layer, function=F.celu, show="alpha"):
-    """``x`` above zero, below it ``alpha · (exp(x / alpha) - 1)`` (Barron, 2017).
-
-    >>> torch.nn.CELU()(torch.tensor([-2., 0., 2.]))
-    tensor([-0.8647,  0.0000,  2.0000])
-    """
+    """``x`` above zero, below it ``alpha · (exp(x / alpha) - 1)`` (Barron, 2017)."""
 
     alpha: float = 1.0
     inplace: bool = False
 
 
 class SELU(Layer, function=F.selu):
-    """The ELU that keeps means and variances (Klambauer et al., 2017).
-
-    >>> torch.nn.SELU()(torch.tensor([-2., 0., 2.]))
-    tensor([-1.5202,  0.0000,  2.1014])
-    """
+    """The ELU that keeps means and variances (Klambauer et al., 2017)."""
 
     inplace: bool = False
 
 
 class GLU(Layer, function=F.glu, show="dim"):
-    """``a · sigmoid(b)`` of the two halves of a dimension (Dauphin et al., 2017).
-
-    >>> torch.nn.GLU()(torch.tensor([1., 2., 0., 0.]))
-    tensor([0.5000, 1.0000])
-    """
+    """``a · sigmoid(b)`` of the two halves of a dimension (Dauphin et al., 2017)."""
 
     dim: int = -1
 
 
 class GELU(Layer, function=F.gelu, show="approximate={0.approximate!r}"):
-    """``x`` times the normal distribution function at ``x`` (Hendrycks and Gimpel, 2016).
-
-    :param approximate: ``"none"``, or ``"tanh"`` for an approximation by the hyperbolic tangent.
-
-    >>> torch.nn.GELU()(torch.tensor([-2., 0., 2.]))
-    tensor([-0.0455,  0.0000,  1.9545])
-    """
+    """``x`` times the normal distribution function at ``x`` (Hendrycks and Gimpel, 2016)."""
 
     approximate: str = "none"
 
 
 class Hardshrink(Layer, function=F.hardshrink, show="{0.lambd}"):
-    """``x`` outside [-lambd, lambd], elsewhere 0.
-
-    >>> torch.nn.Hardshrink()(torch.tensor([-2., 0., 2.]))
-    tensor([-2.,  0.,  2.])
-    """
+    """``x`` outside [-lambd, lambd], elsewhere 0."""
 
     lambd: float = 0.5
 
 
 class LeakyReLU(Layer, function=F.leaky_relu, show="negative_slope"):
-    """``x`` above zero, below it ``negative_slope · x``.
-
-    >>> torch.nn.LeakyReLU()(torch.tensor([-2., 0., 2.]))
-    tensor([-0.0200,  0.0000,  2.0000])
-    """
+    """``x`` above zero, below it ``negative_slope · x``."""
 
     negative_slope: float = 0.01
     inplace: bool = False
 
 
 class LogSigmoid(Layer, function=F.logsigmoid):
-    """``log(sigmoid(x))``.
-
-    >>> torch.nn.LogSigmoid()(torch.tensor([-2., 0., 2.]))
-    tensor([-2.1269, -0.6931, -0.1269])
-    """
+    """``log(sigmoid(x))``."""
 
 
 class Softplus(Layer, function=F.softplus, show="beta threshold"):
-    """``log(1 + exp(beta · x)) / beta``; ``x`` itself where ``beta · x`` is above ``threshold``.
-
-    >>> torch.nn.Softplus()(torch.tensor([-2., 0., 2.]))
-    tensor([0.1269, 0.6931, 2.1269])
-    """
+    """``log(1 + exp(beta · x)) / beta``; ``x`` itself where ``beta · x`` is above ``threshold``."""
 
     beta: float = 1.0
     threshold: float = 20.0
 
 
 class Softshrink(Layer, function=F.softshrink, show="{0.lambd}"):
-    """``x`` moved by ``lambd`` towards zero; 0 in [-lambd, lambd].
-
-    >>> torch.nn.Softshrink()(torch.tensor([-2., 0., 2.]))
-    tensor([-1.5000,  0.0000,  1.5000])
-    """
+    """``x`` moved by ``lambd`` towards zero; 0 in [-lambd, lambd]."""
 
     lambd: float = 0.5
 
 
 class Softsign(Layer, function=F.softsign):
-    """``x / (1 + |x|)``.
-
-    >>> torch.nn.Softsign()(torch.tensor([-2., 0., 2.]))
-    tensor([-0.6667,  0.0000,  0.6667])
-    """
+    """``x / (1 + |x|)``."""
 
 
 class Tanhshrink(Layer, function=F.tanhshrink):
-    """``x - tanh(x)``.
-
-    >>> torch.nn.Tanhshrink()(torch.tensor([-2., 0., 2.]))
-    tensor([-1.0360,  0.0000,  1.0360])
-    """
+    """``x - tanh(x)``."""
 
 
 class Softmin(Layer, function=F.softmin, show="dim"):
-    """``softmax(-x)`` along a dimension.
-
-    >>> torch.nn.Softmin(dim=0)(torch.tensor([0., 1., 2.]))
-    tensor([0.6652, 0.2447, 0.0900])
-    """
+    """``softmax(-x)`` along a dimension."""
 
     dim: int | None = None
 
 
 class Softmax(Layer, function=F.softmax, show="dim"):
-    """``exp(x)``, divided by its sum along a dimension.
-
-    >>> torch.nn.Softmax(dim=0)(torch.tensor([0., 1., 2.]))
-    tensor([0.0900, 0.2447, 0.6652])
-    """
+    """``exp(x)``, divided by its sum along a dimension."""
 
     dim: int | None = None
 
 
 class LogSoftmax(Layer, function=F.log_softmax, show="dim"):
-    """The logarithm of the softmax along a dimension.
-
-    >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0., 1., 2.]))
-    tensor([-2.4076, -1.4076, -0.4076])
-    """
+    """The logarithm of the softmax along a dimension."""
 
     dim: int | None = None
 

@@ -23,7 +23,6 @@ class _ASMoutput(NamedTuple):
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Log-probabilities of many classes, of which few are frequent (Grave et al., 2017), and their loss.
 
-    :param in_features: the size of the inputs.
     :param cutoffs: the first classes of the clusters: classes below the first cutoff are in the head.
     :param div_value: the factor by which each cluster's layers are smaller than the previous cluster's.
     :param head_bias: whether the head has a bias.

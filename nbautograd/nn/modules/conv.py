@@ -127,11 +127,7 @@ class Conv1d(_ConvNd, function=F.conv1d, n=1):
 
 
 class Conv2d(_ConvNd, function=F.conv2d, n=2):
-    """Convolution over images: input of shape (n, c, h, w) or (c, h, w).
-
-    >>> torch.nn.Conv2d(1, 8, 3, padding=1)
-    Conv2d(1, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
-    """
+    """Convolution over images: input of shape (n, c, h, w) or (c, h, w)."""
 
 
 class Conv3d(_ConvNd, function=F.conv3d, n=3):

@@ -24,12 +24,7 @@ class _Dropout(Layer, shared=True, show="p={0.p}, inplace={0.inplace}", training
 
 
 class Dropout(_Dropout, function=F.dropout):
-    """Set elements to zero with probability ``p``, and scale the others to keep the mean (Hinton et al., 2012).
-
-    >>> m = torch.nn.Dropout(0.5).eval()
-    >>> m(torch.ones(2))
-    tensor([1., 1.])
-    """
+    """Set elements to zero with probability ``p``, and scale the others to keep the mean (Hinton et al., 2012)."""
 
 
 class Dropout1d(_Dropout, function=F.dropout1d):

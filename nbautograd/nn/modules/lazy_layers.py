@@ -19,7 +19,30 @@ KINDS = ("BatchNorm", "Conv", "ConvTranspose", "InstanceNorm")
 __all__ = [*(f"Lazy{kind}{n}d" for kind in KINDS for n in (1, 2, 3)), "LazyLinear"]
 
 
-class LazyLinear(LazyModuleMixin, Linear):
+class _Lazy(LazyModuleMixin):
+    """Base of lazy layers, which become another class; ``_size`` is the option that is 0 until the first input."""
+
+    weight: Any
+    bias: Any
+    _size: str
+
+    def __init_subclass__(cls, becomes: Any = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if becomes is not None:
+            cls.cls_to_become = becomes
+
+    def _forget_parameters(self, bias: bool, device: Any, dtype: Any) -> None:
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters, if they are initialized."""
+        if not self.has_uninitialized_params() and getattr(self, self._size) != 0:
+            super().reset_parameters()  # type: ignore[misc]
+
+
+class LazyLinear(_Lazy, Linear, becomes=Linear):
     """:class:`Linear`, whose ``in_features`` are those of the first input.
 
     >>> layer = torch.nn.LazyLinear(2)
@@ -29,21 +52,12 @@ class LazyLinear(LazyModuleMixin, Linear):
     (torch.Size([1, 2]), Linear(in_features=5, out_features=2, bias=True))
     """
 
-    cls_to_become = Linear
-    weight: Any
-    bias: Any
+    _size = "in_features"
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(0, 0, False)
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
-
-    def reset_parameters(self) -> None:
-        """Draw new parameters, if they are initialized."""
-        if not self.has_uninitialized_params() and self.in_features != 0:
-            super().reset_parameters()
+        self._forget_parameters(bias, device, dtype)
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Create the parameters for an input."""
@@ -63,16 +77,10 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.in_features = input.shape[-1]
 
 
-class _LazyConv(LazyModuleMixin, _ConvNd):
+class _LazyConv(_Lazy, _ConvNd):
     """Base of lazy convolutions: all options except the number of input channels are given."""
 
-    weight: Any
-    bias: Any
-
-    def __init_subclass__(cls, becomes: type | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if becomes is not None:
-            cls.cls_to_become = becomes
+    _size = "in_channels"
 
     def __init__(
         self,
@@ -88,18 +96,8 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
         dtype: Any = None,
     ) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
-        self._forget_parameters(out_channels, bias, device, dtype)
-
-    def _forget_parameters(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
-
-    def reset_parameters(self) -> None:
-        """Draw new parameters, if they are initialized."""
-        if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()
+        self._forget_parameters(bias, device, dtype)
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Create the parameters for an input."""
@@ -153,7 +151,8 @@ class _LazyConvTranspose(_LazyConv):
     ) -> None:
         options = (output_padding, groups, False, dilation, padding_mode, device, dtype)
         super(_LazyConv, self).__init__(0, 0, kernel_size, stride, padding, *options)
-        self._forget_parameters(out_channels, bias, device, dtype)
+        self.out_channels = out_channels
+        self._forget_parameters(bias, device, dtype)
 
 
 class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d, becomes=conv.ConvTranspose1d):
@@ -168,18 +167,17 @@ class LazyConvTranspose3d(_LazyConvTranspose, conv.ConvTranspose3d, becomes=conv
     """:class:`ConvTranspose3d`, whose ``in_channels`` are those of the first input."""
 
 
-class _LazyNorm(LazyModuleMixin, _NormBase):
+class _LazyNorm(_Lazy, _NormBase):
     """Base of lazy normalization: all options except the number of features are given."""
 
-    weight: Any
-    bias: Any
+    _size = "num_features"
     running_mean: Any
     running_var: Any
 
     def __init_subclass__(cls, becomes: type[_NormBase] | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+        super().__init_subclass__(becomes, **kwargs)
         if becomes is not None:
-            cls.cls_to_become, cls._dims = becomes, becomes._dims
+            cls._dims = becomes._dims
 
     def __init__(
         self,
@@ -195,18 +193,11 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine, self.track_running_stats = affine, track_running_stats
         if affine:
-            self.weight = UninitializedParameter(device=device, dtype=dtype)
-            if bias:
-                self.bias = UninitializedParameter(device=device, dtype=dtype)
+            self._forget_parameters(bias, device, dtype)
         if track_running_stats:
             self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
             self.running_var = UninitializedBuffer(device=device, dtype=dtype)
             self.num_batches_tracked = tensor(0, dtype=int64, device=device)
-
-    def reset_parameters(self) -> None:
-        """Reset the parameters and statistics, if they are initialized."""
-        if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Create the parameters and statistics for an input."""

@@ -41,8 +41,6 @@ class Identity(Module):
 class Linear(Module):
     """``x @ weight.T + bias``: shape (..., in_features) to (..., out_features).
 
-    :param bias: whether there is a bias.
-
     >>> torch.nn.Linear(3, 2)
     Linear(in_features=3, out_features=2, bias=True)
     """

@@ -65,87 +65,44 @@ class _WeightedLoss(_Loss, shared=True):
 
 
 class L1Loss(_ReducedLoss, function=F.l1_loss):
-    """``|input - target|``.
-
-    >>> torch.nn.L1Loss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
-    tensor(1.)
-    >>> torch.nn.L1Loss(reduction="none")(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
-    tensor([0., 2.])
-    """
+    """``|input - target|``."""
 
 
 class MSELoss(_ReducedLoss, function=F.mse_loss):
-    """``(input - target)²``.
-
-    >>> torch.nn.MSELoss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
-    tensor(2.)
-    """
+    """``(input - target)²``."""
 
 
 class SmoothL1Loss(_ReducedLoss, function=F.smooth_l1_loss):
-    """Squares of small errors, up to ``beta``, and absolute values of large ones (Girshick, 2015).
-
-    >>> torch.nn.SmoothL1Loss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
-    tensor(0.7500)
-    >>> torch.nn.SmoothL1Loss(reduction="none")(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
-    tensor([0.0000, 1.5000])
-    """
+    """Squares of small errors, up to ``beta``, and absolute values of large ones (Girshick, 2015)."""
 
     beta: float = 1.0
 
 
 class HuberLoss(_Loss, function=F.huber_loss):
-    """Squares of small errors, up to ``delta``, and ``delta`` times absolute values of large ones (Huber, 1964).
-
-    >>> torch.nn.HuberLoss()(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
-    tensor(0.7500)
-    >>> torch.nn.HuberLoss(reduction="none")(torch.tensor([1., 2.]), torch.tensor([1., 4.]))
-    tensor([0.0000, 1.5000])
-    """
+    """Squares of small errors, up to ``delta``, and ``delta`` times absolute values of large ones (Huber, 1964)."""
 
     reduction: str = "mean"
     delta: float = 1.0
 
 
 class KLDivLoss(_ReducedLoss, function=F.kl_div):
-    """The Kullback-Leibler divergence ``target · (log(target) - input)``; ``input`` is the logarithm of a distribution.
-
-    :param log_target: whether ``target`` is also a logarithm.
-
-    >>> p, q = torch.tensor([0.5, 0.5]), torch.tensor([0.25, 0.75])
-    >>> torch.nn.KLDivLoss(reduction="sum")(q.log(), p)
-    tensor(0.1438)
-    """
+    """The Kullback-Leibler divergence ``target · (log(target) - input)``; the input is a distribution's logarithm."""
 
     log_target: bool = False
 
 
 class BCELoss(_WeightedLoss, function=F.binary_cross_entropy):
-    """The cross-entropy of probabilities of two classes.
-
-    >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.9]), torch.tensor([1., 1.]))
-    tensor(0.3993)
-    """
+    """The cross-entropy of probabilities of two classes."""
 
 
 class BCEWithLogitsLoss(_WeightedLoss, function=F.binary_cross_entropy_with_logits, buffers="weight pos_weight"):
-    """The cross-entropy of the sigmoid of scores of two classes.
-
-    :param pos_weight: the weight of the positive class.
-
-    >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0., 2.]), torch.tensor([1., 1.]))
-    tensor(0.4100)
-    """
+    """The cross-entropy of the sigmoid of scores of two classes."""
 
     pos_weight: Tensor | None = None
 
 
 class NLLLoss(_Loss, function=F.nll_loss):
-    """Minus the logarithm of the probability of the right class: input (n, c, ...), target (n, ...).
-
-    >>> torch.nn.NLLLoss()(torch.tensor([[0.25, 0.75]]).log(), torch.tensor([1]))
-    tensor(0.2877)
-    """
+    """Minus the logarithm of the probability of the right class: input (n, c, ...), target (n, ...)."""
 
     weight: Tensor | None = None
     size_average: bool | None = None
@@ -155,11 +112,7 @@ class NLLLoss(_Loss, function=F.nll_loss):
 
 
 class CrossEntropyLoss(_Loss, function=F.cross_entropy):
-    """The cross-entropy of scores of classes: input (n, c, ...), target of classes (n, ...) or probabilities.
-
-    >>> torch.nn.CrossEntropyLoss()(torch.zeros(1, 2), torch.tensor([0]))
-    tensor(0.6931)
-    """
+    """The cross-entropy of scores of classes: input (n, c, ...), target of classes (n, ...) or probabilities."""
 
     weight: Tensor | None = None
     size_average: bool | None = None
@@ -170,11 +123,7 @@ class CrossEntropyLoss(_Loss, function=F.cross_entropy):
 
 
 class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, inputs="log_input target"):
-    """Minus the logarithm of the probability of counts, by Poisson's distribution.
-
-    >>> torch.nn.PoissonNLLLoss(log_input=False)(torch.tensor([2.]), torch.tensor([3.]))
-    tensor(-0.0794)
-    """
+    """Minus the logarithm of the probability of counts, by Poisson's distribution."""
 
     log_input: bool = True
     full: bool = False
@@ -185,11 +134,7 @@ class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss, inputs="log_input targe
 
 
 class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, inputs="input target var", positional=0):
-    """Minus the logarithm of the density of a normal distribution (Nix and Weigend, 1994).
-
-    >>> torch.nn.GaussianNLLLoss()(torch.tensor([1.]), torch.tensor([3.]), torch.tensor([4.]))
-    tensor(1.1931)
-    """
+    """Minus the logarithm of the density of a normal distribution (Nix and Weigend, 1994)."""
 
     full: bool = False
     eps: float = 1e-6
@@ -197,11 +142,7 @@ class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, inputs="input target 
 
 
 class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
-    """The input (a distance) where the target is 1; ``max(0, margin - input)`` where it is -1.
-
-    >>> torch.nn.HingeEmbeddingLoss(reduction="none")(torch.tensor([0.3, 0.3]), torch.tensor([1., -1.]))
-    tensor([0.3000, 0.7000])
-    """
+    """The input (a distance) where the target is 1; ``max(0, margin - input)`` where it is -1."""
 
     margin: float = 1.0
     size_average: bool | None = None
@@ -210,20 +151,11 @@ class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
 
 
 class SoftMarginLoss(_ReducedLoss, function=F.soft_margin_loss):
-    """``log(1 + exp(-target · input))``.
-
-    >>> torch.nn.SoftMarginLoss()(torch.tensor([0., 2.]), torch.tensor([1., -1.]))
-    tensor(1.4100)
-    """
+    """``log(1 + exp(-target · input))``."""
 
 
 class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, inputs="input1 input2 target"):
-    """One minus the cosine of two vectors, where the target is 1; where it is -1, its excess over ``margin``.
-
-    >>> x, y = torch.tensor([[1., 0.]]), torch.tensor([[0., 1.]])
-    >>> torch.nn.CosineEmbeddingLoss()(x, y, torch.tensor([1.]))
-    tensor(1.)
-    """
+    """One minus the cosine of two vectors, where the target is 1; where it is -1, its excess over ``margin``."""
 
     margin: float = 0.0
     size_average: bool | None = None
@@ -232,11 +164,7 @@ class CosineEmbeddingLoss(_Loss, function=F.cosine_embedding_loss, inputs="input
 
 
 class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, inputs="input1 input2 target"):
-    """``max(0, -target · (input1 - input2) + margin)``.
-
-    >>> torch.nn.MarginRankingLoss(margin=1.)(torch.tensor([2.]), torch.tensor([1.5]), torch.tensor([1.]))
-    tensor(0.5000)
-    """
+    """``max(0, -target · (input1 - input2) + margin)``."""
 
     margin: float = 0.0
     size_average: bool | None = None
@@ -245,28 +173,17 @@ class MarginRankingLoss(_Loss, function=F.margin_ranking_loss, inputs="input1 in
 
 
 class MultiLabelMarginLoss(_ReducedLoss, function=F.multilabel_margin_loss):
-    """The amount by which each wrong class misses a margin of 1 below each right class.
-
-    >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([0.1, 0.2, 0.4, 0.8]), torch.tensor([3, 0, -1, 1]))
-    tensor(0.8500)
-    """
+    """The amount by which each wrong class misses a margin of 1 below each right class."""
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss, function=F.multilabel_soft_margin_loss):
-    """The mean of the binary cross-entropies of the classes.
-
-    >>> torch.nn.MultiLabelSoftMarginLoss()(torch.tensor([[0., 2.]]), torch.tensor([[1., 0.]]))
-    tensor(1.4100)
-    """
+    """The mean of the binary cross-entropies of the classes."""
 
 
 class MultiMarginLoss(_Loss, function=F.multi_margin_loss):
     """The amount by which each wrong class misses ``margin`` below the right class, to the power ``p``.
 
     :raises ValueError: ``p`` is neither 1 nor 2, or ``weight`` is not one-dimensional.
-
-    >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
-    tensor(0.3250)
     """
 
     p: int = 1
@@ -291,10 +208,6 @@ class TripletMarginLoss(_Loss, function=F.triplet_margin_loss, inputs="anchor po
 
     :param swap: take the distance of ``positive`` and ``negative`` where it is smaller (Balntas et al., 2016).
     :raises ValueError: ``margin`` is not positive.
-
-    >>> a, p, q = torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]), torch.tensor([[0., 5.5]])
-    >>> torch.nn.TripletMarginLoss()(a, p, q)
-    tensor(0.5000)
     """
 
     margin: float = 1.0
@@ -318,14 +231,7 @@ def _with_margin(name: str, options: dict[str, Any]) -> dict[str, Any]:
 class TripletMarginWithDistanceLoss(
     _Loss, function=F.triplet_margin_with_distance_loss, inputs="anchor positive negative", positional=0
 ):
-    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` of any distance.
-
-    :param distance_function: the Euclidean distance by default.
-
-    >>> a, p, q = torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]), torch.tensor([[0., 5.5]])
-    >>> torch.nn.TripletMarginWithDistanceLoss()(a, p, q)
-    tensor(0.5000)
-    """
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` of any distance."""
 
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
     margin: float = 1.0
@@ -339,12 +245,7 @@ class TripletMarginWithDistanceLoss(
 
 
 class CTCLoss(_Loss, function=F.ctc_loss, inputs="log_probs targets input_lengths target_lengths"):
-    """Minus the logarithm of the probability of label sequences under all alignments (Graves et al., 2006).
-
-    >>> scores = torch.zeros(4, 1, 3).log_softmax(2)
-    >>> torch.nn.CTCLoss()(scores, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
-    tensor(0.8432)
-    """
+    """Minus the logarithm of the probability of label sequences under all alignments (Graves et al., 2006)."""
 
     blank: int = 0
     reduction: str = "mean"

@@ -163,8 +163,7 @@ class Module(Calls, State, Conversion):
         self.__dict__.update(state)
 
     def _check_name(self, name: Any, what: str, taken: dict[str, Any]) -> None:
-        if "_parameters" not in self.__dict__:
-            raise AttributeError(f"cannot assign {what} before Module.__init__() call: call super().__init__() first")
+        self._check_made(what)
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
         if "." in name:
@@ -260,7 +259,7 @@ class Module(Calls, State, Conversion):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def _get_tensor(self, target: str, kind: str) -> tuple[Module, str, Any]:
+    def _get_tensor(self, target: str) -> tuple[Module, str, Any]:
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)
         if not hasattr(owner, name):
@@ -272,7 +271,7 @@ class Module(Calls, State, Conversion):
 
         :raises AttributeError: the path does not exist.
         """
-        _, name, result = self._get_tensor(target, "parameter")
+        _, name, result = self._get_tensor(target)
         if not isinstance(result, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return result
@@ -282,7 +281,7 @@ class Module(Calls, State, Conversion):
 
         :raises AttributeError: the path does not exist.
         """
-        owner, name, value = self._get_tensor(target, "buffer")
+        owner, name, value = self._get_tensor(target)
         if name not in owner._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
         buffer: Tensor = value

@@ -92,12 +92,9 @@ class _NormBase(Module):
     ) -> None:
         version = local_metadata.get("version")
         if self.track_running_stats and (version is None or version < 2):  # num_batches_tracked was not saved
-            state_dict.setdefault(prefix + "num_batches_tracked", self._first_number())
+            count = self.num_batches_tracked
+            state_dict.setdefault(prefix + "num_batches_tracked", tensor(0, dtype=int64) if count is None else count)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args, **kwargs)
-
-    def _first_number(self) -> Tensor:
-        result = self.num_batches_tracked
-        return tensor(0, dtype=int64) if result is None else result
 
 
 class _BatchNorm(_NormBase):
@@ -116,11 +113,7 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm, dims=(2, 3)):
-    """Normalize the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c) or (n, c, l).
-
-    >>> torch.nn.BatchNorm1d(3)
-    BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
-    """
+    """Normalize the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c) or (n, c, l)."""
 
 
 class BatchNorm2d(_BatchNorm, dims=(4,)):
@@ -238,8 +231,6 @@ def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
 class LayerNorm(_Affine):
     """Normalize over the last dimensions (Ba et al., 2016).
 
-    :param normalized_shape: the sizes of these dimensions.
-
     >>> torch.nn.LayerNorm(2)(torch.tensor([[1., 3.], [10., 30.]])).detach()
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]])
@@ -275,7 +266,6 @@ class LayerNorm(_Affine):
 class RMSNorm(_Affine):
     """Divide by the root of the mean square over the last dimensions (Zhang and Sennrich, 2019).
 
-    :param normalized_shape: the sizes of these dimensions.
     :param eps: a number added to the mean square; the dtype's epsilon by default.
 
     >>> torch.nn.RMSNorm(2)(torch.tensor([[3., 4.]])).detach()
@@ -307,11 +297,7 @@ class RMSNorm(_Affine):
 class LocalResponseNorm(
     Layer, function=F.local_response_norm, show="{0.size}, alpha={0.alpha}, beta={0.beta}, k={0.k}"
 ):
-    """Divide by a power of the squares of the neighboring channels (Krizhevsky et al., 2012).
-
-    >>> torch.nn.LocalResponseNorm(2, alpha=1.)(torch.ones(1, 3, 1)).flatten()
-    tensor([0.7378, 0.5946, 0.5946])
-    """
+    """Divide by a power of the squares of the neighboring channels (Krizhevsky et al., 2012)."""
 
     size: int
     alpha: float = 1e-4

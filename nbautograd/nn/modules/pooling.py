@@ -43,11 +43,7 @@ class _MaxPoolNd(_Windows, shared=True, show="kernel_size stride padding dilatio
 
 
 class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
-    """The maximum of each window: input of shape (n, c, l) or (c, l).
-
-    >>> torch.nn.MaxPool1d(2)(torch.tensor([[1., 3., 2., 0.]]))
-    tensor([[3., 2.]])
-    """
+    """The maximum of each window: input of shape (n, c, l) or (c, l)."""
 
 
 class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
@@ -189,16 +185,8 @@ class _FractionalMaxPoolNd(Layer, shared=True, buffers="_random_samples"):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd, function=F.fractional_max_pool2d, convert=_results_of(2)):
-    """The maxima of windows at random steps (Graham, "Fractional max-pooling", 2015): shape (n, c, h, w).
-
-    >>> torch.nn.FractionalMaxPool2d(2, output_size=3)(torch.ones(1, 1, 4, 4)).shape
-    torch.Size([1, 1, 3, 3])
-    """
+    """The maxima of windows at random steps (Graham, "Fractional max-pooling", 2015): shape (n, c, h, w)."""
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d, convert=_results_of(3)):
-    """The maxima of windows at random steps (Graham, 2015): input of shape (n, c, d, h, w).
-
-    >>> torch.nn.FractionalMaxPool3d(2, output_size=2)(torch.ones(1, 1, 4, 4, 4)).shape
-    torch.Size([1, 1, 2, 2, 2])
-    """
+    """The maxima of windows at random steps (Graham, 2015): input of shape (n, c, d, h, w)."""

@@ -29,8 +29,6 @@ class RNNBase(Module):
 
     :param mode: ``"RNN_TANH"``, ``"RNN_RELU"``, ``"LSTM"`` or ``"GRU"``.
     :param num_layers: the number of layers, each over the outputs of the previous one.
-    :param bias: whether the layers have biases.
-    :param batch_first: whether input and output have shape (batch, length, size) instead of (length, batch, size).
     :param dropout: the probability of dropout between the layers while training.
     :param bidirectional: whether each layer also runs backwards.
     :param proj_size: the projected output size of an LSTM; 0 for no projection.

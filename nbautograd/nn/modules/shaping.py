@@ -72,42 +72,25 @@ class Unflatten(Module):
 
 
 class PixelShuffle(Layer, function=F.pixel_shuffle, show="upscale_factor"):
-    """Channels as pixels: (n, c r², h, w) to (n, c, h r, w r) (Shi et al., 2016).
-
-    >>> torch.nn.PixelShuffle(2)(torch.arange(4.).reshape(1, 4, 1, 1))
-    tensor([[[[0., 1.],
-              [2., 3.]]]])
-    """
+    """Channels as pixels: (n, c r², h, w) to (n, c, h r, w r) (Shi et al., 2016)."""
 
     upscale_factor: int
 
 
 class PixelUnshuffle(Layer, function=F.pixel_unshuffle, show="downscale_factor"):
-    """Pixels as channels: (n, c, h r, w r) to (n, c r², h, w).
-
-    >>> torch.nn.PixelUnshuffle(2)(torch.arange(4.).reshape(1, 1, 2, 2)).shape
-    torch.Size([1, 4, 1, 1])
-    """
+    """Pixels as channels: (n, c, h r, w r) to (n, c r², h, w)."""
 
     downscale_factor: int
 
 
 class ChannelShuffle(Layer, function=F.channel_shuffle, show="groups"):
-    """The channels of all groups in turn (Zhang et al., "ShuffleNet", 2017).
-
-    >>> torch.nn.ChannelShuffle(2)(torch.arange(4.).reshape(1, 4, 1, 1)).flatten()
-    tensor([0., 2., 1., 3.])
-    """
+    """The channels of all groups in turn (Zhang et al., "ShuffleNet", 2017)."""
 
     groups: int
 
 
 class Unfold(Layer, function=F.unfold, show="kernel_size dilation padding stride"):
-    """The windows of a batch of images as columns: (n, c, h, w) to (n, c k, windows).
-
-    >>> torch.nn.Unfold(2)(torch.arange(6.).reshape(1, 1, 2, 3)).shape
-    torch.Size([1, 4, 2])
-    """
+    """The windows of a batch of images as columns: (n, c, h, w) to (n, c k, windows)."""
 
     kernel_size: Any
     dilation: Any = 1
@@ -116,12 +99,7 @@ class Unfold(Layer, function=F.unfold, show="kernel_size dilation padding stride
 
 
 class Fold(Layer, function=F.fold, show="output_size kernel_size dilation padding stride"):
-    """Columns added up as windows of images, the reverse of :class:`Unfold`.
-
-    >>> torch.nn.Fold((2, 3), 2)(torch.ones(1, 4, 2))
-    tensor([[[[1., 2., 1.],
-              [1., 2., 1.]]]])
-    """
+    """Columns added up as windows of images, the reverse of :class:`Unfold`."""
 
     output_size: Any
     kernel_size: Any
@@ -131,11 +109,7 @@ class Fold(Layer, function=F.fold, show="output_size kernel_size dilation paddin
 
 
 class CosineSimilarity(Layer, function=F.cosine_similarity, inputs="x1 x2"):
-    """The cosine of the angle between vectors along a dimension.
-
-    >>> torch.nn.CosineSimilarity(dim=0)(torch.tensor([1., 0.]), torch.tensor([1., 1.]))
-    tensor(0.7071)
-    """
+    """The cosine of the angle between vectors along a dimension."""
 
     dim: int = 1
     eps: float = 1e-8
@@ -161,10 +135,6 @@ class Upsample(Module):
     """Resampling to another size.
 
     :param size: the sizes of the result after batch and channels.
-    :param scale_factor: a factor of the sizes instead, one number or one per dimension.
-    :param mode: ``"nearest"``, ``"linear"`` (3-D input), ``"bilinear"``, ``"bicubic"`` (4-D) or ``"trilinear"`` (5-D).
-    :param align_corners: whether the elements at the corners keep their values.
-    :param recompute_scale_factor: whether to compute the factor again from the sizes.
 
     >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1., 2.]]]))
     tensor([[[1., 1., 2., 2.]]])

@@ -68,9 +68,6 @@ class Embedding(_Table):
     """Rows of a table: integers of any shape to (..., embedding_dim).
 
     :param padding_idx: a row that is initially zero and has no gradient.
-    :param max_norm: shorten used rows longer than this to this length, in place.
-    :param norm_type: the order of that norm.
-    :param scale_grad_by_freq: divide the gradient of a row by its number of uses.
     :param sparse: compute a sparse gradient of the table: see :func:`~nbautograd.nn.functional.embedding`.
 
     >>> torch.nn.Embedding(10, 3)(torch.tensor([1, 2])).shape
@@ -115,9 +112,6 @@ class Embedding(_Table):
 
 class EmbeddingBag(_Table):
     """Sums, means or maxima of bags of rows of a table.
-
-    :param mode: ``"sum"``, ``"mean"`` or ``"max"``.
-    :param include_last_offset: whether the last of the offsets is the end of the last bag.
 
     >>> bags = torch.nn.EmbeddingBag.from_pretrained(torch.tensor([[1., 2.], [3., 4.]]))
     >>> bags(torch.tensor([[0, 1]]))

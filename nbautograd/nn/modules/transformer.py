@@ -36,11 +36,9 @@ class MultiheadAttention(Module):
     :param embed_dim: the size of each element of a sequence.
     :param num_heads: the number of heads, which divides ``embed_dim``.
     :param dropout: the probability of dropping a weight in training.
-    :param bias: whether the maps have biases.
     :param add_bias_kv: add a learned key and value to the sequences.
     :param add_zero_attn: add a key and value of zeros.
     :param kdim: the size of the keys' elements; likewise ``vdim`` of the values'.
-    :param batch_first: whether shapes are (batch, length, size) instead of (length, batch, size).
     :raises ValueError: sizes are not positive.
     :raises AssertionError: the heads do not divide ``embed_dim``.
 

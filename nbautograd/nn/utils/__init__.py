@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nbautograd.nn.utils.init import *
     from nbautograd.nn.utils.memory_format import *
 
-DESCRIBED = {*clip_grad.__all__, *convert_parameters.__all__} - {"clip_grad_norm"}  # which only forwards
+DESCRIBED = (*clip_grad.__all__, *convert_parameters.__all__)
 describe_all([globals()[name] for name in DESCRIBED], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
 
 MODULES = ("fusion", "init", "memory_format", "parametrizations", "parametrize", "prune", "stateless")

@@ -97,11 +97,6 @@ def clip_grad_norm(
 ) -> Tensor:
     """Warn and call :func:`clip_grad_norm_`; deprecated name.
 
-    :param parameters: tensors with gradients, or one tensor.
-    :param max_norm: the largest norm of all gradients together.
-    :param norm_type: the order of the norm.
-    :param error_if_nonfinite: raise if the norm is nan or infinite.
-    :param foreach: accepted and ignored.
     :returns: the norm before, a tensor of shape ().
     :raises RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
 

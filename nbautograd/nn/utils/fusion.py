@@ -22,7 +22,6 @@ def _check(layer: Any, bn: Any) -> None:
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """Return a convolution that computes ``bn(conv(x))``; both are in evaluation mode.
 
-    :param transpose: whether the convolution is transposed.
     :raises AssertionError: one is in training mode, or has no running statistics.
 
     >>> import nbautograd as torch

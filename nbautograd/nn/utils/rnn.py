@@ -137,11 +137,7 @@ def _pack(input: Tensor, key: Key) -> Tensor:
 
 
 def _check_lengths(input: Tensor, counts: np.ndarray[Any, Any], batch_first: bool) -> None:
-    """Check that the lengths fit a padded batch, longest first.
-
-    :raises IndexError: the batch has one dimension.
-    :raises RuntimeError: a length is not positive, they are not sorted, or their number is wrong.
-    """
+    """Check that the lengths fit a padded batch, longest first."""
     shape = input.shape
     length, batch = shape[dimension(int(batch_first), len(shape))], shape[dimension(int(not batch_first), len(shape))]
     if counts.ndim != 1:
