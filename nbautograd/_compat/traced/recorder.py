@@ -26,8 +26,6 @@ from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import TracingError
 
-__all__ = ["TraceRecorder", "current"]
-
 current: ContextVar[TraceRecorder | None] = ContextVar("trace", default=None)
 """The recorder of the trace that runs in this context."""
 

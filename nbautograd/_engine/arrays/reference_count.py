@@ -19,8 +19,6 @@ from collections.abc import Callable
 from sys import getrefcount
 from typing import Any
 
-__all__ = ["HELD_ONCE", "NEVER", "PASSED_ONCE", "PASSED_TWICE", "VIEWED_ONCE", "getrefcount", "measure"]
-
 NEVER = -sys.maxsize
 """A number below every count."""
 ROUNDS = 16

@@ -14,8 +14,6 @@ from nbautograd._engine.ops.shape.shape import reshape
 from nbautograd._engine.rng import generator
 from nbautograd.errors import AutogradError
 
-__all__ = ["draw", "get_state", "set_state"]
-
 
 def get_state() -> Any:
     """Return the state of the default generator."""

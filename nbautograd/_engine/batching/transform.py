@@ -20,8 +20,6 @@ from nbautograd._engine.ops.shape.shape import view
 from nbautograd._engine.ops.shape.transpose import permute
 from nbautograd.errors import AutogradError
 
-__all__ = ["entered", "vmap"]
-
 Dims = Any
 """An int, None, or a tree of them."""
 

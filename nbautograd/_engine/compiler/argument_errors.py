@@ -23,22 +23,6 @@ from nbautograd._engine.core.overrides import UNHANDLED, offer, overloaded, subc
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import is_pytorchs
 
-__all__ = [
-    "CALL_ERRORS",
-    "USUAL",
-    "answer_error",
-    "check_option",
-    "check_options",
-    "name_operation",
-    "not_implemented_or_raise",
-    "options_of",
-    "public_name",
-    "refuse_complex",
-    "refuse_dtype",
-    "refuse_or_offer",
-    "with_argument_errors",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

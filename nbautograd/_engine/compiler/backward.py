@@ -31,8 +31,6 @@ from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.lazy_gradient import compute, is_on_device, materialize
 from nbautograd._engine.fusion.tiling import reusable
 
-__all__ = ["array_vocabulary", "formula_kernels", "make_node", "prepared"]
-
 
 def make_node(op: OpSchema, variant: str) -> type[Node]:
     """Return the node class of an operation: ``real``; ``complex``, with conjugates; ``half``; or a variant of

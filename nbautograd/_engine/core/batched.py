@@ -24,24 +24,6 @@ from nbautograd._engine.core.dispatch_mode import Interpreter, followers
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 
-__all__ = [
-    "BatchLevel",
-    "BatchedTensor",
-    "ElementsError",
-    "NoRuleError",
-    "SampleArray",
-    "batched",
-    "checks_values",
-    "elements",
-    "level_of",
-    "levels",
-    "looks_at_elements",
-    "random_function",
-    "reader",
-    "refuse_dynamic",
-    "without_level",
-]
-
 DATA_DEPENDENT = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that: "
     "samples could take different branches. Use torch.where(condition, a, b) to choose for each sample."

@@ -22,19 +22,6 @@ from nbautograd._names.docstrings.methods import describe_methods
 from nbautograd.errors import AutogradError, GraphFreedError, InplaceError
 from nbautograd.protocol import SourceLocator
 
-__all__ = [
-    "FREED",
-    "LEAF",
-    "MULTIPLE",
-    "AccumulateGrad",
-    "Node",
-    "OutputEdge",
-    "OutputGrads",
-    "UnrecordedView",
-    "gradients_of",
-    "public_edge",
-]
-
 
 class _Mark:
     """A sentinel, compared by identity."""

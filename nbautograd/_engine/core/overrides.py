@@ -18,20 +18,6 @@ from nbautograd._engine.core.dispatch_mode import UNHANDLED
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import is_pytorchs, variable_of
 
-__all__ = [
-    "UNHANDLED",
-    "DisableTorchFunction",
-    "DisableTorchFunctionSubclass",
-    "asked",
-    "disabled_torch_function",
-    "handle",
-    "modes",
-    "offer",
-    "overloaded",
-    "skips",
-    "subclasses",
-]
-
 PACKAGE = __name__.partition(".")[0]
 subclasses: list[weakref.ref[type]] = []
 """The live classes derived from ``Tensor`` outside the package that may override operations."""

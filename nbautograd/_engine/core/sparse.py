@@ -21,8 +21,6 @@ from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.tensor import Tensor, new, stored, wrap
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
 
-__all__ = ["SparseTensor", "UnsupportedError", "on_first_use", "refuse", "sparse_gradient", "stored", "wrapped"]
-
 
 class UnsupportedError(AttributeError, NotImplementedError):
     """An error for an operation without code for sparse tensors."""

@@ -32,8 +32,6 @@ from nbautograd._engine.core.tensor_properties import TensorProperties
 from nbautograd._names.docstrings.methods import describe_methods
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of, warn
 
-__all__ = ["Tensor", "array_of", "stored", "wrap"]
-
 new = object.__new__
 
 

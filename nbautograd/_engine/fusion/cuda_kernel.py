@@ -23,8 +23,6 @@ from nbautograd._engine.fusion.cuda_source import NUMBER, OPTIONS, CudaProgram, 
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
 
-__all__ = ["compute", "elementwise_kernel", "is_fusable", "params", "partial_sums_kernel", "sum_of"]
-
 MAX_VARIANTS = 16
 """Maximum number of compiled variants of an expression whose code depends on the value of a number."""
 SUM_THREADS = 1 << 16

@@ -19,8 +19,6 @@ from typing import Any, TypeVar
 
 from nbautograd._names.docstrings.parameters import COMMON, RAISES, RESULTS, SPECIAL
 
-__all__ = ["describe", "describe_all", "describe_operation", "describe_operator", "described", "fill", "with_import"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 Family = tuple[Mapping[str, str], str, tuple[tuple[str, str], ...]]
 """A family of functions: the meanings of its parameters, the result, and errors with their conditions."""

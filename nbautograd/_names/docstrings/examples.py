@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["EXAMPLES"]
-
 BY_KIND = {
     "AdaptiveAvgPool": """
 >>> torch.nn.{name}(1)(torch.arange(4.).expand(1, 1, {fours})).flatten()

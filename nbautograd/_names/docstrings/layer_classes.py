@@ -5,8 +5,6 @@ from __future__ import annotations
 from nbautograd._names.docstrings.classes import Tables, alike
 from nbautograd._names.docstrings.examples import EXAMPLES
 
-__all__ = ["TABLES"]
-
 STATE = "shape (layers · directions, n, hidden_size)"
 SEQUENCE = "shape (l, n, input_size); (n, l, input_size) with ``batch_first``; (l, input_size) without batch."
 OUTPUT = "the outputs of all steps, shape (l, n, directions · hidden_size), and "

@@ -6,8 +6,6 @@ import re
 
 from nbautograd._names.docstrings import INDENT, Family
 
-__all__ = ["EXAMPLES", "FAMILIES", "SHARED", "SHARED_BY_UTILITIES", "family"]
-
 SHARED = {
     "anchor": "vectors, shape (n, m).",
     "ceil_mode": "round the number of windows up, so that the last one may extend beyond the edge.",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from nbautograd._names.docstrings.classes import Tables
 
-__all__ = ["TABLES"]
-
 PARAMETERS = "tensors, pairs of a name and a tensor, or dictionaries of one ``params`` and options for these."
 TABLES = Tables(
     shared={
