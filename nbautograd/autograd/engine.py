@@ -39,18 +39,6 @@ from nbautograd.errors import AutogradError, kind_of
 if TYPE_CHECKING:
     from nbautograd.autograd.full_engine import Key
 
-__all__ = [
-    "GraphTask",
-    "accumulate",
-    "apply",
-    "capture",
-    "current_graph_task",
-    "enter_task",
-    "execute",
-    "queue_callback",
-]
-
-
 MIN_LISTED = 16
 """Targets of one node that enter the heap as one list."""
 Roots = list[tuple[Any, Any]]  # the start of a pass: nodes or leaves, each with its gradient

@@ -19,8 +19,6 @@ from nbautograd._engine.core.pytree import broadcast_prefix, tree_flatten, tree_
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 
-__all__ = ["VmapInfo", "apply_batched"]
-
 
 class VmapInfo(NamedTuple):
     """The first argument of a Function's ``vmap``: the batch size and the ``randomness``."""
