@@ -154,9 +154,8 @@ class _SampleContext:
 
     def __init__(self, level: BatchLevel, ctx: Any) -> None:
         self._level, self._ctx, self._forward = level, ctx, False
-        self._dims: dict[
-            bool, tuple[int | None, ...]
-        ] = {}  # the batch dimensions of the saved tensors; by whether they are for jvp
+        # The batch dimensions of the saved tensors; by whether they are for jvp.
+        self._dims: dict[bool, tuple[int | None, ...]] = {}
 
     def at(self, level: BatchLevel, ctx: Any, forward: bool) -> _SampleContext:
         """Return a copy for another level and another context of all samples."""

@@ -260,9 +260,8 @@ def partial_sums_kernel(program: CudaProgram, library: Any) -> Any:
     return library.ElementwiseKernel(
         ", ".join([*parameters, "int64 length"]),
         params([(kind, "partial_out")]),
-        f"{c_type(kind)} total = 0;\n"
-        "for (ptrdiff_t at = i; at < length; at += _ind.size()) "
-        f"total += nbautograd_element({arguments});\npartial_out = total;",
+        f"{c_type(kind)} total = 0;\nfor (ptrdiff_t at = i; at < length; at += _ind.size()) total += "
+        f"nbautograd_element({arguments});\npartial_out = total;",
         "nbautograd_elementwise",
         options=OPTIONS,
         preamble=program.device_function("nbautograd_element"),

@@ -244,8 +244,7 @@ def check_mask(name: str, mask: Any) -> None:
     if mask.dtype.kind != "b":
         raise RuntimeError(
             f"{name} only supports boolean masks, but got mask with dtype {dtypes.c_type(mask.dtype)} ({name}: "
-            f"expected "
-            "BoolTensor for mask)"
+            "expected BoolTensor for mask)"
         )
 
 
