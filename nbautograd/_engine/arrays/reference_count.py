@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from sys import getrefcount
+from sys import getrefcount as getrefcount
 from typing import Any
 
 NEVER = -sys.maxsize

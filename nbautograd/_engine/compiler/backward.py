@@ -17,11 +17,12 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.masking import scale_where_not, zero_where, zero_where_not
+from nbautograd._engine.arrays.summation import upcast_half
 from nbautograd._engine.compiler import elementwise
 from nbautograd._engine.compiler.expressions import in_full, inlined, without_conj
 from nbautograd._engine.compiler.forward import TEMPORARY_VIEW
 from nbautograd._engine.compiler.lowering import compile_kernel
-from nbautograd._engine.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
+from nbautograd._engine.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half_recorded
 from nbautograd._engine.compiler.schema import OPS, POINTWISE, TILED, VIEW, OpSchema, slot
 from nbautograd._engine.compiler.source import compiled, evaluated, parsed, rewritten
 from nbautograd._engine.core import dispatch_mode

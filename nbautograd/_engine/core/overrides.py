@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from nbautograd._engine.core import dispatch_mode
-from nbautograd._engine.core.dispatch_mode import UNHANDLED
+from nbautograd._engine.core.dispatch_mode import UNHANDLED as UNHANDLED
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import is_pytorchs, variable_of
 

@@ -18,7 +18,7 @@ from nbautograd._engine.arrays.memory_format import layout, sparse_csr
 from nbautograd._engine.arrays.size import Size, dimension
 from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.core.node import LEAF
-from nbautograd._engine.core.tensor import Tensor, new, stored, wrap
+from nbautograd._engine.core.tensor import Tensor, new, stored as stored, wrap
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
 
 

@@ -16,8 +16,6 @@ _IN_PLACE = """
     floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
     reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_"""
 
-__all__ = ["detach", "detach_", "dsmm", "flip", "permute", "reshape", "spmm", "tile", *_IN_PLACE.split()]
-
 
 @described
 @with_argument_errors

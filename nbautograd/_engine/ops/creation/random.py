@@ -41,22 +41,6 @@ from nbautograd._engine.rng.generator import Generator
 from nbautograd._names.docstrings import described
 from nbautograd.errors import AutogradError
 
-__all__ = [
-    "get_rng_state",
-    "initial_seed",
-    "manual_seed",
-    "normal",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "randperm",
-    "seed",
-    "set_rng_state",
-]
-
 Array = np.ndarray[Any, Any]
 Device = device | str | int | None
 Number = int | float

@@ -24,20 +24,6 @@ from nbautograd._engine.ops.shape.broadcasting import expand, joint_shape
 from nbautograd._engine.ops.shape.shape import reshape
 from nbautograd._names.docstrings import described
 
-__all__ = [
-    "gather",
-    "index_select",
-    "masked_fill",
-    "masked_scatter",
-    "masked_select",
-    "nonzero",
-    "put",
-    "take",
-    "take_along_dim",
-    "unravel_index",
-]
-
-
 # -- along one dimension ---------------------------------------------------------------------------------------------
 
 

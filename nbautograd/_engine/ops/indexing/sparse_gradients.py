@@ -10,8 +10,6 @@ from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.size import dimension
 from nbautograd._engine.core.sparse import sparse_gradient, stored
 
-__all__ = ["sparse_gather_back"]
-
 
 def sparse_gather_back(g: Any, shape: Any, dim: int, index: Any) -> Any:
     """Return ``g`` at the gathered positions in zeros of ``shape``, as a sparse array, or tensor if ``g`` is one."""

@@ -19,8 +19,6 @@ from nbautograd._engine.ops.queries import Number
 from nbautograd._engine.ops.reduction.distances import vector_norm
 from nbautograd.errors import DtypeError, ShapeError
 
-__all__ = ["norm"]
-
 Dims = int | tuple[int, ...] | list[int] | None
 
 

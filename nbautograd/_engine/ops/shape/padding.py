@@ -15,8 +15,6 @@ from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._names.docstrings import described
 from nbautograd.errors import kind_of
 
-__all__ = ["pad"]
-
 Pads = tuple[tuple[int, int], ...]
 """Sizes of the padding before and after each of the last dimensions; negative ones crop."""
 
