@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+__all__ = [
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
+    "layout",
+    "memory_format",
+    "preserve_format",
+    "sparse_bsc",
+    "sparse_bsr",
+    "sparse_coo",
+    "sparse_csc",
+    "sparse_csr",
+    "strided",
+]
+
 
 class _Named:
     """A constant that prints as ``torch.<name>``."""
