@@ -6,6 +6,8 @@ import functools
 import operator
 from typing import Any
 
+__all__ = ["FIELDS", "Results", "return_type"]
+
 FIELDS = {
     "_lu_with_info": "LU pivots info",
     "aminmax": "min max",
