@@ -109,11 +109,7 @@ family(
 family("softmax softmin log_softmax gumbel_softmax normalize", SAME, DTYPE, logits="logarithms of probabilities.")
 FAMILIES["normalize"][0]["p"] = "the order of the norm."  # type: ignore[index]
 FAMILIES["gumbel_softmax"][0]["eps"] = "accepted without effect."  # type: ignore[index]
-family(
-    "glu",
-    "a tensor of the input's shape, half as long along ``dim``.",
-    ("RuntimeError", "the length of ``dim`` is odd"),
-)
+family("glu", "a tensor of the input's shape, half as long along ``dim``.")
 family("dropout1d dropout2d dropout3d", SAME, DTYPE, p="the probability of dropping a channel.")
 family(
     "conv1d conv2d conv3d",
