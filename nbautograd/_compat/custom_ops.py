@@ -12,21 +12,6 @@ from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.function import Function
 
-__all__ = [
-    "CustomOpDef",
-    "Library",
-    "custom_op",
-    "define",
-    "defined",
-    "fallthrough_kernel",
-    "impl",
-    "impl_abstract",
-    "register_autograd",
-    "register_fake",
-    "register_kernel",
-    "register_vmap",
-]
-
 _defined: dict[str, CustomOpDef] = {}
 
 

@@ -15,8 +15,6 @@ from nbautograd._engine.arrays.device import device
 from nbautograd._engine.arrays.dtypes import dtype
 from nbautograd._engine.core.tensor import Tensor
 
-__all__ = ["check_value", "infer_schema", "parse", "signature_of"]
-
 _NAMES = {
     Tensor: "Tensor",
     int: "SymInt",

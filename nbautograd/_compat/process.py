@@ -10,24 +10,6 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.anomaly_mode import set_detect_anomaly
 from nbautograd.errors import warn
 
-__all__ = [
-    "compiled_with_cxx11_abi",
-    "cond",
-    "get_file_path",
-    "has_lapack",
-    "has_mkl",
-    "has_openmp",
-    "has_spectral",
-    "init_num_threads",
-    "is_distributed",
-    "is_storage",
-    "is_vulkan_available",
-    "set_anomaly_enabled",
-    "set_flush_denormal",
-    "thread_safe_generator",
-    "typename",
-]
-
 has_lapack, has_spectral = True, True  # by SciPy and NumPy
 has_mkl, has_openmp = False, False
 

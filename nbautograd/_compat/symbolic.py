@@ -5,20 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = [
-    "SymBool",
-    "SymFloat",
-    "SymInt",
-    "sym_float",
-    "sym_int",
-    "sym_ite",
-    "sym_max",
-    "sym_min",
-    "sym_not",
-    "sym_sqrt",
-    "sym_sum",
-]
-
 
 class SymInt:
     """The class of symbolic integers: no size is one.

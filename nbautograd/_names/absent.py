@@ -11,8 +11,6 @@ from opcode import opmap
 from types import FrameType
 from typing import Any, NoReturn
 
-__all__ = ["answer", "explain", "fail", "modules", "names", "reason"]
-
 PACKAGE = __name__.partition(".")[0]
 HINTS = {
     r"complex32|chalf": "its complex numbers have 64 bits and more",

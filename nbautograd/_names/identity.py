@@ -12,8 +12,6 @@ from typing import Any
 
 from nbautograd._names import lazy, namespaces
 
-__all__ = ["VERSION", "adopt", "give_back", "is_ours"]
-
 PACKAGE = __name__.partition(".")[0]
 VERSION = "2.13.0"
 """The version of PyTorch that nbautograd follows."""

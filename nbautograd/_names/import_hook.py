@@ -10,8 +10,6 @@ from typing import Any, ClassVar, cast
 
 from nbautograd._names import identity, namespaces
 
-__all__ = ["OWN", "standing_in"]
-
 PACKAGE = __name__.partition(".")[0]
 
 

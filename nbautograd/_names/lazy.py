@@ -14,20 +14,6 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-__all__ = [
-    "FAMILIES",
-    "METHODS",
-    "NAMES",
-    "NAMESPACES",
-    "AbsentMethod",
-    "Importer",
-    "attach",
-    "attributes",
-    "install",
-    "load",
-    "put_off",
-]
-
 PACKAGE = __name__.partition(".")[0]
 NAMESPACES = """
     __future__ accelerator amp backends compiler cpu cuda distributed distributions fft func futures hub jit library

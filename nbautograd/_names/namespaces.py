@@ -13,8 +13,6 @@ from typing import Any
 from nbautograd._names import absent, refused
 from nbautograd._names.table import OWN, TABLE, row
 
-__all__ = ["MODULES", "children", "exists", "file_of", "fill", "is_hidden", "is_public", "module"]
-
 PACKAGE = __name__.partition(".")[0]
 
 MODULES = {path: row.names for path, row in TABLE.items() if row.is_listed}

@@ -13,8 +13,6 @@ from typing import Any, NoReturn
 from nbautograd._names import absent
 from nbautograd._names.table import row
 
-__all__ = ["answers", "covers", "refuse", "refuses", "stand_in", "why"]
-
 PACKAGE = __name__.partition(".")[0]
 
 

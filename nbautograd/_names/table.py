@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["OWN", "TABLE", "Row", "row"]
-
 
 class Row(NamedTuple):
     """One of PyTorch's modules."""

@@ -22,9 +22,6 @@ from nbautograd._engine.ops.creation.creation import empty_like, zeros_like
 from nbautograd.autograd.hooks import as_tensor, name_of
 from nbautograd.errors import AutogradError, warn
 
-__all__ = ["finish", "visit", "warn_of_cycle"]
-
-
 Fresh = list[tuple[Tensor, Tensor]]  # leaves, and their new .grad
 Grown = list[tuple[Tensor, Any]]  # tensors that are the .grad of a leaf, and the gradients to add to them
 

@@ -21,8 +21,6 @@ from nbautograd.autograd import engine
 from nbautograd.autograd.hooks import as_tensor
 from nbautograd.errors import AutogradError, NoGraphError, NonScalarError, ShapeError, is_pytorchs, kind_of, warn
 
-__all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad", "key_of"]
-
 
 class GradientEdge(NamedTuple):
     """A place in the graph where a gradient arrives: a node, and the index of one of its outputs.

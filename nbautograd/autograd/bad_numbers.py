@@ -16,8 +16,6 @@ from nbautograd._engine.core.sparse import values_of
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import BadNumberError
 
-__all__ = ["bad_gradient", "begin", "end"]
-
 UNSET = ("empty", "new_empty")
 """Operations that leave memory as it was."""
 Place = tuple[str, int]

@@ -39,18 +39,6 @@ from nbautograd.errors import AutogradError, kind_of
 if TYPE_CHECKING:
     from nbautograd.autograd.full_engine import Key
 
-__all__ = [
-    "GraphTask",
-    "accumulate",
-    "apply",
-    "capture",
-    "current_graph_task",
-    "enter_task",
-    "execute",
-    "queue_callback",
-]
-
-
 MIN_LISTED = 16
 """Targets of one node that enter the heap as one list."""
 Roots = list[tuple[Any, Any]]  # the start of a pass: nodes or leaves, each with its gradient
@@ -108,9 +96,8 @@ def _set_modes(create_graph: bool) -> None:
 
 
 def enter_task(create_graph: bool, roots: Roots, targets: Iterable[Key] | None) -> GraphTask:
-    """Set the modes of a pass, like ``_set_modes``, and make it the current one."""
-    grad_enabled.set(create_graph)
-    backend.set_quiet(backend.SILENT)
+    """Set the modes of a pass, and make it the current one."""
+    _set_modes(create_graph)
     task = GraphTask()
     task.roots, task.targets, task.callbacks = roots, targets, None
     _current.set(task)
@@ -126,11 +113,13 @@ def execute(
     :param create_graph: record the pass itself; gradients are then tensors.
     :param accumulate_into: accumulate only into these: by node and output, the tensor; None for all leaves.
     """
-    run = copy_context().run if _current.get() is None else _nested()
-    run(_execute, roots, retain_graph, create_graph, accumulate_into)
+    _runner()(_execute, roots, retain_graph, create_graph, accumulate_into)
 
 
-def _nested() -> Any:
+def _runner() -> Any:
+    """Return what runs a pass in a copy of the context; inside another pass it may need its own thread."""
+    if _current.get() is None:
+        return copy_context().run
     from nbautograd.autograd.reentrant import run_nested
 
     return run_nested
@@ -159,8 +148,7 @@ def _as_arrays(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
 
 def capture(roots: Roots, retain_graph: bool, create_graph: bool, keys: list[Key]) -> dict[Key, Any]:
     """Run backward and return the gradients at ``keys``, without accumulation."""
-    run: Any = copy_context().run if _current.get() is None else _nested()
-    gradients: dict[Key, Any] = run(_capture, roots, retain_graph, create_graph, dict.fromkeys(keys))
+    gradients: dict[Key, Any] = _runner()(_capture, roots, retain_graph, create_graph, dict.fromkeys(keys))
     return gradients
 
 

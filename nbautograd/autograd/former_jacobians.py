@@ -11,8 +11,6 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.autograd.jacobians import Point, as_tuple
 from nbautograd.errors import warn
 
-__all__ = ["get_analytical_jacobian", "get_numerical_jacobian", "get_numerical_jacobian_wrt_specific_input"]
-
 
 def _warn_former(name: str, grad_out: float) -> None:
     warn(

@@ -91,7 +91,10 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise AutogradError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
-    _leave()
+    if len(levels) == 1:
+        dispatch_mode.pop(jvp.FORWARD)
+        dispatch_mode.tangents = None
+    tangents.leave_level()
 
 
 class dual_level:  # noqa: N801 - PyTorch's name
@@ -135,13 +138,6 @@ def _enter() -> int:
         dispatch_mode.tangents = jvp
         dispatch_mode.push(jvp.FORWARD, everywhere=True)
     return number
-
-
-def _leave() -> None:
-    if len(levels) == 1:
-        dispatch_mode.pop(jvp.FORWARD)
-        dispatch_mode.tangents = None
-    tangents.leave_level()
 
 
 def __getattr__(name: str) -> Any:

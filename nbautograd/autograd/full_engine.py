@@ -28,8 +28,6 @@ from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anom
 from nbautograd.autograd.hooks import post_hooks, pre_hooks, retain, tensor_hooks
 from nbautograd.autograd.topology import leading_to, reachable
 
-__all__ = ["FullRun", "Key"]
-
 Key = tuple[Any, int]  # a node, or a leaf, and the index of its output
 
 

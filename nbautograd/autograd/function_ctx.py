@@ -6,8 +6,6 @@ from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 
-__all__ = ["ForwardContext", "FunctionCtx"]
-
 
 class FunctionCtx:
     """The context passed to ``forward`` and ``backward`` of a custom function; any attribute may be set on it.

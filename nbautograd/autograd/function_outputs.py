@@ -20,18 +20,6 @@ from nbautograd.autograd.function_ctx import ForwardContext
 from nbautograd.autograd.tangents import Level, below, highest, suspended, tangent_of, visible
 from nbautograd.errors import AutogradError, InplaceError, kind_of, warn
 
-__all__ = [
-    "ErrorNode",
-    "check_dirty",
-    "check_kind",
-    "check_saved",
-    "connect",
-    "levels_of",
-    "record",
-    "refuse_in_transforms",
-    "set_tangents",
-]
-
 
 def _all_tensors(tensors: tuple[Any, ...], rule: str) -> None:
     for index, tensor in enumerate(tensors):

@@ -19,8 +19,6 @@ from nbautograd._engine.core.pytree import broadcast_prefix, tree_flatten, tree_
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 
-__all__ = ["VmapInfo", "apply_batched"]
-
 
 class VmapInfo(NamedTuple):
     """The first argument of a Function's ``vmap``: the batch size and the ``randomness``."""
@@ -156,9 +154,8 @@ class _SampleContext:
 
     def __init__(self, level: BatchLevel, ctx: Any) -> None:
         self._level, self._ctx, self._forward = level, ctx, False
-        self._dims: dict[
-            bool, tuple[int | None, ...]
-        ] = {}  # the batch dimensions of the saved tensors; by whether they are for jvp
+        # The batch dimensions of the saved tensors; by whether they are for jvp.
+        self._dims: dict[bool, tuple[int | None, ...]] = {}
 
     def at(self, level: BatchLevel, ctx: Any, forward: bool) -> _SampleContext:
         """Return a copy for another level and another context of all samples."""

@@ -20,8 +20,6 @@ from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.jacobians import Array, GradcheckError, Point, fetched, reals
 from nbautograd.errors import warn
 
-__all__ = ["Check"]
-
 NOT_REENTRANT = (
     "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
     "values, although analytical gradient matches numerical gradient. The tolerance for nondeterminism was {}; pass a "

@@ -12,8 +12,6 @@ from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd._engine.ops._internal import sum_to
 from nbautograd.errors import AutogradError
 
-__all__ = ["as_tensor", "name_of", "post_hooks", "pre_hooks", "retain", "tensor_hooks"]
-
 
 def as_tensor(g: Any) -> Tensor:
     """Return a gradient as a tensor, even if the pass is not recorded."""

@@ -17,8 +17,6 @@ from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
 from nbautograd.errors import NbautogradError, kind_of
 
-__all__ = ["Array", "GradcheckError", "Point", "as_tuple", "reals", "tensors_of"]
-
 Array = np.ndarray[Any, Any]
 
 

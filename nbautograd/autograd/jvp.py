@@ -37,8 +37,6 @@ from nbautograd.autograd.tangents import (
     write,
 )
 
-__all__ = ["FORWARD", "copied", "packed", "run", "unpacked"]
-
 
 def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Run the operation at all levels at which an argument has a tangent, from the innermost outwards."""

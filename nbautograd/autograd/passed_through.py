@@ -6,8 +6,6 @@ from typing import Any
 
 from nbautograd._engine.core.tensor import Tensor
 
-__all__ = ["_grad_postprocess", "_grad_preprocess", "_tuple_postprocess"]
-
 
 def _grad_preprocess(inputs: Any, create_graph: bool, need_graph: bool) -> tuple[Any, ...]:
     """Return inputs of which gradients can be asked for: recorded views, or new leaves.

@@ -25,8 +25,6 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd.autograd.profiler_util import FunctionEvent
 from nbautograd.errors import CudaUnavailableError
 
-__all__ = ["EventRecording", "cuda_is_usable", "current"]
-
 PACKAGE = __name__.partition(".")[0]
 PRIVATE = {"LogSoftmax": "_log_softmax", "Softmax": "_softmax", "ToCopy": "_to_copy"}
 """Nodes whose operations have underscores in PyTorch."""

@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["format_memory", "format_time", "table"]
-
 WIDTH = 12
 US_PER_SECOND, US_PER_MILLISECOND = 1e6, 1e3  # in microseconds
 UNITS = {"s": US_PER_SECOND, "ms": US_PER_MILLISECOND, "us": 1.0}

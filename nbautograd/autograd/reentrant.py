@@ -14,8 +14,6 @@ from typing import Any
 
 from nbautograd._engine.arrays import backend
 
-__all__ = ["run_nested"]
-
 MAX_STACK_FRAMES = 500
 """A pass that begins deeper in the stack than this, or half the recursion limit, gets a new thread."""
 

@@ -25,17 +25,6 @@ from nbautograd._engine.fusion.lazy_gradient import materialize_pending
 from nbautograd._engine.ops._internal import cast
 from nbautograd.errors import AutogradError, ShapeError, kind_of
 
-__all__ = [
-    "Packed",
-    "SavedTensor",
-    "current",
-    "pack",
-    "pack_result",
-    "pack_slot",
-    "saved_tensors_hooks",
-    "without_hooks",
-]
-
 Pack = Callable[[Tensor], Any]
 Unpack = Callable[[Any], Tensor]
 
@@ -56,6 +45,7 @@ class RestoredLeaf(Node):
     is_hidden = True
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """Return the gradient unchanged."""
         return g, None
 
     vjp_graph = vjp

@@ -26,23 +26,6 @@ from nbautograd._engine.core.views import DualView, replay_view
 from nbautograd._engine.ops._internal import cast
 from nbautograd.errors import AutogradError, ShapeError
 
-__all__ = [
-    "SPENT",
-    "Level",
-    "below",
-    "carry",
-    "change",
-    "has_tangent",
-    "levels",
-    "refuse_out",
-    "set_tangent",
-    "suspended",
-    "tangent_of",
-    "visible",
-    "write",
-]
-
-
 SPENT = "_spent"
 """Set in the ``__dict__`` of a leaf once the derivative with respect to it has been computed."""
 
@@ -229,6 +212,7 @@ def _laid_out_as(tangent: Tensor, t: Tensor) -> Tensor:
 
 
 def is_laid_out_as(a: Any, b: Any) -> bool:
+    """Return whether two arrays have the same strides, at the same place in storages of the same length."""
     if a.flags.c_contiguous and b.flags.c_contiguous and a.base is None and b.base is None:
         return True
     here, there = strides.of(a), strides.of(b)

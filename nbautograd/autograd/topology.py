@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from operator import attrgetter, itemgetter
 from typing import Any
 
-__all__ = ["leading_to", "nodes_between", "reachable"]
-
 _sequence_nr = attrgetter("_seq")
 
 

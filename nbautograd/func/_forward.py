@@ -16,8 +16,6 @@ from nbautograd.errors import AutogradError, kind_of
 from nbautograd.func._leaves import Function, Inputs, Places, detached, places_of, with_aux
 from nbautograd.func._reverse import jacrev, no_elements, outputs_of, vector_jacobian
 
-__all__ = ["hessian", "jacfwd", "jvp", "linearize"]
-
 
 def jvp(
     func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False

@@ -14,8 +14,6 @@ from nbautograd.autograd.tangents import SPENT, carry, has_tangent
 from nbautograd.autograd.topology import reachable
 from nbautograd.errors import AutogradError, kind_of
 
-__all__ = ["Function", "Inputs", "Places", "detached", "places_of", "with_aux"]
-
 Function = Callable[..., Any]
 Places = int | tuple[int, ...]
 

@@ -18,8 +18,6 @@ from nbautograd.autograd.backward import grad as _grad
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.func._leaves import Function, Inputs, Places, detached, with_aux
 
-__all__ = ["grad", "grad_and_value", "jacrev", "vector_jacobian", "vjp"]
-
 
 def grad(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
     """Return a function that computes the gradient of a scalar function.

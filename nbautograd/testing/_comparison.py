@@ -28,8 +28,6 @@ from nbautograd._engine.ops.creation.from_data import as_tensor, tensor
 from nbautograd._engine.ops.elementwise.comparison import isclose
 from nbautograd.errors import warn
 
-__all__ = ["assert_allclose", "assert_close"]
-
 TOLERANCES = {
     float16: (1e-3, 1e-5),
     bfloat16: (1.6e-2, 1e-5),

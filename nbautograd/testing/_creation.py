@@ -14,8 +14,6 @@ from nbautograd._engine.ops.creation.random import randint
 from nbautograd._engine.ops.elementwise.complex import view_as_real
 from nbautograd.errors import warn
 
-__all__ = ["make_tensor"]
-
 
 def make_tensor(
     *shape: int | Sequence[int],

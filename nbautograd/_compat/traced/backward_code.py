@@ -17,8 +17,6 @@ from nbautograd._engine.compiler.promotion import unbroadcast
 from nbautograd._engine.compiler.schema import slot
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 
-__all__ = ["Backward"]
-
 
 class Backward:
     """The writer of the backward function.

@@ -31,8 +31,6 @@ from nbautograd._engine.ops.indexing.indexing import view_alias
 from nbautograd.autograd import engine
 from nbautograd.errors import TracingError
 
-__all__ = ["Compilation", "layout"]
-
 
 def layout(array: Any) -> Any:
     """Return the layout of an array: its strides, or the type of a scalar."""

@@ -28,8 +28,6 @@ from nbautograd._engine.core.tensor import wrap
 from nbautograd._engine.core.views import AsStridedBackward0, _layout
 from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 
-__all__ = ["CALLED", "INLINE", "NODE", "Forward", "Plan", "number_as"]
-
 INLINE, NODE, CALLED = "inline", "node", "called"
 """The computation of a step's gradients: by its formulas, by a node like eager's, or by a call over tensors."""
 

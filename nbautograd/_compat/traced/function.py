@@ -20,8 +20,6 @@ from nbautograd._engine.rng import generator
 from nbautograd.amp import state as autocast
 from nbautograd.errors import TracingError, kind_of
 
-__all__ = ["Signature", "TracedGraph"]
-
 
 class Signature:
     """The arguments of a traced function: names, structure, shapes and dtypes.

@@ -20,29 +20,6 @@ from nbautograd._engine.ops._internal import cast
 from nbautograd.autograd.function import Function
 from nbautograd.errors import TracingError
 
-__all__ = [
-    "CAPTURED",
-    "Changed",
-    "Copied",
-    "Detached",
-    "Drawn",
-    "Graph",
-    "OpStep",
-    "Opaque",
-    "Output",
-    "Part",
-    "RegionWrite",
-    "Rehistoried",
-    "TraceStep",
-    "Value",
-    "ValueCheck",
-    "call_again",
-    "check_again",
-    "fill",
-    "replay",
-    "with_tensors",
-]
-
 CAPTURED = "captured"
 """The kind of the value of a tensor from outside, which is read in each call."""
 

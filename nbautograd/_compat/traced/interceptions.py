@@ -23,8 +23,6 @@ from nbautograd.autograd import engine
 from nbautograd.autograd.function import Function
 from nbautograd.errors import warn
 
-__all__ = ["TracerWarning", "is_tracing", "recording"]
-
 
 class TracerWarning(Warning):
     """The warning that a function may behave differently for other arguments, which a trace does not record."""

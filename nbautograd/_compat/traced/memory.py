@@ -17,8 +17,6 @@ from nbautograd._engine.arrays import version_counter
 from nbautograd._engine.compiler.elementwise import UFUNCS
 from nbautograd._engine.compiler.source import rewritten
 
-__all__ = ["reusing"]
-
 MIN_REUSED_BYTES = 1024
 """Smaller arrays are not reused: a new one is as fast."""
 

@@ -25,8 +25,6 @@ from nbautograd._engine.fusion.tiling import MIN_TILED_SIZE
 from nbautograd.autograd import engine
 from nbautograd.errors import TracingError
 
-__all__ = ["WANTED", "Namespace"]
-
 
 class Namespace:
     """The values of the names in one traced function's code.

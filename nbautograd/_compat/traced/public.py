@@ -11,8 +11,6 @@ from nbautograd._compat.traced.trace import traced_graph
 from nbautograd.errors import kind_of
 from nbautograd.nn.modules.module import Module
 
-__all__ = ["trace", "trace_module"]
-
 
 def trace(
     func: Any,

@@ -26,8 +26,6 @@ from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import TracingError
 
-__all__ = ["TraceRecorder", "current"]
-
 current: ContextVar[TraceRecorder | None] = ContextVar("trace", default=None)
 """The recorder of the trace that runs in this context."""
 
@@ -226,12 +224,18 @@ class TraceRecorder(Interpreter):
 
     def has_history(self, value: graph.Value) -> bool:
         """Return whether gradients may flow through a value."""
-        if value.dtype.kind not in "fcV" or value.kind == CONSTANT:
-            return False
-        if value.kind != RESULT:
-            return True
-        assert value.step is not None
-        return value.step.recorded and any(self.has_history(v) for v in value.step.edges() if v is not None)
+        waiting, seen = [value], {value}
+        while waiting:
+            value = waiting.pop()
+            if value.dtype.kind not in "fcV" or value.kind == CONSTANT:
+                continue
+            if value.kind != RESULT:
+                return True
+            assert value.step is not None
+            edges = value.step.edges() if value.step.recorded else ()
+            waiting += [edge for edge in dict.fromkeys(edges) if edge is not None and edge not in seen]
+            seen.update(waiting)
+        return False
 
     def change(self, name: str, t: Tensor, again: Any, result: Any) -> None:
         """Raise before a tensor gets other memory, or another shape: a value of a trace has one of each."""

@@ -12,8 +12,6 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.graph import Array
 from nbautograd.nn.modules.module import Module
 
-__all__ = ["ScriptFunction", "ScriptMethod", "TracedModule", "listing", "parameters_of"]
-
 
 class _Callable:
     """A traced graph that is called like the function: arguments by position or by name."""

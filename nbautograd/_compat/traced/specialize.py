@@ -29,8 +29,6 @@ from nbautograd._compat.traced.namespace import Namespace
 from nbautograd._engine.arrays.precise import Precise
 from nbautograd._engine.compiler.source import copied, parsed
 
-__all__ = ["Specializer"]
-
 METADATA = ("shape", "ndim", "size", "dtype", "strides", "itemsize", "flags", "nbytes", "__class__")
 PURE = "len isinstance min max tuple range sorted abs int float bool any all sum list zip enumerate reversed getattr"
 PURE_MODULES = (

@@ -21,8 +21,6 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.rng import generator
 from nbautograd.errors import TracingError, kind_of, warn
 
-__all__ = ["TracingCheckError", "record", "traced_graph"]
-
 
 class TracingCheckError(Exception):
     """The error for traces of a function that differ."""

@@ -14,8 +14,6 @@ from nbautograd._engine.arrays import caching_allocator, rows
 from nbautograd._engine.arrays.axpy import shift_rows
 from nbautograd._engine.arrays.thread_pool import parallel_for
 
-__all__ = ["attention", "attention_back"]
-
 Tile = tuple[slice, slice]
 TILE_SIZE = 1 << 16
 """Scores computed at a time."""

@@ -19,8 +19,6 @@ import numpy as np
 
 from nbautograd._engine.arrays.late_packages import late
 
-__all__ = ["axpy", "axpy_rows", "multiples", "scale_rows", "shift_rows"]
-
 MIN_SIZE = 1 << 15
 """Minimum number of elements for which the single pass is worth loading SciPy's sparse matrices."""
 MIN_WIDE_ROW = 1 << 10

@@ -356,7 +356,8 @@ def module(place: device) -> Any:
     """
     backend = _BY_TYPE.get(place.type)
     if backend is None and place.type == "meta":
-        from nbautograd._engine.arrays.meta_backend import MetaArray, MetaBackend  # few programs need it
+        from nbautograd._engine.arrays.meta import MetaArray  # few programs need it
+        from nbautograd._engine.arrays.meta_backend import MetaBackend
 
         backend = MetaBackend()
         register(backend, MetaArray)

@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MAX_UNPACKED", "product"]
-
 MAX_UNPACKED = 10**6
 """Multiplications in a product for which OpenBLAS uses the kernels that do not pack."""
 UNPACKED = {"SkylakeX", "Cooperlake", "SapphireRapids"}

@@ -19,8 +19,6 @@ import numpy as np
 
 from nbautograd._engine.arrays.reference_count import HELD_ONCE, NEVER, VIEWED_ONCE, getrefcount
 
-__all__ = ["empty", "is_whole", "keep"]
-
 MIN_BLOCK_BYTES = 1 << 20
 """The C library keeps smaller ones itself (``raise_threshold``)."""
 MAX_BLOCK_RATIO = 1.25

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from numpy._core import _multiarray_umath as _core  # type: ignore[attr-defined]
 
-__all__ = ["dispatched_features", "features", "has_kernels"]
-
 
 def dispatched_features() -> list[str]:
     """Return the features that NumPy detects on import and that are present; the environment can disable them.

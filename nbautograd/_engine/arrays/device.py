@@ -7,8 +7,6 @@ from _thread import _local  # threading takes a millisecond
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["device"]
-
 _FORM = re.compile(r"([a-z_]+)(?::(0|[1-9]\d*))?")
 
 TYPES = {"cpu", "cuda", "meta"}

@@ -10,8 +10,6 @@ import numpy as np
 from nbautograd._engine.arrays.late_packages import late
 from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
 
-__all__ = ["dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]
-
 
 class dtype:  # noqa: N801 - PyTorch's name
     """An element type, such as ``float32``.

@@ -19,8 +19,6 @@ import numpy as np
 
 from nbautograd._engine.arrays import backend, caching_allocator, precise
 
-__all__ = ["FUNCTIONS", "erf", "gelu", "gelu_slope"]
-
 FUNCTIONS: dict[str, ArrayFunction] = {}
 """All of them by name, for generated code, which calls ``error_function.name``."""
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from nbautograd._engine.arrays import strides
 
-__all__ = ["as_int64", "fill", "in_order", "takes_rows"]
-
 ALIKE = np.dtype(np.intp) == np.int64
 
 

@@ -10,8 +10,6 @@ import importlib
 import sys
 from typing import Any
 
-__all__ = ["late"]
-
 
 def late(module: str) -> Any:
     """Return a module of such a package.

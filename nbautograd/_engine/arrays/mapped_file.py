@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["map_file", "mapped_file"]
-
 
 class _MappedFile(mmap.mmap):
     """A file in memory, which knows its path."""

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CHOICES", "bitwise_where", "bounded", "scale_where_not", "zero_where", "zero_where_not"]
-
 MIN_WHERE_SIZE = 1 << 12
 """Minimum number of elements for masking the bits of two arrays."""
 MIN_ZERO_SIZE = 1 << 8

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["RULES", "MetaArray", "bare", "blank", "shown"]
-
 Ints = tuple[int, ...]
 RULES: dict[str, Callable[..., Any]] = {}
 """The functions that arrays call, by name: entered by the modules that have the rules, which are made of arrays."""

@@ -24,8 +24,6 @@ from nbautograd._engine.arrays.meta_shapes import (
     written,
 )
 
-__all__ = ["MetaArray", "MetaBackend"]
-
 
 def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> MetaArray:
     if stop is None:

@@ -23,8 +23,6 @@ from nbautograd._engine.arrays.meta_shapes import (
     written,
 )
 
-__all__ = ["transforms"]
-
 
 @rule(
     "broadcast_to broadcast_arrays diagonal expand_dims flip flipud fliplr moveaxis rollaxis rot90 split array_split "

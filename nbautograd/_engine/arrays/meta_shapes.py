@@ -17,25 +17,6 @@ import numpy as np
 
 from nbautograd._engine.arrays.meta import RULES, Ints, MetaArray, bare, blank, shown
 
-__all__ = [
-    "FUNCTIONS",
-    "blank",
-    "broadcast",
-    "grown",
-    "like",
-    "named",
-    "products",
-    "reduced",
-    "reject",
-    "rule",
-    "run",
-    "shape_of",
-    "small",
-    "strided",
-    "wrapped",
-    "written",
-]
-
 MAX_SIZE = 1 << 20
 """Elements that a function without a rule is computed for."""
 

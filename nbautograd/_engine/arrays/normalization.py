@@ -21,8 +21,6 @@ from nbautograd._engine.arrays.axpy import axpy_rows, scale_rows, shift_rows
 from nbautograd._engine.arrays.rows import for_row_tiles, number, ones, row_products, row_sums, tile_rows
 from nbautograd._engine.arrays.summation import pairwise_sum
 
-__all__ = ["plane_norm", "plane_norm_back", "row_norm", "row_norm_back"]
-
 MIN_LONG_ROW = 1 << 9
 """Minimum length of an inner loop that outweighs NumPy's overhead per row."""
 MIN_TILED_SIZE = 1 << 16

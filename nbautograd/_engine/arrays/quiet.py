@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SILENT", "get_quiet", "quiet", "quietly", "run_quietly", "set_quiet"]
-
 BUFFER_SIZE = 1 << 10
 """Number of elements in NumPy's buffers inside operations. NumPy copies broadcast operands into them, row by row; rows
 longer than a buffer are not copied, and take three fifths of the time."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from nbautograd._engine.arrays import strides
 
-__all__ = ["address", "deep_copy", "span"]
-
 
 class _Bytes:
     """Some bytes of memory, in a form that arrays can be made from."""

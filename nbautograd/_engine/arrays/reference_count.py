@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from sys import getrefcount
+from sys import getrefcount as getrefcount
 from typing import Any
-
-__all__ = ["HELD_ONCE", "NEVER", "PASSED_ONCE", "PASSED_TWICE", "VIEWED_ONCE", "getrefcount", "measure"]
 
 NEVER = -sys.maxsize
 """A number below every count."""

@@ -23,26 +23,6 @@ from nbautograd._engine.arrays.axpy import axpy_rows, multiples, scale_rows, shi
 from nbautograd._engine.arrays.summation import pairwise_sum
 from nbautograd._engine.arrays.thread_pool import for_each_tile
 
-__all__ = [
-    "are_rows",
-    "exponentials",
-    "for_row_tiles",
-    "log_softmax",
-    "log_softmax_back",
-    "number",
-    "ones",
-    "repeated",
-    "row_products",
-    "row_sums",
-    "shifted_exponentials",
-    "small_log_softmax",
-    "small_softmax",
-    "softmax",
-    "softmax_back",
-    "tile_rows",
-    "unshifted_exponentials",
-]
-
 MIN_SIZE = 1 << 14
 TILE_SIZE = 1 << 18
 """Elements of each array computed at a time."""

@@ -9,8 +9,6 @@ import numpy as np
 from nbautograd._engine.arrays import caching_allocator
 from nbautograd._engine.arrays.late_packages import late
 
-__all__ = ["scattered_sums"]
-
 
 def scattered_sums(places: Any, rows: Any, count: int) -> Any:
     """Return a matrix of ``count`` rows, initially zeros, to which ``rows`` are added in their order.

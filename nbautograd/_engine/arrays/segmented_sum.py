@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["TYPES", "add_at", "add_rows"]
-
 TYPES = {
     "e": ("float16", "float"), "f": ("float", "float"), "d": ("double", "double"), "i": ("int", "int"),
     "l": ("long long", "long long"), "q": ("long long", "long long"), "I": ("unsigned int", "unsigned int"),

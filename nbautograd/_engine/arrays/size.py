@@ -9,8 +9,6 @@ from typing import Any, SupportsIndex, overload
 
 from nbautograd.errors import kind_of
 
-__all__ = ["Size"]
-
 MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
 Int = Any
 Ints = Any

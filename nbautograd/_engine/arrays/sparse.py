@@ -18,8 +18,6 @@ import numpy as np
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.memory_format import layout, sparse_coo, sparse_csr
 
-__all__ = ["SparseArray", "matmul"]
-
 _KNOWN_TO_SCIPY = "bhilqpBHILQPfdFD"  # type characters; others are computed as float32 or int64
 
 

@@ -14,32 +14,6 @@ import numpy as np
 from nbautograd._engine.arrays import backend, memory_format, version_counter
 from nbautograd.errors import kind_of
 
-__all__ = [
-    "Geometry",
-    "channels_last",
-    "contiguous",
-    "copied",
-    "dense",
-    "empty_as",
-    "images_like",
-    "in_format",
-    "is_channels_last",
-    "is_dense",
-    "laid_as",
-    "laid_out",
-    "of",
-    "offset_of",
-    "ordered",
-    "overlaps",
-    "places",
-    "restride",
-    "root",
-    "row_major",
-    "strides_for",
-    "strides_of",
-    "view_strides",
-]
-
 Ints = tuple[int, ...]
 
 

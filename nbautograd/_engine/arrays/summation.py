@@ -13,8 +13,6 @@ from nbautograd._engine.arrays import caching_allocator
 from nbautograd._engine.arrays.strides import row_major
 from nbautograd._engine.arrays.thread_pool import parallel_for
 
-__all__ = ["ONES", "broadcast_axes", "cumulative_sums", "is_half", "pairwise_mean", "pairwise_sum", "upcast_half"]
-
 MAX_SEQUENTIAL = 32
 """Rows that are added sequentially: the rounding error is still small."""
 BLOCK_ROWS = 16

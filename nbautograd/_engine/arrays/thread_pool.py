@@ -18,16 +18,6 @@ from nbautograd.errors import kind_of
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = [
-    "for_each_tile",
-    "get_num_interop_threads",
-    "get_num_threads",
-    "parallel_for",
-    "process_lock",
-    "set_num_interop_threads",
-    "set_num_threads",
-]
-
 
 def _available() -> int:
     """Return the initial number of threads: ``OMP_NUM_THREADS``, or the cores that the process may use."""

@@ -16,25 +16,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "Apart",
-    "adopt",
-    "alias",
-    "alias_of",
-    "changed_since",
-    "former_scalar",
-    "is_inference",
-    "mark_inference",
-    "next_sequence_nr",
-    "owner",
-    "record_write",
-    "same_memory",
-    "unshared",
-    "version_at",
-    "version_of",
-    "where_written",
-]
-
 next_sequence_nr = count(1).__next__
 
 

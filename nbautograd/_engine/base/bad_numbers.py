@@ -14,8 +14,6 @@ import numpy as np
 from nbautograd._engine.base.users_code import user_frame
 from nbautograd.protocol import SourceLocator
 
-__all__ = ["TEXTS", "BadNumber", "first_bad", "is_written", "name_of", "number", "of_gradient", "of_result"]
-
 Place = tuple[str, int]
 MAX_NAMED_OPS = 6  # of a way
 TEXTS = {

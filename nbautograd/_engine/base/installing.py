@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["command", "extra", "requirements"]
-
 PACKAGE = __name__.partition(".")[0]
 
 

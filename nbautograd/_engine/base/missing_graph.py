@@ -23,8 +23,6 @@ from nbautograd._engine.base.users_code import (
 )
 from nbautograd.protocol import SourceLocator
 
-__all__ = ["METHODS", "TEXTS", "Cause", "Cut", "cause_of", "cut_of", "cutting_calls", "explained"]
-
 TEXTS = {
     "cause_place": " ({label}, line {n}: {old})",
     "why_forgot": "{source} was made without requires_grad=True{place}",

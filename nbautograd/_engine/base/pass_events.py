@@ -10,23 +10,6 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-__all__ = [
-    "Accumulated",
-    "Captured",
-    "EdgeSent",
-    "Event",
-    "GraphNode",
-    "HookCalled",
-    "Leaf",
-    "NodeFinished",
-    "NodeStarted",
-    "Operand",
-    "PassFinished",
-    "PassStarted",
-    "ScopeEntry",
-    "Trace",
-]
-
 
 class Operand(NamedTuple):
     """An argument of a traced operation.

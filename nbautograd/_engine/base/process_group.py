@@ -7,8 +7,6 @@ import signal
 import subprocess
 from contextlib import suppress
 
-__all__ = ["end_group"]
-
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
     """End a process that was started with ``start_new_session``, and its children; on Windows the process alone.

@@ -18,24 +18,6 @@ from typing import NamedTuple
 from nbautograd.errors import runs_code_of
 from nbautograd.protocol import SourceLocator
 
-__all__ = [
-    "MAX_FILE_CHARACTERS",
-    "Assignment",
-    "Place",
-    "SourceCall",
-    "assignments",
-    "called",
-    "edited",
-    "is_users",
-    "last_assignment",
-    "last_backward",
-    "parsed",
-    "place_of",
-    "running_call",
-    "source_of",
-    "user_frame",
-]
-
 LIBRARIES = {"nbautograd", "torch", "IPython", "ipykernel", "contextlib", "traitlets"}
 MODULE = "<module>"
 MAX_FILE_CHARACTERS = 400_000  # that pictures read

@@ -10,8 +10,6 @@ from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, batched, 
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.broadcasting import expand
 
-__all__ = ["batched_at", "joined", "map_samples", "on_level", "on_same_levels", "split"]
-
 
 def map_samples(function: Callable[..., Any], *tensors: Any) -> Any:
     """Call ``function`` with the values below all levels, and batch its result like the tensors.

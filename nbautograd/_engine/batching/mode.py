@@ -16,22 +16,6 @@ from nbautograd._engine.ops.shape.slicing import select
 from nbautograd._engine.ops.shape.transpose import permute
 from nbautograd.errors import AutogradError
 
-__all__ = [
-    "BatchedCall",
-    "Rule",
-    "Unsuitable",
-    "contains",
-    "elements",
-    "how",
-    "loop",
-    "lowered",
-    "per_sample",
-    "rule",
-    "rules",
-    "run",
-    "to_front",
-]
-
 RANDOM = (
     "_bernoulli", "_normal_around", "_normal_spread", "_normal_both", "poisson", "binomial", "_standard_gamma",
     "_sample_dirichlet",

@@ -14,8 +14,6 @@ from nbautograd._engine.ops.shape.shape import reshape
 from nbautograd._engine.rng import generator
 from nbautograd.errors import AutogradError
 
-__all__ = ["draw", "get_state", "set_state"]
-
 
 def get_state() -> Any:
     """Return the state of the default generator."""
@@ -43,13 +41,15 @@ def draw(level: BatchLevel, how: str, traced: str, function: Any, args: Any, kwa
     """Call a random function at the innermost level; ``how`` is its signature, a key of ``_HOW``."""
     check(level)
     with without_level():
+        if level.randomness == "same" and how not in ("fill", "each"):
+            if how in ("distribution", "rows"):
+                _check_not_batched(level, args if how == "rows" else (*args, *kwargs.values()))
+            return function(*args, **kwargs)
         return _HOW[how](level, function, args, kwargs)
 
 
 def _new(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch functions that create a tensor; the second argument is its shape."""
-    if level.randomness == "same":
-        return function(*args, **kwargs)
     name, shape, *rest = args
     if rest[-1] is not None:
         raise AutogradError(f"vmap: out= is not possible for {name}() with different numbers for each sample")
@@ -58,15 +58,13 @@ def _new(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...],
 
 def _permutation(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Draw permutations sequentially for each sample."""
-    if level.randomness == "same":
-        return function(*args, **kwargs)
     return batched(stack([function(*args, **kwargs) for _ in range(level.size)]), 0, level)
 
 
 def _like(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch functions that create a tensor with the shape and dtype of the second argument."""
     name, input, *rest = args
-    if level.randomness == "same" or not isinstance(input, Tensor):
+    if not isinstance(input, Tensor):
         return function(*args, **kwargs)
     return batched(function(name, _samples(input, level), *rest, **kwargs), 0, level)
 
@@ -89,8 +87,6 @@ def _fill(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...]
 
 def _elements(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Draw a random number for each element of the first argument, whose values are not parameters: dropout."""
-    if level.randomness == "same":
-        return function(*args, **kwargs)
     input, *rest = args
     whole = input.value if level_of(input) == level.number and not input.bdim else _samples(input, level)
     result = function(whole, *rest, **kwargs)
@@ -99,8 +95,6 @@ def _elements(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, 
 
 def _channels(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Draw a random number for each channel of the first argument: channel dropout."""
-    if level.randomness == "same":
-        return function(*args, **kwargs)
     input, *rest = args
     whole = _samples(input, level)
     if whole._a.ndim < 3:
@@ -113,18 +107,12 @@ def _distribution(
     level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Batch distributions whose parameters are tensors; their leading dimensions are batch dimensions."""
-    _check_same(level, (*args, *kwargs.values()))
-    if level.randomness == "same":
-        return function(*args, **kwargs)
     whole = [_samples(value, level) if isinstance(value, Tensor) else value for value in args]
     return batched(function(*whole, **kwargs), 0, level)
 
 
 def _rows(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Batch functions whose parameters are the rows of a matrix, or a single row: ``multinomial``."""
-    _check_same(level, args)
-    if level.randomness == "same":
-        return function(*args, **kwargs)
     input, *rest = args
     whole = _samples(input, level)
     if whole._a.ndim == 2:
@@ -145,8 +133,9 @@ def _each(level: BatchLevel, function: Callable[..., Any], args: tuple[Any, ...]
     return per_sample(run_sample, args, kwargs, level)
 
 
-def _check_same(level: BatchLevel, values: tuple[Any, ...]) -> None:
-    if level.randomness == "same" and any(level_of(value) == level.number for value in values):
+def _check_not_batched(level: BatchLevel, values: tuple[Any, ...]) -> None:
+    """Check that the parameters of a distribution are the same for all samples, as the numbers drawn are to be."""
+    if any(level_of(value) == level.number for value in values):
         raise AutogradError(
             "Vmap does not currently support same randomness with a batched tensor input: the distribution differs "
             "from sample to sample"

@@ -9,7 +9,7 @@ from typing import Any
 
 import nbautograd._engine.batching.rules  # noqa: F401 - fills the table of rules
 from nbautograd._engine.batching import mode, random
-from nbautograd._engine.batching.mode import lowered, to_front
+from nbautograd._engine.batching.mode import lowered
 from nbautograd._engine.core import batched as core_batched, dispatch_mode, inplace
 from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, batched, levels, without_level
 from nbautograd._engine.core.pytree import broadcast_prefix, tree_flatten, tree_unflatten
@@ -19,8 +19,6 @@ from nbautograd._engine.ops.shape.joining import cat
 from nbautograd._engine.ops.shape.shape import view
 from nbautograd._engine.ops.shape.transpose import permute
 from nbautograd.errors import AutogradError
-
-__all__ = ["entered", "vmap"]
 
 Dims = Any
 """An int, None, or a tree of them."""
@@ -248,14 +246,8 @@ def write(t: Tensor, result: Tensor) -> Tensor:
             f"`self` has shape {list(t.shape)}, and only one element for all samples."
         )
     assert isinstance(t, BatchedTensor)
-    values = result
-    if core_batched.level_of(result) == t.level.number:
-        values, _ = lowered(result, t.level.number)
-        values = (
-            to_front(values, 0)
-            if not t.bdim
-            else permute(values, *range(1, t.bdim + 1), 0, *range(t.bdim + 1, values._a.ndim))
-        )
+    if number == t.level.number:
+        values = placed(result, t.bdim, t.level)
     else:
         shape = list(result._a.shape)
         values = view(result, *shape[: t.bdim], 1, *shape[t.bdim :]) if t.bdim else result

@@ -21,23 +21,8 @@ from nbautograd._engine.arrays.size import MAX_INT64, MIN_INT64
 from nbautograd._engine.compiler.schema import OpSchema
 from nbautograd._engine.core.overrides import UNHANDLED, offer, overloaded, subclasses
 from nbautograd._engine.core.tensor import Tensor, wrap
+from nbautograd._names import lazy
 from nbautograd.errors import is_pytorchs
-
-__all__ = [
-    "CALL_ERRORS",
-    "USUAL",
-    "answer_error",
-    "check_option",
-    "check_options",
-    "name_operation",
-    "not_implemented_or_raise",
-    "options_of",
-    "public_name",
-    "refuse_complex",
-    "refuse_dtype",
-    "refuse_or_offer",
-    "with_argument_errors",
-]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -263,8 +248,9 @@ def name_operation(op: OpSchema, error: Exception) -> None:
 
 def public_name(op: OpSchema) -> str:
     """Return the public name of an operation: for ``pow_tensor`` and the like, the name of its node."""
-    exported = getattr(sys.modules.get(op.body.__module__), "__all__", None)
-    bare = op.name.lstrip("_")
+    module, bare = op.body.__module__, op.name.lstrip("_")
+    late = lazy.FAMILIES.get(module.partition(".")[2])
+    exported = getattr(sys.modules.get(module), "__all__", None) if late is None else late.split()
     if exported is None or bare in exported:
         return bare
     if op.node_name is None or op.node_name == "NotImplemented":

@@ -20,8 +20,6 @@ from nbautograd._engine.compiler.schema import POINTWISE, OpSchema
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import DtypeError, kind_of, name_operation, warn
 
-__all__ = ["call_former", "check_arguments", "checked_option", "raise_bad_argument"]
-
 INTS = (int, np.integer, Tensor)
 NUMBERS = (int, float, complex, np.number, np.bool_, Tensor)
 

@@ -17,11 +17,12 @@ import numpy as np
 
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.masking import scale_where_not, zero_where, zero_where_not
+from nbautograd._engine.arrays.summation import upcast_half
 from nbautograd._engine.compiler import elementwise
 from nbautograd._engine.compiler.expressions import in_full, inlined, without_conj
 from nbautograd._engine.compiler.forward import TEMPORARY_VIEW
 from nbautograd._engine.compiler.lowering import compile_kernel
-from nbautograd._engine.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
+from nbautograd._engine.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half_recorded
 from nbautograd._engine.compiler.schema import OPS, POINTWISE, TILED, VIEW, OpSchema, slot
 from nbautograd._engine.compiler.source import compiled, evaluated, parsed, rewritten
 from nbautograd._engine.core import dispatch_mode
@@ -30,8 +31,6 @@ from nbautograd._engine.core.tensor import Tensor, wrap, wrap_known
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.lazy_gradient import compute, is_on_device, materialize
 from nbautograd._engine.fusion.tiling import reusable
-
-__all__ = ["array_vocabulary", "formula_kernels", "make_node", "prepared"]
 
 
 def make_node(op: OpSchema, variant: str) -> type[Node]:

@@ -12,8 +12,6 @@ from nbautograd._engine.fusion.cuda_source import NUMBER, CudaProgram, lower_to_
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
 
-__all__ = ["cuda_listing"]
-
 EXAMPLE_OPTION = 2.0
 """The value of an option without a default, if the code depends on it."""
 

@@ -22,21 +22,6 @@ from nbautograd._engine.arrays import precise
 from nbautograd._engine.compiler.expressions import specialized
 from nbautograd._engine.compiler.source import rewritten
 
-__all__ = [
-    "CONSTANTS",
-    "UFUNCS",
-    "UfuncCall",
-    "constant",
-    "constants_as_arrays",
-    "elementwise",
-    "indented",
-    "is_one_step",
-    "operators_as_ufuncs",
-    "single_call",
-    "ufunc_call",
-    "write_into",
-]
-
 UFUNCS: dict[type[ast.AST], str] = {
     ast.Add: "add",
     ast.Sub: "subtract",

@@ -21,8 +21,6 @@ from typing import Any
 from nbautograd._engine.compiler.schema import HELPERS, OPS, OpSchema
 from nbautograd._engine.compiler.source import copied, expression_of, rewritten, steps_of
 
-__all__ = ["binds_names", "computes_twice", "in_full", "inlined", "specialized", "substituted", "without_conj"]
-
 
 def substituted(tree: Any, trees: Mapping[Any, ast.expr]) -> Any:
     """Return a tree with expressions, each time a copy, in the place of names.

@@ -8,8 +8,6 @@ from typing import Any
 
 from nbautograd._engine.compiler.source import evaluated, parsed, rewritten
 
-__all__ = ["decided", "folded", "is_constant"]
-
 
 def folded(tree: Any, is_array: Callable[[str], bool] = lambda name: False) -> Any:
     """Return an expression in which is decided what constants decide.

@@ -19,9 +19,6 @@ from nbautograd._engine.compiler.lowering import lower_to_ufuncs
 from nbautograd._engine.compiler.schema import NUMPY_NAMES, POINTWISE, TILED, UPCAST, VIEW, OpSchema, array_name, slot
 from nbautograd._engine.compiler.source import copied, expression_of, parsed
 
-__all__ = ["FORMER", "OPERATOR", "TEMPORARY_VIEW", "ForwardWriter"]
-
-
 OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 """Function variants: for special methods such as ``__add__``; for views that are used once, inside a formula."""
 FORMER = ("former_1", "former_2")

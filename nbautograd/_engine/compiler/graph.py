@@ -12,8 +12,6 @@ from typing import Any
 
 from nbautograd._engine.compiler.schema import OpSchema
 
-__all__ = ["CONSTANT", "INPUT", "RESULT", "Array", "GraphStep", "OpCall", "Value", "mapped", "values_in"]
-
 INPUT, CONSTANT, RESULT = "input", "constant", "result"
 """The kinds of values: an argument or a leaf; data of the graph; a step's result."""
 

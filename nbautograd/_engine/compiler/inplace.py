@@ -24,8 +24,6 @@ from nbautograd._engine.core.inplace import out_rules
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import DtypeError
 
-__all__ = ["OUT_OF_PLACE", "compile_method", "make_inplace_method", "scan_in_place"]
-
 
 def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema | None = None) -> Any:
     """Return the method ``name`` that writes the result of ``function`` into its tensor.

@@ -15,18 +15,6 @@ from nbautograd._engine.arrays.thread_pool import process_lock
 from nbautograd._engine.compiler.source import compiled
 from nbautograd._engine.core.dispatch_mode import Exchange, exchange_of
 
-__all__ = [
-    "AUTOCAST",
-    "OVERRIDE",
-    "TRACE",
-    "Handler",
-    "Interceptions",
-    "intercept",
-    "is_intercepted",
-    "release",
-    "return_to_own_code",
-]
-
 Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 """A function called with the original function, and the arguments of the call."""
 Held = tuple[int, Handler, "Interceptions | None"]

@@ -15,8 +15,6 @@ from nbautograd._engine.compiler.schema import OPS, POINTWISE
 from nbautograd._engine.compiler.source import compiled, evaluated
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 
-__all__ = ["compile_kernel", "lower_to_ufuncs"]
-
 BOUNDS = ("np.maximum", "np.minimum")
 """Ufuncs that are slow with a number."""
 

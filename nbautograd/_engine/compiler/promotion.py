@@ -16,27 +16,6 @@ from nbautograd._engine.compiler.schema import NATIVE, OPS, TILED, UNSUPPORTED, 
 from nbautograd._engine.core.tensor import Tensor, wrap_known
 from nbautograd.errors import DeviceError, DtypeError, ShapeError, UnsupportedDtypeError
 
-__all__ = [
-    "F32",
-    "F64",
-    "HalfPrecision",
-    "OnDevice",
-    "broadcast_shapes",
-    "broadcasts_to",
-    "check_devices",
-    "narrow",
-    "number_like",
-    "promote",
-    "promote_half",
-    "promote_on_device",
-    "unbroadcast",
-    "unbroadcast_recorded",
-    "unbroadcast_spec",
-    "upcast_half",
-    "upcast_half_recorded",
-    "widen_all",
-]
-
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 _constants: dict[Any, Any] = {}

@@ -21,8 +21,6 @@ from nbautograd._engine.core.tensor import Tensor, new
 from nbautograd._engine.fusion import tiling
 from nbautograd.errors import CAUGHT
 
-__all__ = ["FORWARD", "INPLACE"]
-
 
 def _edge_of(t: Any) -> Any:
     """Return the edge to a tensor: itself if it is a leaf, else its node."""

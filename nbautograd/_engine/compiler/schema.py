@@ -15,25 +15,6 @@ from typing import Any, TypeVar
 
 from nbautograd._engine.core.tensor import Tensor
 
-__all__ = [
-    "COMPOSITES",
-    "HELPERS",
-    "NATIVE",
-    "NUMPY_NAMES",
-    "NUMPY_OPERANDS",
-    "OPS",
-    "PLAIN",
-    "POINTWISE",
-    "TILED",
-    "UNSUPPORTED",
-    "UPCAST",
-    "VIEW",
-    "OpSchema",
-    "array_name",
-    "derivative_helper",
-    "slot",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 PLAIN = "plain"

@@ -12,8 +12,6 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["compiled", "copied", "evaluated", "executed", "expression_of", "parsed", "rewritten", "steps_of"]
-
 Tree = TypeVar("Tree")
 
 

@@ -24,24 +24,6 @@ from nbautograd._engine.core.dispatch_mode import Interpreter, followers
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 
-__all__ = [
-    "BatchLevel",
-    "BatchedTensor",
-    "ElementsError",
-    "NoRuleError",
-    "SampleArray",
-    "batched",
-    "checks_values",
-    "elements",
-    "level_of",
-    "levels",
-    "looks_at_elements",
-    "random_function",
-    "reader",
-    "refuse_dynamic",
-    "without_level",
-]
-
 DATA_DEPENDENT = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that: "
     "samples could take different branches. Use torch.where(condition, a, b) to choose for each sample."
@@ -256,13 +238,6 @@ class BatchedTensor(Tensor):
     def _fn(self, fn: Any) -> None:
         self.value._fn = fn
 
-    def _shared_array(self) -> NoReturn:
-        """Raise: one sample does not have an array inside ``vmap``.
-
-        :raises RuntimeError: always.
-        """
-        raise ElementsError(NO_STORAGE)
-
     @property
     def device(self) -> Any:
         """The device of the samples."""
@@ -321,46 +296,28 @@ class BatchedTensor(Tensor):
         """Return whether the samples were created in inference mode."""
         return self.value.is_inference()
 
-    def item(self) -> NoReturn:
+    def _no_item(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: inside ``vmap`` each sample has its own item.
 
         :raises RuntimeError: always.
         """
         raise ElementsError(ITEM)
 
-    def _number(self) -> NoReturn:
-        raise ElementsError(ITEM)
-
-    __index__ = __int__ = __float__ = __complex__ = _number
+    item = _number = __index__ = __int__ = __float__ = __complex__ = _no_item
 
     def __bool__(self) -> NoReturn:
         raise ElementsError(DATA_DEPENDENT)
 
     is_nonzero = __bool__
 
-    def numpy(self, *, force: bool = False) -> NoReturn:
+    def _no_storage(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: one sample does not have an array inside ``vmap``.
 
         :raises RuntimeError: always.
         """
         raise ElementsError(NO_STORAGE)
 
-    def tolist(self) -> NoReturn:
-        """Raise: inside ``vmap`` each sample has its own elements.
-
-        :raises RuntimeError: always.
-        """
-        raise ElementsError(NO_STORAGE)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise ElementsError(NO_STORAGE)
-
-    def data_ptr(self) -> NoReturn:
-        """Raise: not supported inside ``vmap``.
-
-        :raises RuntimeError: always.
-        """
-        raise ElementsError(NO_STORAGE)
+    _shared_array = numpy = tolist = data_ptr = __array__ = _no_storage
 
     def _new(self, name: str, size: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         shape = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size

@@ -33,27 +33,6 @@ from nbautograd._engine.core.tensor import Tensor, on_wrap
 UNHANDLED = object()
 """Returned by ``override`` if no argument overrides the operation."""
 
-__all__ = [
-    "DETOUR",
-    "FIRST_CALL",
-    "UNHANDLED",
-    "Call",
-    "Exchange",
-    "Interpreter",
-    "Switch",
-    "dispatch",
-    "exchange_of",
-    "followers",
-    "is_on",
-    "is_on_anywhere",
-    "node_created",
-    "pop",
-    "process",
-    "push",
-    "set_hook",
-    "tracing",
-]
-
 
 class Switch:
     """Hold what is on everywhere, or in how many contexts; call listeners when the first begins and the last ends."""

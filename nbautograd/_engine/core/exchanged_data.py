@@ -17,8 +17,6 @@ from nbautograd._engine.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd._engine.arrays.version_counter import clock, next_sequence_nr
 from nbautograd._engine.core.hooks import keep_shape
 
-__all__ = ["exchange", "exchanged", "expect_hidden_writes", "latest"]
-
 exchanged: dict[int, tuple[Any, int, Any]] = {}
 """By the id of a former array: a weak reference to it, the time of the exchange, and a weak reference to the tensor.
 

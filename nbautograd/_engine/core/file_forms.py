@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["FileForm", "form_of", "register"]
-
 
 class FileForm(NamedTuple):
     """Two functions of an object and its attributes that return a dict of attributes."""

@@ -14,23 +14,6 @@ from typing import Any, Self, TypeVar, overload
 
 from nbautograd.errors import kind_of, warn
 
-__all__ = [
-    "anomaly",
-    "enable_grad",
-    "forward_ad_below",
-    "forward_ad_level",
-    "inference",
-    "is_forward_ad_active",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "is_multithreading_enabled",
-    "no_grad",
-    "run_in",
-    "set_grad_enabled",
-    "set_multithreading_enabled",
-    "unrecorded",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 grad_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)

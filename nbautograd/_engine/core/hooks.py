@@ -13,8 +13,6 @@ from typing import Any
 from nbautograd._engine.arrays.version_counter import next_sequence_nr
 from nbautograd.errors import warn
 
-__all__ = ["Hooks", "LeafHooks", "RemovableHandle", "alive", "keep_shape", "warn_of_hooks"]
-
 
 class _Alive:
     """The number of live ``Hooks``; while it is 0, the engine does not look for hooks."""

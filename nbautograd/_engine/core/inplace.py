@@ -26,19 +26,6 @@ from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.core.views import check_history_follows, rebase_history, record_unrecorded_write
 from nbautograd.errors import CAUGHT, DeviceError, DtypeError, InplaceError, ShapeError, kind_of, name_operation
 
-__all__ = [
-    "apply_inplace",
-    "check_call",
-    "check_history",
-    "check_writable",
-    "copy_into",
-    "into",
-    "out_rules",
-    "prepare",
-    "resize_into",
-    "tell_change",
-]
-
 
 def check_history(t: Tensor, what: str) -> None:
     """Check that the history of ``t`` may change: that ``t`` may be the result of an in-place operation.

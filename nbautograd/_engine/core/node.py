@@ -22,19 +22,6 @@ from nbautograd._names.docstrings.methods import describe_methods
 from nbautograd.errors import AutogradError, GraphFreedError, InplaceError
 from nbautograd.protocol import SourceLocator
 
-__all__ = [
-    "FREED",
-    "LEAF",
-    "MULTIPLE",
-    "AccumulateGrad",
-    "Node",
-    "OutputEdge",
-    "OutputGrads",
-    "UnrecordedView",
-    "gradients_of",
-    "public_edge",
-]
-
 
 class _Mark:
     """A sentinel, compared by identity."""
@@ -104,9 +91,8 @@ class Node:
     is_hidden = False  # if True, the tensor is a leaf to users, and its node no ``grad_fn``
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
     needed_by: dict[str, int] = {}  # noqa: RUF012 - saved inputs that one formula alone uses: which of them
-    _relays = (
-        False  # if True, the engine may run it at once, out of order: a temporary view with one input and one consumer
-    )
+    _relays = False
+    """If True, the engine may run it at once, out of order: a temporary view with one input and one consumer."""
     takes_lazy_gradient = False  # True if ``vjp`` accepts lazy gradients, see ``fusion/lazy_gradient.py``
     next0: Any
     next1: Any

@@ -12,22 +12,6 @@ from nbautograd._engine.core.return_types import FIELDS
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError, ShapeError, kind_of, warn
 
-__all__ = [
-    "COPIED",
-    "EXACT",
-    "JOINING",
-    "UNRECORDED",
-    "check_count",
-    "check_dtype",
-    "check_out",
-    "computed",
-    "in_memory_of",
-    "of_result",
-    "record_copy",
-    "refuse",
-    "resize_memory",
-]
-
 _NAMES = """
     abs addbmm addmm addmv alias_copy amax amin aminmax arange argmax argmin as_strided_copy avg_pool2d avg_pool3d
     baddbmm bitwise_not bmm bucketize ceil clamp clamp_max clamp_min complex conj_physical cross cummax cummin diag

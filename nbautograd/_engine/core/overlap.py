@@ -15,8 +15,6 @@ from nbautograd._engine.core.sparse import SparseTensor, refuse
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import InplaceError, warn
 
-__all__ = ["check_operand", "check_operands", "check_overlap", "without_ones", "write_each_once"]
-
 REPEATABLE = {"fill_", "zero_"}
 """Allowed on expanded tensors: every element gets the same value."""
 DISCOURAGED = {"index_fill_", "index_put_", "masked_fill_"}

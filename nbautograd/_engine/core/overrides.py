@@ -14,23 +14,9 @@ from contextvars import ContextVar
 from typing import Any
 
 from nbautograd._engine.core import dispatch_mode
-from nbautograd._engine.core.dispatch_mode import UNHANDLED
+from nbautograd._engine.core.dispatch_mode import UNHANDLED as UNHANDLED
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd.errors import is_pytorchs, variable_of
-
-__all__ = [
-    "UNHANDLED",
-    "DisableTorchFunction",
-    "DisableTorchFunctionSubclass",
-    "asked",
-    "disabled_torch_function",
-    "handle",
-    "modes",
-    "offer",
-    "overloaded",
-    "skips",
-    "subclasses",
-]
 
 PACKAGE = __name__.partition(".")[0]
 subclasses: list[weakref.ref[type]] = []

@@ -17,8 +17,6 @@ import numpy as np
 from nbautograd._engine.arrays import dtypes
 from nbautograd._names.docstrings import described
 
-__all__ = ["Options", "annotated", "format_part", "format_tensor", "get_printoptions", "is_usual", "set_printoptions"]
-
 
 @dataclass(frozen=True, slots=True)
 class Options:

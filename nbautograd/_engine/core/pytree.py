@@ -14,19 +14,6 @@ from typing import Any, NamedTuple
 from nbautograd._engine.arrays.size import Size
 from nbautograd._engine.core.return_types import Results
 
-__all__ = [
-    "SUPPORTED_NODES",
-    "ContainerKind",
-    "TreeSpec",
-    "broadcast_prefix",
-    "container_of",
-    "is_namedtuple_class",
-    "tree_flatten",
-    "tree_iter",
-    "tree_map",
-    "tree_unflatten",
-]
-
 IsLeaf = Callable[[Any], bool] | None
 Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
 

@@ -10,8 +10,6 @@ from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd.errors import SCALAR_TYPES, kind_of, warn
 
-__all__: list[str] = []
-
 # -- element by element in Python --------------------------------------------------------------------------------
 
 

@@ -18,10 +18,8 @@ from nbautograd._engine.arrays.memory_format import layout, sparse_csr
 from nbautograd._engine.arrays.size import Size, dimension
 from nbautograd._engine.arrays.sparse import SparseArray
 from nbautograd._engine.core.node import LEAF
-from nbautograd._engine.core.tensor import Tensor, new, stored, wrap
+from nbautograd._engine.core.tensor import Tensor, new, stored as stored, wrap
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
-
-__all__ = ["SparseTensor", "UnsupportedError", "on_first_use", "refuse", "sparse_gradient", "stored", "wrapped"]
 
 
 class UnsupportedError(AttributeError, NotImplementedError):
@@ -342,19 +340,11 @@ class SparseTensor(Tensor):
     def __copy__(self) -> Tensor:
         return wrapped(self._sparse, None if self._fn is None else LEAF)
 
-    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
-        if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment, and this one was computed. Use .detach() or .clone() instead."
-            )
-        if id(self) not in memo:
-            from copy import deepcopy
+    def _copy_deeply(self, memo: dict[Any, Any]) -> None:
+        from copy import deepcopy
 
-            copied = memo[id(self)] = wrapped(self._sparse.copy(), None if self._fn is None else LEAF)
-            copied._grad = deepcopy(self._grad, memo)
-        duplicate: Tensor = memo[id(self)]
-        return duplicate
+        copied = memo[id(self)] = wrapped(self._sparse.copy(), None if self._fn is None else LEAF)
+        copied._grad = deepcopy(self._grad, memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         s = self._sparse

@@ -14,8 +14,6 @@ from nbautograd._engine.arrays.mapped_file import map_file, mapped_file
 from nbautograd._engine.arrays.reference_count import getrefcount
 from nbautograd.errors import name_operation
 
-__all__ = ["STORAGE_TYPES", "TypedStorage", "UntypedStorage", "storage_type"]
-
 UINT8 = np.dtype(np.uint8)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.tensor import Tensor
 
-__all__ = ["swap_tensors"]
-
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     """Swap two tensors: all references to one then refer to the other.

@@ -32,8 +32,6 @@ from nbautograd._engine.core.tensor_properties import TensorProperties
 from nbautograd._names.docstrings.methods import describe_methods
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of, warn
 
-__all__ = ["Tensor", "array_of", "stored", "wrap"]
-
 new = object.__new__
 
 
@@ -249,11 +247,9 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         """The accumulated gradient of backward passes: None before the first, then a tensor of the same shape."""
         if self._grad is None and not self.is_leaf and not self.retains_grad:
             warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
-                "gradient flowed through "
-                "here during backward() but is not kept. To keep it, call .retain_grad() on the tensor "
-                "before backward(); "
-                "if this was meant to be a leaf, make sure that the leaf and not something computed from "
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its gradient flowed "
+                "through here during backward() but is not kept. To keep it, call .retain_grad() on the tensor before "
+                "backward(); if this was meant to be a leaf, make sure that the leaf and not something computed from "
                 "it is accessed."
             )
         return self._grad
@@ -404,16 +400,20 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
                 "moment, and this one was computed. Use .detach() or .clone() instead."
             )
         if id(self) not in memo:
-            from copy import deepcopy
-
-            copied = memo[id(self)] = self._like_me(raw_memory.deep_copy(self._a, memo))
-            if is_inference_mode_enabled():
-                version_counter.mark_inference(copied._shared_array())
-            for name, value in self.__dict__.items():
-                if name == "_grad" or not name.startswith("_"):
-                    setattr(copied, name, deepcopy(value, memo))
+            self._copy_deeply(memo)
         duplicate: Tensor = memo[id(self)]
         return duplicate
+
+    def _copy_deeply(self, memo: dict[Any, Any]) -> None:
+        """Enter a copy of this leaf, and of its attributes, into ``memo``."""
+        from copy import deepcopy
+
+        copied = memo[id(self)] = self._like_me(raw_memory.deep_copy(self._a, memo))
+        if is_inference_mode_enabled():
+            version_counter.mark_inference(copied._shared_array())
+        for name, value in self.__dict__.items():
+            if name == "_grad" or not name.startswith("_"):
+                setattr(copied, name, deepcopy(value, memo))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickle in PyTorch's form: with strides and as a leaf, but without gradient, hooks and sharing of memory."""

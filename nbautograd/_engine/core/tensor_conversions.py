@@ -10,8 +10,6 @@ import numpy as np
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.core.grad_mode import is_grad_enabled
 
-__all__ = ["TensorConversions"]
-
 _VERSIONED = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1)  # DLPack's capsules, in NumPy
 
 

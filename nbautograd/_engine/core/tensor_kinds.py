@@ -9,8 +9,6 @@ from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.arrays.strides import root
 from nbautograd.errors import warn
 
-__all__ = ["TensorKinds"]
-
 
 def _never(what: str) -> Any:
     return property(lambda self: False, doc=f"True if the tensor {what}; always False here.")

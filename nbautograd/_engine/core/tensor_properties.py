@@ -11,8 +11,6 @@ from nbautograd._engine.arrays.device import device
 from nbautograd._engine.arrays.memory_format import layout, strided
 from nbautograd._engine.arrays.size import Size, dimension, of_integers
 
-__all__ = ["TensorProperties"]
-
 
 class TensorProperties:
     """The base class of ``Tensor`` with its properties."""

@@ -27,8 +27,6 @@ from nbautograd.protocol import current_scope
 if TYPE_CHECKING:
     from nbautograd.protocol import Trace
 
-__all__ = ["is_on", "is_on_anywhere", "note", "switch", "traced"]
-
 MAX_KEPT_BYTES = 4096  # of a value that is kept with the node, for the pictures
 
 _process = dispatch_mode.tracing

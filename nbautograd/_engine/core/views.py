@@ -24,23 +24,6 @@ from nbautograd._engine.core.node import LEAF, Node, OutputEdge, UnrecordedView
 from nbautograd._engine.core.tensor import Tensor, new
 from nbautograd.errors import InplaceError
 
-__all__ = [
-    "CUSTOM",
-    "SEVERAL",
-    "CopySlices",
-    "DualView",
-    "View",
-    "ViewOfOutput",
-    "check_history_follows",
-    "move_retained",
-    "outdate_views",
-    "rebase_history",
-    "record_unrecorded_write",
-    "register_view",
-    "replay_view",
-    "views_of",
-]
-
 
 class ViewOfOutput:
     """One output of a view function with several outputs, such as ``split``: calling it returns that output."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["HELPERS"]
-
 _CODE = """
 __device__ inline double nbautograd_inf() { return __longlong_as_double(0x7ff0000000000000LL); }
 

@@ -23,8 +23,6 @@ from nbautograd._engine.fusion.cuda_source import NUMBER, OPTIONS, CudaProgram, 
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 from nbautograd._engine.fusion.symbolic import NeedsValue, NotFusable
 
-__all__ = ["compute", "elementwise_kernel", "is_fusable", "params", "partial_sums_kernel", "sum_of"]
-
 MAX_VARIANTS = 16
 """Maximum number of compiled variants of an expression whose code depends on the value of a number."""
 SUM_THREADS = 1 << 16
@@ -262,9 +260,8 @@ def partial_sums_kernel(program: CudaProgram, library: Any) -> Any:
     return library.ElementwiseKernel(
         ", ".join([*parameters, "int64 length"]),
         params([(kind, "partial_out")]),
-        f"{c_type(kind)} total = 0;\n"
-        "for (ptrdiff_t at = i; at < length; at += _ind.size()) "
-        f"total += nbautograd_element({arguments});\npartial_out = total;",
+        f"{c_type(kind)} total = 0;\nfor (ptrdiff_t at = i; at < length; at += _ind.size()) total += "
+        f"nbautograd_element({arguments});\npartial_out = total;",
         "nbautograd_elementwise",
         options=OPTIONS,
         preamble=program.device_function("nbautograd_element"),

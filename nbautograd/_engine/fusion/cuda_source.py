@@ -23,8 +23,6 @@ from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.fusion.cuda_helpers import HELPERS
 from nbautograd._engine.fusion.symbolic import KernelProgram, KernelStep, NeedsValue, NotFusable, Symbol
 
-__all__ = ["NUMBER", "OPTIONS", "CudaProgram", "c_type", "lower_to_cuda", "statement", "written"]
-
 OPTIONS = ("--fmad=false",)
 """Options of NVRTC: a product is rounded before it is added to, as in separate kernels."""
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SUM", "ElementwiseKernel"]
-
 
 class ElementwiseKernel:
     """An elementwise computation: as a function of whole operands, as steps over tiles, and as kernels of a device.

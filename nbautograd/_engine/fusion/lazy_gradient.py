@@ -27,16 +27,6 @@ from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.fusion import tiling
 from nbautograd._engine.fusion.kernel import SUM, ElementwiseKernel
 
-__all__ = [
-    "LazyGradient",
-    "add_gradients",
-    "compute",
-    "is_on_device",
-    "materialize",
-    "materialize_pending",
-    "pending_gradients",
-]
-
 pending_gradients: ContextVar[list[weakref.ref[LazyGradient]] | None] = ContextVar("pending_gradients", default=None)
 """The lazy gradients of this backward pass; None if they are disabled."""
 

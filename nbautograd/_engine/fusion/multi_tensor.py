@@ -22,8 +22,6 @@ from nbautograd._engine.arrays.summation import is_half
 from nbautograd._engine.fusion.cuda_source import OPTIONS, c_type, with_symbols, written
 from nbautograd._engine.fusion.symbolic import KernelProgram, NeedsValue, NotFusable, Symbol
 
-__all__ = ["Updates"]
-
 CHUNK_ELEMENTS = 2048
 """Number of elements of one parameter that a block updates at a time."""
 BLOCK_THREADS = 256

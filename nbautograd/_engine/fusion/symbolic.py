@@ -23,8 +23,6 @@ import numpy as np
 
 from nbautograd._engine.arrays.summation import is_half
 
-__all__ = ["KernelProgram", "KernelStep", "NeedsValue", "NotFusable", "Operand", "Symbol"]
-
 
 class NotFusable(Exception):  # noqa: N818 - a way out
     """An error for a function that does more than compute each element from those of its operands."""

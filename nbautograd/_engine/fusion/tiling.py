@@ -20,19 +20,6 @@ from nbautograd._engine.arrays.reference_count import PASSED_TWICE, getrefcount
 from nbautograd._engine.arrays.thread_pool import for_each_tile
 from nbautograd._engine.fusion.kernel import ElementwiseKernel
 
-__all__ = [
-    "MIN_TILED_SIZE",
-    "TILES_PER_TASK",
-    "TILE_SIZE",
-    "compact",
-    "compute",
-    "cuda_kernel",
-    "is_owned",
-    "kernels_for",
-    "reusable",
-    "sum_on_device",
-]
-
 MIN_TILED_SIZE = 1 << 17
 TILE_SIZE = 1 << 17
 TILES_PER_TASK = 4

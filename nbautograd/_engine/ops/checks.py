@@ -10,19 +10,6 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import tensor
 from nbautograd._engine.ops.queries import check_tensors
 
-__all__ = [
-    "_assert",
-    "_assert_async",
-    "_check",
-    "_check_index",
-    "_check_not_implemented",
-    "_check_tensor_all",
-    "_check_type",
-    "_check_value",
-    "_check_with",
-    "_shape_as_tensor",
-]
-
 Message = Callable[[], object] | None
 
 

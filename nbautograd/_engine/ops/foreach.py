@@ -157,4 +157,3 @@ _declare(_unary, *_UNARY.split(), *(f"{_name}_" for _name in _UNARY.split() if _
 _declare(_binary, *_BINARY, *(f"{_name}_" for _name in _BINARY))
 _declare(_ternary, "addcmul", "addcdiv", "addcmul_", "addcdiv_")
 _declare(_lerp, "lerp", "lerp_")
-__all__ = [_name for _name in globals() if _name.startswith("_foreach_")]

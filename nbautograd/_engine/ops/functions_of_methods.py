@@ -8,15 +8,8 @@ from nbautograd._engine.compiler.op import composite, with_argument_errors
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.matmul import mm
 from nbautograd._engine.ops.queries import check_tensors
+from nbautograd._names import lazy
 from nbautograd._names.docstrings import described
-
-_IN_PLACE = """
-    abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
-    clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fix_
-    floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
-    reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_"""
-
-__all__ = ["detach", "detach_", "dsmm", "flip", "permute", "reshape", "spmm", "tile", *_IN_PLACE.split()]
 
 
 @described
@@ -108,5 +101,6 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 dsmm = spmm
 
-for _name in _IN_PLACE.split():
-    globals()[_name] = getattr(Tensor, _name)
+for _name in lazy.FAMILIES[__name__.partition(".")[2]].split():
+    if _name not in globals():
+        globals()[_name] = getattr(Tensor, _name)

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BLOCK_SIZE", "box_muller", "fma"]
-
 Array = np.ndarray[Any, Any]
 BLOCK_SIZE = 16  # from here on, normal numbers are made in blocks
 TILE_SIZE = 1 << 15  # elements that are computed at a time, a multiple of BLOCK_SIZE

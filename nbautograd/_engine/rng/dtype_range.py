@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bounds", "digits", "largest_integer", "representable"]
-
 DType = np.dtype[Any]
 
 

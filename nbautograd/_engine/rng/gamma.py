@@ -16,8 +16,6 @@ from nbautograd._engine.rng import places
 from nbautograd._engine.rng.places import SQUEEZE, Recipe
 from nbautograd._engine.rng.rejection import Numbers, Uniform
 
-__all__ = ["dirichlet", "gamma"]
-
 Array = np.ndarray[Any, Any]
 Recipes = list[tuple[int, Recipe]]
 _MIN_AT_ONCE = 256  # samples

@@ -22,8 +22,6 @@ from nbautograd._engine.rng.box_muller import BLOCK_SIZE, box_muller, fma
 from nbautograd._engine.rng.dtype_range import bounds, largest_integer, representable
 from nbautograd.errors import kind_of, warn
 
-__all__ = ["Generator", "default_generator"]
-
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 DEFAULT_SEED = 67280421310721  # PyTorch's default seed

@@ -21,8 +21,6 @@ import numpy as np
 
 from nbautograd._engine.rng.rejection import Numbers
 
-__all__ = ["SQUEEZE", "TILE_SIZE", "Recipe", "boosted", "plain"]
-
 Array = np.ndarray[Any, Any]
 Recipe = tuple[Array, list[Array]]  # of samples: the arguments of ``gamma._samples``
 SQUEEZE = float(np.float32(0.0331))  # PyTorch's constants of the gamma distribution have the precision of float32

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Numbers", "binomial", "poisson"]
-
 Array = np.ndarray[Any, Any]
 Uniform = Callable[[], float]
 _MIN_DRAWN = 256  # numbers that are drawn ahead

@@ -20,18 +20,6 @@ from typing import Any, TypeVar
 
 from nbautograd._names.docstrings.parameters import COMMON, RAISES, RESULTS, SPECIAL
 
-__all__ = [
-    "add_example",
-    "describe",
-    "describe_all",
-    "describe_operation",
-    "describe_operator",
-    "described",
-    "fill",
-    "import_in_examples",
-    "with_import",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 Family = tuple[Mapping[str, str], str, tuple[tuple[str, str], ...]]
 """A family of functions: the meanings of its parameters, the result, and errors with their conditions."""

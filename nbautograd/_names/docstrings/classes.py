@@ -15,8 +15,6 @@ from typing import Any, TypeVar
 
 from nbautograd._names.docstrings import with_import
 
-__all__ = ["Composed", "Tables", "alike", "composed", "parameters"]
-
 FIELD = re.compile(r"^:(param|returns|raises)\b ?([^:]*):", re.MULTILINE)
 C = TypeVar("C", bound=type)
 Fields = dict[tuple[str, str], str]

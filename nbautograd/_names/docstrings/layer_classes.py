@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from nbautograd._names.docstrings.classes import Tables, alike
-from nbautograd._names.docstrings.examples import EXAMPLES
-
-__all__ = ["TABLES"]
 
 STATE = "shape (layers · directions, n, hidden_size)"
 SEQUENCE = "shape (l, n, input_size); (n, l, input_size) with ``batch_first``; (l, input_size) without batch."
@@ -71,6 +68,57 @@ FORMULAS = {
 
 Those of losses are of one element or sample, before the reduction.
 """
+EXAMPLES_BY_KIND = {
+    "BatchNorm InstanceNorm": """
+>>> torch.nn.{name}(3)(torch.randn(2, 3, {fours})).mean().abs() < 1e-6
+tensor(True)""",
+    "CircularPad ReflectionPad ReplicationPad ZeroPad": """
+>>> torch.nn.{name}(1)(torch.tensor([[[[1., 2.], [3., 4.]]]]).expand(1, {twos})).shape
+torch.Size([1, {fours}])""",
+    "Conv": """
+>>> torch.nn.{name}(3, 8, 3, padding=1)(torch.ones(2, 3, {fours})).shape
+torch.Size([2, 8, {fours}])""",
+    "ConvTranspose": """
+>>> torch.nn.{name}(3, 8, 2, stride=2)(torch.ones(2, 3, {fours})).shape
+torch.Size([2, 8, {eights}])""",
+    "LazyBatchNorm LazyInstanceNorm": """
+>>> layer = torch.nn.{name}()
+>>> _ = layer(torch.randn(2, 3, {fours}))
+>>> layer.num_features
+3""",
+    "LazyConv": """
+>>> layer = torch.nn.{name}(8, 3)
+>>> _ = layer(torch.ones(2, 3, {fours}))
+>>> layer.weight.shape
+torch.Size([8, 3, {threes}])""",
+    "LazyConvTranspose": """
+>>> layer = torch.nn.{name}(8, 2)
+>>> _ = layer(torch.ones(2, 3, {fours}))
+>>> layer.weight.shape
+torch.Size([3, 8, {twos}])""",
+    "MaxUnpool": """
+>>> pool = torch.nn.MaxPool{n}d(2, return_indices=True)
+>>> values, places = pool(torch.arange({elements}.).reshape(1, 1, {fours}))
+>>> torch.nn.{name}(2)(values, places).count_nonzero()
+tensor({windows})""",
+}
+"""Examples that layers of one, two and three dimensions share, by the names without the number of dimensions; a class
+with an example of its own, or of its function, has that."""
+
+SIZES = {"twos": "2", "threes": "3", "fours": "4", "eights": "8"}
+EXAMPLES = {
+    f"{kind}{n}d": text.lstrip().format(
+        name=f"{kind}{n}d",
+        n=n,
+        elements=4**n,
+        windows=2**n,
+        **{name: ", ".join([size] * n) for name, size in SIZES.items()},
+    )
+    for kinds, text in EXAMPLES_BY_KIND.items()
+    for kind in kinds.split()
+    for n in (1, 2, 3)
+}
+
 TABLES = Tables(
     shared={
         "activation": 'between the two maps: ``"relu"``, ``"gelu"`` or a function.',

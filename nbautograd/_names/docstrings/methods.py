@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from nbautograd._names.docstrings import INDENT
 
-__all__ = ["describe_methods"]
-
 C = TypeVar("C", bound=type)
 DOUBLE = """>>> import nbautograd as torch
 >>> class Double(torch.autograd.Function):

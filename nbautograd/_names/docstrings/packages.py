@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from nbautograd._names.docstrings import Family
 
-__all__ = ["CUDA", "CUDA_EXAMPLES", "DERIVATIVES", "MASKED", "MASKED_EXAMPLES", "TRANSFORMS", "TREES", "WINDOWS"]
-
 Package = tuple[Mapping[str, Family], Mapping[str, str]]
 """The families of a package, and the docstrings its functions share."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["COMMON", "RAISES", "RESULTS", "SPECIAL"]
-
 COMMON = {
     "A": "matrices, shape (..., n, n) or (..., m, n), of floating or complex dtype.",
     "B": "the right-hand sides, shape (..., n, k).",

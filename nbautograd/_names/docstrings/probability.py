@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from nbautograd._names.docstrings.classes import Tables
 
-__all__ = ["TABLES"]
-
 TABLES = Tables(
     shared={
         "base_transform": "the transform of single elements.",

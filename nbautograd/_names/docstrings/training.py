@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from nbautograd._names.docstrings.classes import Tables, alike
 
-__all__ = ["TABLES"]
-
 STEP = """\
 >>> w = torch.tensor({start}, requires_grad=True)
 >>> optimizer = torch.optim.{made}

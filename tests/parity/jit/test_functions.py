@@ -211,6 +211,22 @@ def test_buffers_may_be_written_to_in_part() -> None:
     assert (buffer.tolist(), x.grad.tolist()) == ([9.0, 0.0, 0.0], [9.0, 0.0, 0.0])
 
 
+@pytest.mark.parametrize(("grad", "steps", "slope"), [(False, 600, 3.0), (True, 3, 3.5)])
+def test_an_unrecorded_write_after_many_steps(grad: bool, steps: int, slope: float) -> None:
+    def function(x: Any) -> Any:
+        y = x * 1 if grad else x.detach() + torch.ones(2)
+        for _ in range(steps):  # twice as many ways back in each step, and more of them than Python's stack holds
+            y = y - y / 2
+        with torch.no_grad():
+            y.add_(3)
+        return y * x
+
+    traced = silently(function, torch.ones(2, requires_grad=True))
+    x = torch.full((2,), 2.0, requires_grad=True)
+    traced(x).sum().backward()
+    assert x.grad.tolist() == [slope, slope]
+
+
 def test_results_that_are_views_and_arguments() -> None:
     def function(x: Any) -> Any:
         y = x * 2

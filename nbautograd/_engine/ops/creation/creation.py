@@ -29,7 +29,7 @@ from nbautograd._engine.ops.creation.from_data import (
     number_in,
     tensor,
 )
-from nbautograd._engine.ops.creation.ranges import written
+from nbautograd._engine.ops.creation.ranges import check_dtype_of_out, written
 from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._names.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
@@ -112,11 +112,7 @@ def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dty
 def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: dtypes.dtype | None) -> Tensor:
     """Write the filled array into ``out=``, which is resized without a warning and keeps its dtype."""
     check_tensors(name, out=out)
-    if dtype is not None and dtype is not out.dtype:
-        have = dtypes.scalar_type(out.dtype)
-        raise RuntimeError(
-            f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter ({have})"
-        )
+    check_dtype_of_out(name, dtype, out)
     result = wrap_known(fill(backend.module(out.device), shape, out._a.dtype))
     return resize_into(out, result, name)
 

@@ -18,8 +18,6 @@ from nbautograd._engine.ops.creation.reparameterization import _dirichlet_grad, 
 from nbautograd._engine.ops.reduction.softmax import sum_along  # noqa: F401 - a formula names it
 from nbautograd._engine.rng.generator import Generator
 
-__all__ = ["_sample_dirichlet", "_standard_gamma", "bernoulli", "binomial", "multinomial", "poisson"]
-
 
 @composite()
 def bernoulli(

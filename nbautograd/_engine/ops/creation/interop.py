@@ -18,9 +18,6 @@ from nbautograd._engine.ops.creation.from_data import check_options, finish, fro
 from nbautograd._names.docstrings import described
 from nbautograd.errors import kind_of
 
-__all__ = ["asarray", "from_dlpack", "from_file", "frombuffer"]
-
-
 DLDeviceType = enum.IntEnum("DLDeviceType", {"kDLCPU": 1, "kDLCUDA": 2, "kDLCUDAHost": 3, "kDLCUDAManaged": 13})
 """DLPack's device types (``DLDeviceType``)."""
 

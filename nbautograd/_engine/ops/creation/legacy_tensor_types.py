@@ -17,8 +17,6 @@ from nbautograd._engine.ops.indexing.indexing import view_alias
 from nbautograd._engine.ops.queries import method_of_tensor
 from nbautograd.errors import SCALAR_TYPES, kind_of
 
-__all__ = list(dtypes.TENSOR_TYPES)
-
 
 def _construct(kind: dtypes.dtype | None, data: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
     """Construct a tensor as ``torch.Tensor(...)``, the typed constructors and ``Tensor.new`` do.

@@ -33,29 +33,13 @@ from nbautograd._engine.ops.creation.random_inplace import (
     source,
     uniform_numbers,
 )
-from nbautograd._engine.ops.creation.ranges import written
+from nbautograd._engine.ops.creation.ranges import check_dtype_of_out, written
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.rng import generator
 from nbautograd._engine.rng.dtype_range import largest_integer
 from nbautograd._engine.rng.generator import Generator
 from nbautograd._names.docstrings import described
 from nbautograd.errors import AutogradError
-
-__all__ = [
-    "get_rng_state",
-    "initial_seed",
-    "manual_seed",
-    "normal",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "randperm",
-    "seed",
-    "set_rng_state",
-]
 
 Array = np.ndarray[Any, Any]
 Device = device | str | int | None
@@ -78,11 +62,7 @@ def _new(
         kind = (dtypes.get_default_dtype() if dtype is None else dtype).numpy
         return finish(drawn_on(device, draw, shape, kind), requires_grad)
     with resized_out(out, shape, name):
-        if dtype is not None and dtype is not out.dtype:
-            raise RuntimeError(
-                f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
-                f"({dtypes.scalar_type(out.dtype)})"
-            )
+        check_dtype_of_out(name, dtype, out)
         copy_into(out, wrap_known(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
     return written(out, requires_grad)
 

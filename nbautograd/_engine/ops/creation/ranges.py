@@ -115,6 +115,13 @@ def arange(
     return ranged("arange", values, out, requires_grad)
 
 
+def check_dtype_of_out(name: str, dtype: dtypes.dtype | None, out: Tensor) -> None:
+    """Check that ``dtype``, if it is given, is that of ``out``."""
+    if dtype is not None and dtype is not out.dtype:
+        asked, have = dtypes.scalar_type(dtype), dtypes.scalar_type(out.dtype)
+        raise RuntimeError(f"{name}(): dtype {asked} does not match dtype of out parameter ({have})")
+
+
 def written(out: Tensor, requires_grad: bool) -> Tensor:
     """Return ``out=`` after a creation function has written it: its flag is set, unless an operation computed it."""
     return out.requires_grad_(requires_grad or False) if out.is_leaf else out

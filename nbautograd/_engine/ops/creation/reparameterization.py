@@ -18,8 +18,6 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.elementwise.special import value
 
-__all__ = ["_dirichlet_grad", "_standard_gamma_grad"]
-
 Piece = tuple[Any, Callable[..., Any]]
 
 

@@ -12,9 +12,6 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops._internal import ratio  # noqa: F401 - formulas name it
 from nbautograd._engine.ops.elementwise.special import real_function, special, value
 
-__all__ = ["i0"]
-
-
 # -- modified, of the first kind -------------------------------------------------------------------------------------
 
 

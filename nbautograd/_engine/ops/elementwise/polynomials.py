@@ -14,8 +14,6 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.elementwise.special import special
 from nbautograd._engine.ops.queries import Number
 
-__all__: list[str] = []
-
 
 def recurrence(x: Any, n: Any, first: Any, step: Any, closed: Any = None) -> Any:
     """Compute the polynomials of degrees ``n`` at ``x``, until all values are nan.

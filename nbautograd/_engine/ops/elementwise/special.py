@@ -19,8 +19,6 @@ from nbautograd._engine.ops.queries import Number
 from nbautograd._names.docstrings import described
 from nbautograd.errors import kind_of
 
-__all__ = ["digamma", "erf", "erfc", "erfinv", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "polygamma", "xlogy"]
-
 real_function = functools.partial(elementwise, floating=True, accepts="bif")
 """Declares an elementwise function of real numbers."""
 special = functools.partial(no_method, kind=POINTWISE, floating=True, accepts="bif")

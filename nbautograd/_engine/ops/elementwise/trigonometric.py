@@ -13,34 +13,6 @@ from nbautograd._engine.ops._internal import complex_array, ratio  # noqa: F401 
 from nbautograd._engine.ops.elementwise.complex import check_parts
 from nbautograd._engine.ops.elementwise.exp_log import rsqrt  # noqa: F401 - formulas name it
 
-__all__ = [
-    "acos",
-    "acosh",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cos",
-    "cosh",
-    "deg2rad",
-    "polar",
-    "rad2deg",
-    "sin",
-    "sinc",
-    "sinh",
-    "tan",
-    "tanh",
-]
-
-
 # -- trigonometric functions -----------------------------------------------------------------------------------------
 
 

@@ -15,28 +15,14 @@ from nbautograd._engine.arrays.strides import laid_as, row_major
 from nbautograd._engine.compiler.op import NATIVE, OPS, composite, no_method, op
 from nbautograd._engine.core.batched import refuse_dynamic
 from nbautograd._engine.core.inplace import into
+from nbautograd._engine.core.sparse import sparse_gradient, stored
 from nbautograd._engine.core.tensor import Tensor, array_of, wrap
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.indexing.indexing import own
-from nbautograd._engine.ops.indexing.sparse_gradients import sparse_gather_back  # noqa: F401 - a formula names it
 from nbautograd._engine.ops.queries import Number
 from nbautograd._engine.ops.shape.broadcasting import expand, joint_shape
 from nbautograd._engine.ops.shape.shape import reshape
 from nbautograd._names.docstrings import described
-
-__all__ = [
-    "gather",
-    "index_select",
-    "masked_fill",
-    "masked_scatter",
-    "masked_select",
-    "nonzero",
-    "put",
-    "take",
-    "take_along_dim",
-    "unravel_index",
-]
-
 
 # -- along one dimension ---------------------------------------------------------------------------------------------
 
@@ -113,6 +99,16 @@ def gather_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
     key = along(index, dimension(dim, len(shape))) if index.ndim else (index,)
     backend.add_at(output, key, input)
     return output
+
+
+def sparse_gather_back(g: Any, shape: Any, dim: int, index: Any) -> Any:
+    """Return ``g`` at the gathered positions in zeros of ``shape``, as a sparse array, or tensor if ``g`` is one."""
+    index, d = stored(index), dimension(dim, len(shape))
+    module = backend.module(backend.device_of(index))
+    rows = [module.arange(n).reshape((-1,) + (1,) * (index.ndim - i - 1)) for i, n in enumerate(index.shape)]
+    rows[d] = index
+    places = np.stack([np.broadcast_to(row, index.shape).reshape((-1,)) for row in rows])
+    return sparse_gradient(places.astype(np.int64), g.reshape(-1), shape)
 
 
 def check_vector(name: str, a: Any, dim: int, index: Any, long: bool = False) -> int:
@@ -244,8 +240,7 @@ def check_mask(name: str, mask: Any) -> None:
     if mask.dtype.kind != "b":
         raise RuntimeError(
             f"{name} only supports boolean masks, but got mask with dtype {dtypes.c_type(mask.dtype)} ({name}: "
-            f"expected "
-            "BoolTensor for mask)"
+            "expected BoolTensor for mask)"
         )
 
 

@@ -19,8 +19,6 @@ from nbautograd._engine.ops.indexing.scatter import EXTREME, MEAN, PROD, REDUCTI
 from nbautograd._engine.ops.queries import Number
 from nbautograd.errors import UnsupportedDtypeError
 
-__all__ = ["index_add", "index_copy", "index_fill", "index_reduce"]
-
 
 def _check_slices(name: str, input: Any, dim: int, index: Any, source: Any, error: type[Exception] = IndexError) -> int:
     """Check that slices and their indices match, and return the non-negative dimension."""

@@ -10,8 +10,6 @@ from nbautograd._engine.compiler.op import composite, op
 from nbautograd._engine.core.batched import looks_at_elements
 from nbautograd._engine.core.tensor import Tensor, wrap
 
-__all__ = ["argwhere", "nonzero_static"]
-
 
 @op()
 def argwhere(input: Tensor) -> Tensor:

@@ -21,9 +21,6 @@ from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd.errors import kind_of
 
-__all__ = ["scatter", "scatter_add", "scatter_reduce"]
-
-
 # -- scatter ---------------------------------------------------------------------------------------------------------
 
 

@@ -14,8 +14,6 @@ from nbautograd._engine.ops.shape.as_strided import check_inside
 from nbautograd._engine.ops.shape.slicing import as_strided_back, on_diagonal, part, stretch  # noqa: F401 - formulas name some
 from nbautograd.errors import warn
 
-__all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_scatter"]
-
 
 def _written(input: Any, view: Any, src: Any) -> Any:
     """Return a copy of ``input``, with its strides, in which ``view(copy)`` is replaced by ``src``."""

@@ -25,8 +25,6 @@ from nbautograd._engine.ops.linalg.matmul import (
 from nbautograd._engine.ops.queries import Number
 from nbautograd.errors import DtypeError, ShapeError
 
-__all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
-
 
 def _add_product(input: Any, mat1: Any, mat2: Any, beta: Number, alpha: Number) -> Any:
     product_ = check_mm(mat1, mat2, "addmm")

@@ -18,8 +18,6 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg._common import check_info, checked, each, mH, no_info, triangle_solve
 from nbautograd._engine.ops.shape.triangular import tril
 
-__all__ = ["cholesky"]
-
 
 @derivative_helper
 def cholesky_back(g: Any, factor: Any, upper: bool) -> Any:

@@ -17,8 +17,6 @@ from nbautograd._engine.ops.shape.transpose import temporarily_permuted
 from nbautograd._names.docstrings import described
 from nbautograd.errors import ShapeError, kind_of
 
-__all__ = ["einsum", "inner", "tensordot"]
-
 
 @composite(out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:

@@ -21,9 +21,6 @@ from nbautograd._engine.ops.shape.joining import cat_same
 from nbautograd._engine.ops.shape.triangular import tril
 from nbautograd.errors import ShapeError
 
-__all__ = ["geqrf", "orgqr", "ormqr"]
-
-
 # -- products --------------------------------------------------------------------------------------------------------
 
 

@@ -20,9 +20,6 @@ from nbautograd._engine.ops.queries import Number
 from nbautograd._engine.ops.shape.broadcasting import joint_shape
 from nbautograd.errors import ShapeError
 
-__all__ = ["pinverse"]
-
-
 # -- pseudoinverses --------------------------------------------------------------------------------------------------
 
 

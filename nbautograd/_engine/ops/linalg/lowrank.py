@@ -16,8 +16,6 @@ from nbautograd._engine.ops.linalg.qr import linalg_qr
 from nbautograd._engine.ops.linalg.svd import linalg_svd
 from nbautograd.errors import ShapeError
 
-__all__ = ["lobpcg", "pca_lowrank", "svd_lowrank"]
-
 
 def range_basis(a: Tensor, q: int, niter: int) -> Tensor:
     """Return orthonormal columns that approximately span the first q left singular vectors.

@@ -33,8 +33,6 @@ from nbautograd._engine.ops.shape.transpose import transpose
 from nbautograd._engine.ops.shape.triangular import tril, triu
 from nbautograd.errors import ShapeError
 
-__all__ = ["lu", "lu_solve", "lu_unpack"]
-
 
 @derivative_helper
 def lu_back(gl: Any, gu: Any, p: Any, low: Any, up: Any) -> Any:

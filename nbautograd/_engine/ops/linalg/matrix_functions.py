@@ -17,8 +17,6 @@ from nbautograd._engine.ops.linalg.solvers import linalg_inv
 from nbautograd._engine.ops.shape.joining import cat_same
 from nbautograd.errors import ShapeError, kind_of, warn
 
-__all__ = ["chain_matmul", "matrix_exp", "matrix_power"]
-
 # N. Higham, "The scaling and squaring method for the matrix exponential revisited", SIAM J. Matrix Anal. Appl. 26
 # (2005): the coefficients of the Padé approximant of degree 13, and the largest norm for which it is accurate.
 PADE = (

@@ -20,8 +20,6 @@ from nbautograd._engine.ops.shape.joining import cat_same
 from nbautograd._engine.ops.shape.triangular import triu
 from nbautograd.errors import AutogradError
 
-__all__ = ["qr"]
-
 
 @derivative_helper
 def qr_back(gq: Any, gr: Any, q: Any, r: Any, mode: str) -> Any:

@@ -37,9 +37,6 @@ from nbautograd._engine.ops.linalg._common import (  # noqa: F401 - a formula na
 )
 from nbautograd.errors import LinAlgError, ShapeError, kind_of
 
-__all__ = ["cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "slogdet", "triangular_solve"]
-
-
 # -- systems ---------------------------------------------------------------------------------------------------------
 
 

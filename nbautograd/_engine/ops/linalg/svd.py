@@ -24,8 +24,6 @@ from nbautograd._engine.ops.linalg._common import checked, eye_of, is_complex, m
 from nbautograd._engine.ops.shape.triangular import diag_embed
 from nbautograd.errors import AutogradError, LinAlgError
 
-__all__ = ["svd"]
-
 
 @derivative_helper
 def gaps(values: Any) -> Any:

@@ -16,8 +16,6 @@ from nbautograd._engine.ops.shape.slicing import diagonal
 from nbautograd._names.docstrings import described
 from nbautograd.errors import DtypeError, ShapeError, warn
 
-__all__ = ["cross", "vdot"]
-
 
 @op(symbol="·", out=True, input="conj(g) * other", other="g * input")
 def vdot(input: Tensor, other: Tensor) -> Tensor:

@@ -19,8 +19,6 @@ from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd.errors import DtypeError
 
-__all__ = ["cdist", "dist", "pdist", "renorm"]
-
 Dims = int | tuple[int, ...] | list[int] | None
 
 

@@ -17,8 +17,6 @@ from nbautograd._engine.ops._internal import added, axes, pairwise_sum, reduced_
 from nbautograd._engine.ops.elementwise.selection import maximum, minimum
 from nbautograd._engine.ops.indexing.gather import gather_back  # noqa: F401 - a formula names it
 
-__all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
-
 Dims = int | tuple[int, ...] | list[int] | None
 
 

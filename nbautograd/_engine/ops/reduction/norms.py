@@ -19,8 +19,6 @@ from nbautograd._engine.ops.queries import Number
 from nbautograd._engine.ops.reduction.distances import vector_norm
 from nbautograd.errors import DtypeError, ShapeError
 
-__all__ = ["norm"]
-
 Dims = int | tuple[int, ...] | list[int] | None
 
 
@@ -39,9 +37,8 @@ def _in_dtype(name: str, x: Tensor, dtype: dtypes.dtype | None) -> Tensor:
         raise DtypeError(f"{name}: dtype should be {want} for {have} inputs, but got {dtypes.scalar_type(dtype)}")
     if dtypes.promote_types(x.dtype, dtype) is not dtype:
         raise DtypeError(
-            f"{name}: the dtype of the input ({dtypes.scalar_type(x.dtype)}) should be convertible without "
-            f"narrowing to "
-            f"the specified dtype ({dtypes.scalar_type(dtype)})"
+            f"{name}: the dtype of the input ({dtypes.scalar_type(x.dtype)}) should be convertible without narrowing "
+            f"to the specified dtype ({dtypes.scalar_type(dtype)})"
         )
     return x.to(dtype)
 

@@ -14,9 +14,6 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.reduction.reduction import accumulated, upcast_half
 from nbautograd._engine.ops.reduction.scan import WIDE, moved, recurrence, shifted  # noqa: F401 - formulas name two
 
-__all__ = ["cumprod", "prod"]
-
-
 # -- cumulative products ---------------------------------------------------------------------------------------------
 
 

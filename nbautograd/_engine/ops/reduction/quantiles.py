@@ -22,9 +22,6 @@ from nbautograd._engine.ops.reduction.sorting import order, picked, sort_over
 from nbautograd._engine.ops.shape.shape import squeezed
 from nbautograd.errors import DtypeError
 
-__all__ = ["kthvalue", "median", "mode", "nanmedian", "nanquantile", "quantile"]
-
-
 # -- order statistics ------------------------------------------------------------------------------------------------
 
 

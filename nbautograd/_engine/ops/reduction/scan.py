@@ -19,18 +19,6 @@ from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd._engine.ops.shape.joining import cat
 
-__all__ = [
-    "cummax",
-    "cummin",
-    "cumsum",
-    "cumulative_trapezoid",
-    "diff",
-    "gradient",
-    "logcumsumexp",
-    "trapezoid",
-    "trapz",
-]
-
 Number = int | float | complex
 WIDE = {"e": np.float64, "f": np.float64, "F": np.complex128}
 """Dtypes in which cumulative sums are accumulated."""

@@ -11,8 +11,6 @@ from nbautograd._engine.arrays.indices import as_int64
 from nbautograd._engine.compiler.op import check_option, composite, no_method
 from nbautograd._engine.core.tensor import Tensor, wrap
 
-__all__ = ["bucketize", "searchsorted"]
-
 
 @no_method()
 def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None) -> Tensor:

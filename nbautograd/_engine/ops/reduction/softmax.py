@@ -14,8 +14,6 @@ from nbautograd._engine.ops.elementwise.exp_log import exp
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.errors import UnsupportedDtypeError
 
-__all__ = ["log_softmax", "softmax"]
-
 
 def refuse_integers(name: str, a: Any) -> None:
     """Check that an array is of a real floating dtype."""

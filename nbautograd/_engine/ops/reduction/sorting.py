@@ -16,8 +16,6 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd._engine.ops.reduction.scan import FROM_THERE
 
-__all__ = ["argsort", "msort", "sort", "topk"]
-
 
 def order(a: Any, d: int, descending: bool = False) -> Any:
     """Return the indices of a stable sort of an array along one dimension; nan sorts as the largest."""

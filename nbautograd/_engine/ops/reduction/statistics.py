@@ -18,9 +18,6 @@ from nbautograd._engine.ops._internal import not_implemented  # noqa: F401 - a f
 from nbautograd._engine.ops.elementwise.complex import complex as complex_of
 from nbautograd.errors import DtypeError, warn
 
-__all__ = ["bincount", "corrcoef", "cov", "histc", "histogram", "histogramdd"]
-
-
 # -- counting --------------------------------------------------------------------------------------------------------
 
 

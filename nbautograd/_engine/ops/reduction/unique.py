@@ -14,8 +14,6 @@ from nbautograd._engine.ops._internal import refuse_derivative as not_implemente
 from nbautograd._engine.ops.reduction.minmax import check
 from nbautograd._engine.ops.reduction.sorting import order
 
-__all__ = ["unique", "unique_consecutive"]
-
 
 def _runs(rows: Any, places: Any) -> tuple[Any, Any, Any]:
     """Return the starts of runs of equal sorted elements or rows, the inverse indices, and the counts.

@@ -14,8 +14,6 @@ from nbautograd._engine.ops._internal import added, axes, count, pairwise_mean, 
 from nbautograd._engine.ops.reduction.reduction import Dims
 from nbautograd.errors import DtypeError, warn
 
-__all__ = ["std", "std_mean", "var", "var_mean"]
-
 
 @no_method(node="SubBackward0", symbol="x − mean", input="deviation(g, dim)")
 def deviation(input: Tensor, dim: Dims = None) -> Tensor:

@@ -36,9 +36,6 @@ from nbautograd._engine.ops.shape import shape as shapes, transpose
 from nbautograd._engine.ops.shape.slicing import as_strided_in
 from nbautograd.errors import AutogradError, InplaceError, kind_of, name_operation
 
-__all__ = ["TypedStorage", "UntypedStorage", "as_strided", "as_strided_", "resize_as_"]
-
-
 # -- any strides -----------------------------------------------------------------------------------------------------
 
 

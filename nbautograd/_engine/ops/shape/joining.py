@@ -23,24 +23,6 @@ from nbautograd._engine.ops.shape.slicing import part, slice_
 from nbautograd._names.docstrings import described
 from nbautograd.errors import DeviceError, ShapeError, kind_of
 
-__all__ = [
-    "block_diag",
-    "cartesian_prod",
-    "cat",
-    "column_stack",
-    "combinations",
-    "concat",
-    "concatenate",
-    "dstack",
-    "hstack",
-    "meshgrid",
-    "row_stack",
-    "stack",
-    "unbind",
-    "vstack",
-]
-
-
 # -- along an existing dimension -------------------------------------------------------------------------------------
 
 

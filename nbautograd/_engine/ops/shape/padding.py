@@ -15,8 +15,6 @@ from nbautograd._engine.ops.queries import Number, check_tensors
 from nbautograd._names.docstrings import described
 from nbautograd.errors import kind_of
 
-__all__ = ["pad"]
-
 Pads = tuple[tuple[int, int], ...]
 """Sizes of the padding before and after each of the last dimensions; negative ones crop."""
 
@@ -54,20 +52,14 @@ def sources(mode: str, n: int, before: int, after: int) -> np.ndarray[Any, Any]:
     return np.where(at > n - 1, 2 * (n - 1) - at, at)
 
 
-def _pad_by(input: Any, pads: Pads, mode: str) -> Any:
+def _pad(input: Tensor, pads: Pads, mode: str) -> Tensor:
     """Return ``input`` padded by reflection, replication or circularly."""
-    first = input.ndim - len(pads)
-    result = input
-    for d, (before, after) in enumerate(pads, first):
+    result: Any = input
+    for d, (before, after) in enumerate(pads, input.ndim - len(pads)):
         if before or after:
             at = backend.module(backend.device_of(input)).asarray(sources(mode, input.shape[d], before, after))
             result = np.take(result, at, d)
-    return result.copy() if result is input else result
-
-
-def _pad(input: Tensor, pads: Pads, mode: str) -> Tensor:
-    """Return ``input`` padded by reflection, replication or circularly."""
-    padded = _pad_by(input, pads, mode)
+    padded = result.copy() if result is input else result
     return padded if mode == "circular" else images_like(padded, input)
 
 

@@ -16,8 +16,6 @@ from nbautograd._engine.ops.shape.broadcasting import expand
 from nbautograd._engine.ops.shape.shape import clone, reshape, unsafe_view, unsqueeze
 from nbautograd._names.docstrings import described
 
-__all__ = ["fliplr", "flipud", "kron", "repeat_interleave", "roll", "rot90"]
-
 
 @op(symbol="flip", half=NATIVE, input="g if dims == () else flip(g, *dims)")
 def flip(input: Tensor, *dims: int) -> Tensor:

@@ -16,19 +16,6 @@ from nbautograd._engine.ops.shape.joining import cat_same, zeros_for_missing
 from nbautograd._engine.ops.shape.slicing import slice_, stretch
 from nbautograd.errors import kind_of
 
-__all__ = [
-    "chunk",
-    "dsplit",
-    "hsplit",
-    "split",
-    "split_with_sizes",
-    "tensor_split",
-    "unsafe_chunk",
-    "unsafe_split",
-    "unsafe_split_with_sizes",
-    "vsplit",
-]
-
 
 def parts_of(a: Any, sections: Sequence[int], d: int) -> list[Any]:
     """Return parts of the given lengths along one dimension of an array."""

@@ -21,8 +21,6 @@ from nbautograd._engine.ops.shape.shape import clone, reshape, unsqueeze
 from nbautograd._engine.ops.shape.slicing import diagonal, on_diagonal
 from nbautograd._names.docstrings import described
 
-__all__ = ["diag", "diag_embed", "diagflat", "trace", "tril", "tril_indices", "triu", "triu_indices", "vander"]
-
 # -- diagonals -------------------------------------------------------------------------------------------------------
 
 

@@ -80,4 +80,3 @@ _VIEWS: dict[str, Callable[..., Any]] = {
 for _name, _view in _VIEWS.items():
     globals()[f"{_name}_copy"] = _copies(f"{_name}_copy", _view)
 _view_as.__qualname__ = "view_copy"
-__all__ = [f"{_name}_copy" for _name in _VIEWS]

@@ -19,8 +19,6 @@ from nbautograd._engine.ops.shape.rearrange import roll
 from nbautograd._engine.ops.signal.fourier import Dims
 from nbautograd.errors import DtypeError
 
-__all__: list[str] = []
-
 
 def _frequencies(name: str, doc: str) -> Any:
     """Make ``fft_fftfreq``, or ``fft_rfftfreq`` for real signals."""

@@ -23,9 +23,6 @@ from nbautograd._engine.ops.shape.transpose import transpose
 from nbautograd._engine.ops.signal.fourier import _fft_c2c, _fft_c2r, _fft_r2c
 from nbautograd.errors import DtypeError, ShapeError, warn
 
-__all__ = ["istft", "stft"]
-
-
 # -- frames of a signal ----------------------------------------------------------------------------------------------
 
 

@@ -19,8 +19,6 @@ from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import Device, check_options, creation, finish
 from nbautograd.errors import DtypeError
 
-__all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
-
 HANN = (0.5, 0.5)
 HAMMING = (0.54, 0.46)
 BLACKMAN = (0.42, 0.5, 0.08)
