@@ -15,8 +15,8 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read import values
 from nbautograd.viz.read.jacobians import Work, entry_of
 from nbautograd.viz.read.model import GraphModel, Node
-from nbautograd.viz.read.numbers import printed
 from nbautograd.viz.read.tiles import MAX_READ_ELEMENTS, Tile, is_tiled, tile_of
+from nbautograd.viz.read.values import printed
 
 __all__ = [
     "VANISHED", "Reading", "Readings", "bytes_text", "frames_json", "saved_text", "scene_json", "tile_json",

@@ -13,11 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from nbautograd import protocol
 from nbautograd.viz.capture.chain_rule import Arrival, chain_step, kept_before
-from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS, FrameLog
+from nbautograd.viz.capture.frame_log import (
+    MAX_STEPPED_OPS,
+    FrameLog,
+    called,
+    equation,
+    gradient_name,
+    op_words,
+    sum_of,
+)
 from nbautograd.viz.capture.player_data import Reading, saved_text
 from nbautograd.viz.capture.sums import Joints, LeafAccount, with_rows
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
-from nbautograd.viz.capture.words import called, equation, gradient_name, op_words, sum_of
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values

@@ -13,8 +13,8 @@ from nbautograd.viz.draw.theme import MIN_FONT_PX
 from nbautograd.viz.escape import escape, fit, fit_path, width
 from nbautograd.viz.language import once, say
 from nbautograd.viz.read.model import GraphModel, Node
-from nbautograd.viz.read.numbers import drawn
 from nbautograd.viz.read.tiles import Tile
+from nbautograd.viz.read.values import drawn
 
 __all__ = [
     "LEAD_PX", "about_text", "cut", "cut_lines", "grids_of", "inside", "is_alarming", "label_size", "markup_lines",

@@ -18,7 +18,7 @@ from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX, SANS_MARKUP
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
-from nbautograd.viz.read.numbers import SUMMARY, number_text
+from nbautograd.viz.read.values import SUMMARY, number_text
 
 __all__ = ["card_svg", "heat_cells"]
 

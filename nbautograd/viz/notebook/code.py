@@ -21,11 +21,11 @@ from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import at_once, callers_names
-from nbautograd.viz.read.contents import scopes_of
+from nbautograd.viz.read.introspect import can_be_noted
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.naming import ResultNames, SourceLines
 from nbautograd.viz.read.segments import plan
-from nbautograd.viz.read.walk import GraphWalk
+from nbautograd.viz.read.walk import GraphWalk, scopes_of
 
 if TYPE_CHECKING:
     from nbautograd.viz.program import Program
@@ -177,7 +177,7 @@ def player_lines(
     What the pass frees and what a user may change is copied now: the program is the same whenever it is written.
     """
     whole = model.entire
-    if not 0 < len(whole.order) <= MAX_PLAYED_OPS or is_pytorchs(tensor):
+    if not 0 < len(whole.order) <= MAX_PLAYED_OPS or can_be_noted(tensor.grad_fn):
         return None
     if any(getattr(leaf, "numel", int)() > MAX_PLAYED_ELEMENTS for leaf in whole.handles.kept):
         return None

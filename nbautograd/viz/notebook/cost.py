@@ -10,7 +10,6 @@ from typing import Any
 
 from nbautograd.viz.capture.player_data import bytes_text
 from nbautograd.viz.capture.times import Times, timed
-from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.answers import Answer, marked, name_in, place_text
@@ -18,7 +17,7 @@ from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.costs import flops, modules_of, parameters, read_kept
-from nbautograd.viz.read.introspect import attribute, hooks_of, line_of, node_name, remarks, saved_of, trace_of
+from nbautograd.viz.read.introspect import attribute, hooks_of, line_of, node_name, remarks, saved_of, settle, trace_of
 from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 

@@ -11,13 +11,12 @@ import numpy as np
 
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture.flow import Flow, flow_of
-from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.answers import Answer, name_in, picture_of
 from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute, node_name, result_shape, trace_of
+from nbautograd.viz.read.introspect import attribute, node_name, result_shape, settle, trace_of
 from nbautograd.viz.read.naming import SourceLines
 from nbautograd.viz.read.values import Digest, is_tensor
 from nbautograd.viz.read.walk import GraphWalk

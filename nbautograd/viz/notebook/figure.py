@@ -273,11 +273,9 @@ class Figure:
     def widget(self) -> Any:
         """The player as a Jupyter widget, made again if it was closed; None without anywidget or with too much data."""
         if self._widget is None or self._widget.comm is None:
-            from nbautograd.viz.notebook import lab_extension  # loaded with the first player
-
             data = self.data(is_live=True)
             del data["texts"]  # shared by the widgets of a kernel
-            packed = lab_extension.packed(data)
+            packed = output.packed_pass(data)
             size = int.from_bytes(packed[-4:], "little")  # as gzip notes it
             if size > MAX_STATE_BYTES:
                 self._note = say("too_large", size=bytes_text(size))

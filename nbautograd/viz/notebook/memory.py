@@ -8,7 +8,6 @@ from typing import Any
 
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture.player_data import bytes_text
-from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape_long, one_line
@@ -20,7 +19,7 @@ from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.still import WIDTH_PX, card
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.costs import GraphMemory, Runs, read_kept
-from nbautograd.viz.read.introspect import node_name, remarks
+from nbautograd.viz.read.introspect import node_name, remarks, settle
 from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 

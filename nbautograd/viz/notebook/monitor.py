@@ -24,9 +24,8 @@ from nbautograd.viz.notebook.still import WIDTH_PX, LiveDrawing, Still, card
 from nbautograd.viz.notebook.tables import named_leaves
 from nbautograd.viz.notebook.training import MAX_PAGE_BYTES, PassRing, Run, chosen, lens_data, pass_data
 from nbautograd.viz.read import values
-from nbautograd.viz.read.contents import is_module, parameters_of
-from nbautograd.viz.read.numbers import SUMMARY, number_text
-from nbautograd.viz.read.values import is_tensor
+from nbautograd.viz.read.values import SUMMARY, is_tensor, number_text
+from nbautograd.viz.read.walk import is_module, parameters_of
 from nbautograd.viz.settings import settings
 
 __all__ = ["Monitor", "monitor"]

@@ -15,7 +15,6 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz import language
 from nbautograd.viz.capture.flow import MAX_PATHS, Flow, Parts, Route, Routes, flow_of
 from nbautograd.viz.capture.timeline import FrameState
-from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.draw.boxes import label_size, measure
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
@@ -31,13 +30,11 @@ from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.read import values
 from nbautograd.viz.read.builder import build
-from nbautograd.viz.read.contents import of_variables
-from nbautograd.viz.read.introspect import line_of, node_name, remarks
+from nbautograd.viz.read.introspect import line_of, node_name, remarks, settle
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.unreached import stops
-from nbautograd.viz.read.values import is_tensor
-from nbautograd.viz.read.walk import GraphWalk
+from nbautograd.viz.read.values import SUMMARY, is_tensor, number_text
+from nbautograd.viz.read.walk import GraphWalk, of_variables
 
 __all__ = ["Path", "PathStep", "Paths", "paths"]
 

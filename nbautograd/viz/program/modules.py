@@ -14,9 +14,10 @@ from typing import Any
 
 from nbautograd.viz.program.lines import BACKWARD
 from nbautograd.viz.program.loops import Roller
-from nbautograd.viz.program.names import Names, common_start
+from nbautograd.viz.program.names import common_start
 from nbautograd.viz.program.statements import Call, Statement, Statements, text_of, wrapped
 from nbautograd.viz.program.terms import EITHER, FIRST, PLUS, kind_of_all, term_of
+from nbautograd.viz.program.variables import Names
 
 __all__ = ["Function", "Modules", "plus"]
 
