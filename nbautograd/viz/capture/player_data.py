@@ -20,7 +20,6 @@ from nbautograd.viz.read.values import printed
 
 __all__ = [
     "VANISHED", "Reading", "Readings", "bytes_text", "frames_json", "saved_text", "scene_json", "tile_json",
-    "tiles_json",
 ]  # fmt: skip
 
 
@@ -76,11 +75,6 @@ def frames_json(frames: Iterable[Any]) -> list[dict[str, Any]]:
             del frame["count"]
     _shorten(made)
     return made
-
-
-def tiles_json(tiles: Iterable[Tile]) -> list[dict[str, Any]]:
-    """Return tiles as dictionaries."""
-    return list(map(tile_json, tiles))
 
 
 def tile_json(tile: Tile) -> dict[str, Any]:

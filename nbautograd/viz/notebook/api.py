@@ -15,6 +15,7 @@ from nbautograd.viz.capture.recorder import MAX_STEPPED_OPS, Recorder
 from nbautograd.viz.capture.torch_watch import TorchWatch
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
+from nbautograd.viz.notebook.answers import name_in
 from nbautograd.viz.notebook.in_place import after_block, at_once, callers_names
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.recording import Animation, Recording
@@ -163,8 +164,7 @@ def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:
     """Return the name of a given gradient: its variable, or the argument's name; nothing for None."""
     if gradient is None:
         return ""
-    names = (name for name, value in list(namespace.items()) if value is gradient and isinstance(name, str))
-    return next((one_line(name, 40) for name in names if not name.startswith("_")), "gradient")
+    return one_line(name_in(namespace, gradient) or "gradient", 40)
 
 
 def _run_observed(

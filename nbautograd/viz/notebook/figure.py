@@ -364,7 +364,7 @@ class Figure:
     @property
     def mermaid(self) -> str:
         """The source of a Mermaid flowchart of the last graph."""
-        from nbautograd.viz.draw.mermaid import to_mermaid
+        from nbautograd.viz.draw.graphviz_dot import to_mermaid
 
         return to_mermaid(self.scenes[-1]) if self.scenes else "flowchart LR\n"
 

@@ -22,8 +22,8 @@ from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import NotBundled
 from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
 from nbautograd.viz.program.graph import Call, Graph, Tape, apart, drawn, is_freed, place_of, read, refuse
-from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.viz.program.literals import dtype_text, same, same_elements
+from nbautograd.viz.program.statements import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.viz.program.variables import Variables, method
 
 __all__ = ["Choices", "NumpyWriter", "uncollected", "write_later", "written"]
@@ -431,15 +431,18 @@ def write_later(
     @uncollected()
     def lines() -> list[Line]:
         with tracing.traced():
-            return written(graph, seed, False, Choices()).lines
+            return written(graph, seed, Choices(), named_only=True).lines
 
     return lines, {call.node: node for call, node in zip(graph.calls, nodes, strict=True)}
 
 
-def written(graph: Graph, gradient: Any, helpers: bool, choices: Choices) -> NumpyWriter:
-    """The lines of the NumPy program."""
+def written(graph: Graph, gradient: Any, choices: Choices, *, named_only: bool = False) -> NumpyWriter:
+    """The lines of the NumPy program.
+
+    :param named_only: to be read: the functions that they call are not taken over.
+    """
     writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient), choices)
-    writer.bundle.named_only = not helpers
+    writer.bundle.named_only = named_only
     writer.write()
     return writer
 

@@ -18,11 +18,10 @@ from nbautograd._engine.core import tracing
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd.viz.program.folding import Folded, Segment, fold
 from nbautograd.viz.program.graph import Tape, read
-from nbautograd.viz.program.lines import Line, text_of
 from nbautograd.viz.program.literals import same
 from nbautograd.viz.program.numpy_writer import Choices, NumpyWriter, uncollected, written
-from nbautograd.viz.program.tensor_forms import VJP
-from nbautograd.viz.program.tensor_writer import TensorWriter, is_near
+from nbautograd.viz.program.statements import Line, with_headings
+from nbautograd.viz.program.tensor_writer import VJP, TensorWriter, is_near
 
 __all__ = ["Program", "write"]
 
@@ -60,7 +59,7 @@ class Program:
     @property
     def body(self) -> str:
         """The lines."""
-        return "\n".join(text_of(self.lines) if self.folded is None else self.folded.body())
+        return "\n".join(with_headings(self.lines) if self.folded is None else self.folded.body())
 
     @property
     def definitions(self) -> str:
@@ -139,11 +138,10 @@ def _plain(text: str) -> str:
 def write(
     root: Any,
     gradient: Any = None,
-    *,
     name_of: Callable[[Any, int], str] | None = None,
     tensor_name: Callable[[Any], str] | None = None,
+    *,
     library: str = "numpy",
-    helpers: bool = True,
     tree: Segment | None = None,
     tape: Tape | None = None,
 ) -> Program:
@@ -153,17 +151,16 @@ def write(
     :param name_of: returns the name of an output of a node.
     :param tensor_name: returns the name of a leaf or a constant, or an empty one.
     :param library: ``numpy``, or ``torch`` for tensors.
-    :param helpers: take over the functions that the lines call; without them the program is only to be read.
     :param tree: which operations are modules, and which are steps of a loop, as functions and loops are to be written;
         it counts the operations in the order in which they ran.
     :param tape: the nodes of the graph with their edges, if they have been read.
     :raises ProgramError: something in the graph cannot be written with the same numbers.
     """
     with tracing.traced():  # products are computed as they were recorded
-        writer = written(read(root, name_of, tensor_name, tape), gradient, helpers, Choices())
+        writer = written(read(root, name_of, tensor_name, tape), gradient, Choices())
         if tree is not None and writer.choices.changed:
             writer.choices.changed = False
-            writer = written(read(root, name_of, tensor_name, tape), gradient, helpers, writer.choices)
+            writer = written(read(root, name_of, tensor_name, tape), gradient, writer.choices)
     graph = writer.graph
     leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
 

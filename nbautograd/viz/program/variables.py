@@ -19,9 +19,9 @@ from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import Bundle
 from nbautograd.viz.program.expressions import Expressions, Operand
 from nbautograd.viz.program.graph import Call, Graph
-from nbautograd.viz.program.lines import DATA, Line
 from nbautograd.viz.program.literals import array_text, dtype_text, literal, same
 from nbautograd.viz.program.names import RESERVED, identifier
+from nbautograd.viz.program.statements import DATA, Line
 
 __all__ = ["Names", "Variables", "method", "widen"]
 
