@@ -15,8 +15,7 @@ from nbautograd.viz.capture.recorder import MAX_STEPPED_OPS, Recorder
 from nbautograd.viz.capture.torch_watch import TorchWatch
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook.answers import name_in
-from nbautograd.viz.notebook.in_place import after_block, at_once, callers_names
+from nbautograd.viz.notebook.in_place import after_block, at_once, callers_names, name_in
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.read import fold as folding

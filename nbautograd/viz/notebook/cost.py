@@ -13,8 +13,8 @@ from nbautograd.viz.capture.player_data import bytes_text
 from nbautograd.viz.capture.torch_watch import TorchWatch, mode_of, pytorch, watching
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook.answers import Answer, marked, name_in, place_text
-from nbautograd.viz.notebook.in_place import at_once, callers_names
+from nbautograd.viz.notebook.answers import Answer, marked, place_text
+from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.costs import flops, modules_of, parameters, read_kept

@@ -12,8 +12,8 @@ import numpy as np
 from nbautograd.viz.capture.flow import Flow, flow_of
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook.answers import Answer, name_in, picture_of, place_text
-from nbautograd.viz.notebook.in_place import at_once, callers_names
+from nbautograd.viz.notebook.answers import Answer, picture_of, place_text
+from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import attribute, line_of, node_name, result_shape, settle, trace_of
 from nbautograd.viz.read.values import Digest, is_tensor

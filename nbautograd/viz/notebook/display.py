@@ -19,8 +19,7 @@ from nbautograd.viz.capture.torch_watch import TorchWatch
 from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, output, tables
-from nbautograd.viz.notebook.answers import name_in
-from nbautograd.viz.notebook.in_place import callers_names
+from nbautograd.viz.notebook.in_place import callers_names, name_in
 from nbautograd.viz.settings import settings
 
 __all__ = ["Autograd", "Locator", "TensorFormatter", "TorchCells", "autograd", "watch"]

@@ -34,7 +34,7 @@ def pass_json(data: Mapping[str, Any]) -> str:
 
 def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
     """A page that shows ``svg`` and, where scripts run, plays ``data``: ``mount`` is the function that does."""
-    from nbautograd.viz.notebook.output import compact  # loaded with the first page
+    from nbautograd.viz.notebook.compact import compact  # loaded with the first page
     from nbautograd.viz.notebook.scripts import page_js, player_css
 
     label = str(data["label"])

@@ -13,8 +13,8 @@ from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape_long, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
-from nbautograd.viz.notebook.answers import marked, name_in, place_text
-from nbautograd.viz.notebook.in_place import at_once, callers_names
+from nbautograd.viz.notebook.answers import marked, place_text
+from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.still import WIDTH_PX, card
 from nbautograd.viz.notebook.tables import Table

@@ -16,8 +16,7 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz import language
 from nbautograd.viz.capture.flow import MAX_PATHS, Flow, Parts, Route, Routes, flow_of
 from nbautograd.viz.capture.timeline import FrameState
-from nbautograd.viz.draw.boxes import label_size, measure
-from nbautograd.viz.draw.graph_text import graph_text
+from nbautograd.viz.draw.boxes import graph_text, label_size, measure
 from nbautograd.viz.draw.labels import Size, curve_points
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.lines import aside, number
@@ -25,10 +24,10 @@ from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.draw.theme import LIGHT, PATHS
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook.answers import Answer, name_in, picture_of, place_text
+from nbautograd.viz.notebook.answers import Answer, picture_of, place_text
 from nbautograd.viz.notebook.arranging import arrange
 from nbautograd.viz.notebook.figure import WINDOWS
-from nbautograd.viz.notebook.in_place import at_once, callers_names
+from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.read import values
 from nbautograd.viz.read.builder import build

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from nbautograd.viz.capture.player_data import frames_json, tile_json
 from nbautograd.viz.capture.sums import waiting
 from nbautograd.viz.capture.timeline import Frame, FrameState, Timeline
-from nbautograd.viz.draw.boxes import grids_of, label_size, measure
+from nbautograd.viz.draw.boxes import MAX_LINES, graph_text, grids_of, label_size, measure, table
 from nbautograd.viz.draw.cells import Grid
-from nbautograd.viz.draw.graph_text import MAX_LINES, graph_text, table
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw

@@ -15,8 +15,8 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
+from nbautograd.viz.draw.boxes import table
 from nbautograd.viz.draw.cells import largest_of
-from nbautograd.viz.draw.graph_text import table
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import headings, say

@@ -10,8 +10,8 @@ from typing import Any
 from nbautograd._engine.base.bad_numbers import plain
 from nbautograd.viz.capture.flow import Flow, Route, Routes, flow_of, size_of
 from nbautograd.viz.language import headings, say
-from nbautograd.viz.notebook.answers import Answer, name_in, picture_of, place_text
-from nbautograd.viz.notebook.in_place import at_once, callers_names
+from nbautograd.viz.notebook.answers import Answer, picture_of, place_text
+from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
 from nbautograd.viz.notebook.paths import described, name_of, no_path, stopped, told_of
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read import values

@@ -16,7 +16,7 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz.draw import raster, theme
 from nbautograd.viz.notebook import output
-from nbautograd.viz.notebook.output import address, compact
+from nbautograd.viz.notebook.compact import address, compact, packed_pass
 from tests import needs
 
 from .programs import EVERY
@@ -90,6 +90,6 @@ def drawings(data: dict[str, Any]) -> list[list[str]]:
 @pytest.mark.parametrize("name", SOME)
 def test_drawings_that_are_sent_come_back(name: str) -> None:
     data = EVERY[name]().data()
-    sent = json.loads(gzip.decompress(output.packed_pass(data)))
+    sent = json.loads(gzip.decompress(packed_pass(data)))
     assert drawings(sent) == data["svgs"]
     assert sent["timeline"] == json.loads(json.dumps(data["timeline"]))
