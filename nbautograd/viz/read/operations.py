@@ -208,8 +208,6 @@ class OperationReader:
             over = _summed_over(node, slot, wide, narrow) if differs and jacobians.sums_over(text) else ""
             key = slot, parameter, text, root, name, result, over, repr(known)
             if key not in _known:
-                if len(_known) > MAX_KNOWN:
-                    _known.clear()
                 _known[key] = _formula(slot, parameter, text, (root, name), result, over, known)
             derivatives.append(_known[key])
         return tuple(derivatives)
@@ -255,6 +253,8 @@ def _formula(
     :param result: the name of the operation's result, where the formula is not shown.
     :param over: the dimensions over which the gradient is summed.
     """
+    if len(_known) > MAX_KNOWN:
+        _known.clear()
     root, name = names
     if result:
         right, local = [*known["g"], ["o", "·"], ["d", result, name]], []
