@@ -21,7 +21,7 @@ RUN: dict[str, Callable[..., int]] = {
     "lab": lab.run, "course": course.run, "grade": grade.run, "lite": lite.run, "player": player.run,
     "slides": slides.run, "doctor": doctor.run, "source": source.run,
 }  # fmt: skip
-"""What each command runs: its parameters have the names of the command's arguments."""
+"""The functions of the commands, with their arguments as parameters."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -113,7 +113,6 @@ _TOLD = (
 
 
 def _node_json(node: Any) -> dict[str, Any]:
-    """Return a node for the player."""
     about: dict[str, Any] = {}
     for key in _TOLD:
         if (value := getattr(node, key)) not in ("", (), False, 0):

@@ -174,7 +174,6 @@ class Recorder:
     def _start_notes(
         self, event: protocol.PassStarted, roots: str, seed: str, products: tuple[Product, ...]
     ) -> list[str]:
-        """Return the notes on the pass as a whole."""
         notes = [say("keeps_saved" if event.retain_graph else "frees_saved")]
         if event.create_graph:
             notes.append(say("records_itself"))

@@ -403,7 +403,6 @@ def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
 
 @lru_cache(100)
 def _as_listed(lines: tuple[tuple[int, str], ...]) -> tuple[tuple[int, str], ...]:
-    """Return lines as they are shown."""
     chosen = [(n, line.strip() and clean(line.rstrip(), MAX_LINE_CHARACTERS)) for n, line in lines]
     while chosen and not chosen[0][1]:
         del chosen[0]

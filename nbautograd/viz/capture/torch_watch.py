@@ -348,7 +348,6 @@ class TorchWatch:
             self.waiting.pop(next(iter(self.waiting)))
 
     def _conclude(self, noted: NotedCall, tensors: Any) -> None:
-        """Note the results."""
         version, ref, value, _, shape, dtype, _ = self._copied(tensors[0])
         if noted.parameters is not None and noted.parameters.writes:
             version += 1  # counted only after this line

@@ -359,7 +359,6 @@ class Bundle:
         self.names, self.statements, self.imports = map(dict, snapshot)
 
     def _free(self, name: str, module: str = "") -> str:
-        """Return an unused name."""
         own = name if name not in self.taken or not module else f"{module}_{name.lstrip('_')}"
         while own in self.taken:
             own += "_"

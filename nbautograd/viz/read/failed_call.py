@@ -165,7 +165,6 @@ def _next_number(parts: Iterable[Node | Edge]) -> int:
 
 
 def _graph_of_node(call: FailedCall, namespace: Mapping[str, Any] | None) -> GraphModel:
-    """Return the graph up to the node that failed."""
     model = build([(call.node, 0)], namespace)
     key = model.entire.handles.of(call.node)
     nodes = tuple(replace(n, failed=call.message) if n.id == key else n for n in model.nodes)

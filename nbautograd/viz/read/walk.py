@@ -181,7 +181,6 @@ class GraphWalk:
 
 
 def _edges_of(node: Any) -> tuple[tuple[Any, int], ...]:
-    """Return the nodes and outputs to which the edges of a node lead."""
     try:
         return tuple(node.next_functions or ())
     except Exception:  # any object gets a picture
