@@ -134,7 +134,7 @@ class Recorder:
         several = say("several_roots", sum=sum_of(given)) if given[1:] else ""
         which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
         products, self.products = self.products, ()
-        start = say("pass", n=self.passes)
+        start = say("pass_n", n=self.passes)
         frame = Frame("start", self.log.scene, self.passes, start, caption=say("starts", which=which))
         if seeds:
             roots, gradients = ", ".join([name for name, _ in given]), ", ".join([shown for _, shown in seeds])
