@@ -22,10 +22,10 @@ class LabExtension(BuildHookInterface):
             folder = HERE.joinpath(*name.split("."))
             spec = spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=[str(folder)])
             sys.modules[name] = module_from_spec(spec)  # which is not run
-        from nbautograd.viz.notebook import lab_extension
+        from nbautograd.viz.notebook import export
 
         self.folder = tempfile.TemporaryDirectory()
-        place = lab_extension.write(Path(self.folder.name), self.metadata.version)
+        place = export.write_lab_extension(Path(self.folder.name), self.metadata.version)
         build_data["shared_data"][str(place)] = "share/jupyter/labextensions/nbautograd"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

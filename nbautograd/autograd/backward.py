@@ -253,7 +253,7 @@ def _can_be_batched(outputs: list[Any]) -> bool:
     """Return whether one pass suffices: no Function, hook or observer would see a batched gradient."""
     if protocol.observers.get():
         return False
-    from nbautograd.autograd.topology import reachable
+    from nbautograd.autograd.full_engine import reachable
 
     roots = (out.node if isinstance(out, GradientEdge) else out._fn for out in outputs)
     _, order = reachable(root for root in roots if isinstance(root, Node))

@@ -17,7 +17,7 @@ from __future__ import annotations
 from _heapq import heappop, heappush, heappushpop
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
@@ -56,7 +56,7 @@ class GraphTask:
     def visits(self, target: Any) -> bool:
         """Return whether a node or leaf gets a gradient in this pass."""
         if not hasattr(self, "_visited"):
-            from nbautograd.autograd.topology import leading_to, reachable
+            from nbautograd.autograd.full_engine import leading_to, reachable
 
             _, order = reachable(root for root, _ in self.roots)
             self._visited = set(order)
@@ -152,13 +152,40 @@ def capture(roots: Roots, retain_graph: bool, create_graph: bool, keys: list[Key
     return gradients
 
 
+def _nodes_between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
+    """Return the nodes on paths from the roots to some leaves, and these; quicker than ``reachable``."""
+    stack = list(map(itemgetter(0), roots))
+    seen = set()
+    visited = []
+    while stack:
+        node = stack.pop()
+        sequence_nr = node._seq
+        if not sequence_nr or node in seen:
+            continue
+        seen.add(node)
+        next0, next1 = node.next0, node.next1
+        if next0 is None and next1 is None:
+            targets = node.next_nodes()
+            stack += [target for target in targets if target is not None]
+        else:
+            targets = (next0, next1)
+            if next0 is not None:
+                stack.append(next0)
+            if next1 is not None:
+                stack.append(next1)
+        visited.append((sequence_nr, node, targets))
+    needed = set(leaves)
+    for _, node, targets in sorted(visited, key=itemgetter(0)):
+        if not needed.isdisjoint(targets):
+            needed.add(node)
+    return needed
+
+
 def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict[Key, Any]) -> dict[Key, Any]:
     task = enter_task(create_graph, roots, targets)
     roots, create_graph = _as_arrays(roots, create_graph)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
-        from nbautograd.autograd.topology import nodes_between  # late: import nbautograd loads little
-
-        needed = nodes_between(roots, {leaf for leaf, _ in targets})
+        needed = _nodes_between(roots, {leaf for leaf, _ in targets})
         pending = _run_fast(roots, retain_graph, create_graph, needed)
         gradients = {(leaf, 0): materialize(pending[leaf]) for leaf, _ in targets if leaf in pending}
     else:

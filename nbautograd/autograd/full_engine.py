@@ -1,7 +1,9 @@
 """The full backward loop: with observers, ``inputs=``, gradients at non-leaves, hooks of leaves, anomaly detection.
 
 It computes the same results as the fast loop in ``autograd/engine.py``, in an order that PyTorch users may rely on: a
-node is ready when its in-degree is 0, and the newest ready node runs first, leaves before all others.
+node is ready when its in-degree is 0, and the newest ready node runs first, leaves before all others. A node's sequence
+number is higher than those of the nodes of its inputs. So descending sequence numbers are a topological order of the
+tape; a leaf, whose number is 0, comes last.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from heapq import heappop, heappush
+from operator import attrgetter
 from typing import Any
 
 from nbautograd import protocol
@@ -26,7 +29,6 @@ from nbautograd._engine.core.node import (
 from nbautograd._engine.core.tensor import Tensor, stored
 from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
 from nbautograd.autograd.hooks import post_hooks, pre_hooks, retain, tensor_hooks
-from nbautograd.autograd.topology import leading_to, reachable
 
 Key = tuple[Any, int]  # a node, or a leaf, and the index of its output
 
@@ -207,3 +209,32 @@ def _tell(observers: Iterable[Callable[[protocol.Event], object]], event: protoc
     """Send an event to several observers, or to none."""
     for observer in observers:
         observer(event)
+
+
+def reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
+    """Return the in-degrees of all nodes and leaves reachable from ``roots``, and these in descending sequence
+    order.
+    """
+    in_degree: dict[Any, int] = {}
+    stack = list(dict.fromkeys(roots))
+    seen = set(stack)
+    while stack:
+        node = stack.pop()
+        if not node._seq:  # a leaf
+            continue
+        for target in node.next_nodes():
+            if target is not None:
+                in_degree[target] = in_degree.get(target, 0) + 1
+                if target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+    return in_degree, sorted(seen, key=attrgetter("_seq"), reverse=True)
+
+
+def leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
+    """Return the nodes in the topological ``order`` from which a target is reachable, and the targets."""
+    needed = set(targets)
+    for node in reversed(order):
+        if node._seq and not needed.isdisjoint(node.next_nodes()):
+            needed.add(node)
+    return needed

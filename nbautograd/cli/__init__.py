@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from nbautograd.cli import course, doctor, grade, graders, lab, lite, player, slides, source
 
 __all__ = ["main"]
+
+RUN: dict[str, Callable[..., int]] = {
+    "lab": lab.run, "course": course.run, "grade": grade.run, "lite": lite.run, "player": player.run,
+    "slides": slides.run, "doctor": doctor.run, "source": source.run,
+}  # fmt: skip
+"""The functions of the commands, with their arguments as parameters."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,27 +35,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     cut = words.index("--") if "--" in words else len(words)
     parser = _parser()
-    chosen = parser.parse_args(words[:cut])
+    chosen = vars(parser.parse_args(words[:cut]))
     handed_on = words[cut + 1 :]
-    if chosen.command == "lab":
-        return lab.run(chosen.folder, chosen.language, chosen.browser, handed_on)
-    if handed_on:
-        parser.error(f"{chosen.command} takes no arguments after --, got {' '.join(handed_on)}")
-    if chosen.command == "course":
-        return course.run(chosen.folder, chosen.language, chosen.answers, chosen.grader, chosen.seed)
-    if chosen.command == "grade":
-        return grade.run(chosen.folder, chosen.csv, chosen.seconds, chosen.mebibytes)
-    if chosen.command == "lite":
-        return lite.run(chosen.folder, chosen.pyodide)
-    if chosen.command == "player":
-        return player.run(chosen.folder)
-    if chosen.command == "slides":
-        return slides.run(chosen.notebook, chosen.out, chosen.stills, chosen.reveal, chosen.require)
-    if chosen.command == "source":
-        return source.run(chosen.name, chosen.kind)
-    findings = doctor.findings()
-    print(doctor.as_json(findings) if chosen.json else doctor.as_text(findings))
-    return 0
+    command = chosen.pop("command")
+    if command == "lab":
+        chosen["arguments"] = handed_on
+    elif handed_on:
+        parser.error(f"{command} takes no arguments after --, got {' '.join(handed_on)}")
+    return RUN[command](**chosen)
 
 
 def _parser() -> argparse.ArgumentParser:

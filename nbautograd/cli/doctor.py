@@ -20,7 +20,7 @@ from pathlib import Path
 
 import nbautograd._engine.base.installing as _installing
 
-__all__ = ["Finding", "as_json", "as_text", "findings"]
+__all__ = ["Finding", "as_json", "as_text", "findings", "run"]
 
 DEADLINE_SECONDS = 30.0
 """Deadline in seconds for each process."""
@@ -280,3 +280,9 @@ def as_text(findings: Sequence[Finding]) -> str:
         what = each.detail if each.state == "works" else f"{each.detail} · for {each.gives} · {each.get}"
         lines.append(f"{MARKS[each.state]}  {each.name:{width}}  {what}")
     return "\n".join([*lines, "", "ok: works   --: not installed (optional)   !!: installed, but does not work"])
+
+
+def run(json: bool) -> int:
+    """Print the findings, for programs or for people; return the exit status."""
+    print((as_json if json else as_text)(findings()))
+    return 0

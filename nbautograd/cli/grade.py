@@ -68,7 +68,10 @@ def add_parser(commands: Any) -> None:
         ),
     )
     parser.add_argument("folder", type=Path, help="the submissions: FOLDER/STUDENT/03_backward.ipynb, for example")
-    parser.add_argument("--csv", type=Path, default=Path("grades.csv"), help="the table; by default ./grades.csv")
+    parser.add_argument(
+        "--csv", dest="table", metavar="CSV", type=Path, default=Path("grades.csv"),
+        help="the table; by default ./grades.csv",
+    )  # fmt: skip
     parser.add_argument("--seconds", type=float, default=120, help="time limit of a notebook; by default 120")
     parser.add_argument("--mebibytes", type=int, default=4096, help="memory limit of a notebook; by default 4096")
 

@@ -169,9 +169,9 @@ def _jupyterlite(source: Path, site: Path) -> None:
     """
     options = [f"--lite-dir={source}", f"--output-dir={site}", f"--contents={source / 'course'}"]
     options += [f"--apps={app}" for app in APPS]
-    from nbautograd.viz.notebook import lab_extension
+    from nbautograd.viz.notebook import export
 
-    own = lab_extension.write(source / "nbautograd", __version__)
+    own = export.write_lab_extension(source / "nbautograd", __version__)
     for place in (own, *(extension(*each) for each in EXTENSIONS.items())):
         options.append(f"--LiteBuildConfig.federated_extensions={place}")
     options += ["--ignore-sys-prefix", "--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive"]

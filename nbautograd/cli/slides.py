@@ -100,7 +100,7 @@ def add_parser(commands: Any) -> None:
         help="run a notebook and write it as slides with players",
         description="Run a notebook and write it as a page of slides (Reveal.js) whose players play without a kernel.",
     )
-    parser.add_argument("notebook", type=Path, help="the notebook")
+    parser.add_argument("path", metavar="notebook", type=Path, help="the notebook")
     parser.add_argument("-o", "--out", type=Path, help="the page; by default beside the notebook")
     parser.add_argument("--stills", action="store_true", help="still pictures in place of players, to be printed")
     parser.add_argument("--reveal", metavar="URL", help="where the folder of Reveal.js is; by default on a CDN")

@@ -10,8 +10,8 @@ from nbautograd._engine.core.batched import BatchedTensor, BatchLevel, levels
 from nbautograd._engine.core.node import LEAF
 from nbautograd._engine.core.pytree import tree_flatten, tree_unflatten
 from nbautograd._engine.core.tensor import Tensor
+from nbautograd.autograd.full_engine import reachable
 from nbautograd.autograd.tangents import SPENT, carry, has_tangent
-from nbautograd.autograd.topology import reachable
 from nbautograd.errors import AutogradError, kind_of
 
 Function = Callable[..., Any]

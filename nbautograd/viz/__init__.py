@@ -36,9 +36,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbautograd._engine.core.tracing import traced
 from nbautograd.viz.notebook.api import Animation, Picture, Recording, animate, graph, record
-from nbautograd.viz.notebook.display import autograd
+from nbautograd.viz.notebook.display import autograd, watch
 from nbautograd.viz.notebook.tables import grads, zero_grads
-from nbautograd.viz.notebook.torch_cells import watch
 from nbautograd.viz.settings import settings
 
 if TYPE_CHECKING:
@@ -62,10 +61,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     module = {"Explanation": "why", "Difference": "diff"}.get(name, name.lower().removesuffix("report"))
-    if (
-        module in ("code", "cost", "diff", "memory", "monitor", "paths", "practice", "scatter", "tangent", "why")
-        and name in __all__
-    ):  # loaded at first use
+    if name in __all__:  # loaded at first use
         globals()[name] = getattr(import_module(f"nbautograd.viz.notebook.{module}"), name)
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

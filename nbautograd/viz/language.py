@@ -76,7 +76,7 @@ def say(key: str, /, **parts: str | float) -> str:
 
     :raises KeyError: there is no text of this key.
 
-    >>> say("pass", n=2), say("op_count", n=1), say("op_count", n=2000)
+    >>> say("pass_n", n=2), say("op_count", n=1), say("op_count", n=2000)
     ('pass 2', '1 operation', '2,000 operations')
     """
     table = LANGUAGES[_current]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import nbautograd
-from nbautograd.viz.notebook import lab_extension
+from nbautograd.viz.notebook import export
 
 LOCAL = re.compile(r"(https?|wss?)://127\.0\.0\.1[:/]|file:|blob:|data:")
 READY = """() => {
@@ -60,7 +60,7 @@ def serve(
     """
     for folder in FOLDERS.values():
         (home / folder).mkdir(exist_ok=True)
-    lab_extension.write(home / "data" / "labextensions" / "nbautograd", nbautograd.__version__)
+    export.write_lab_extension(home / "data" / "labextensions" / "nbautograd", nbautograd.__version__)
     if not extension:
         (home / "config" / "labconfig").mkdir()
         disabled = {"disabledExtensions": {"nbautograd": True}}

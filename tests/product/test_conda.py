@@ -49,10 +49,10 @@ def test_it_requires_what_the_project_requires() -> None:
 
 
 def test_its_tests_ask_for_files_of_the_extension(tmp_path: Path) -> None:
-    from nbautograd.viz.notebook import lab_extension
+    from nbautograd.viz.notebook import export
 
     (files,) = (each["package_contents"]["files"] for each in recipe()["tests"] if "package_contents" in each)
-    place = lab_extension.write(tmp_path, nbautograd.__version__)
+    place = export.write_lab_extension(tmp_path, nbautograd.__version__)
     held = {
         f"share/jupyter/labextensions/nbautograd/{path.relative_to(place).as_posix()}" for path in place.rglob("*.*")
     }

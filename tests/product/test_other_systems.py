@@ -88,7 +88,7 @@ def test_every_system_has_a_font_of_each_list() -> None:
 
 
 def test_files_are_read_as_utf_8_whatever_the_system_prefers() -> None:
-    code = "from nbautograd.viz.notebook import lab_extension, scripts; from nbautograd.viz import language\n"
+    code = "from nbautograd.viz.notebook import scripts; from nbautograd.viz import language\n"
     code += "language.use('zh'); print(len(scripts.component_js()))"
     env = {**os.environ, "PYTHONWARNDEFAULTENCODING": "1", "PYTHONPATH": str(ROOT.parent)}
     done = subprocess.run(

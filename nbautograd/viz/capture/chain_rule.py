@@ -24,9 +24,9 @@ from nbautograd.viz.read.introspect import can_be_noted
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MAX_TERMS, MOVE, OUTER, Terms
 from nbautograd.viz.read.local_derivative import LocalDerivative, Operands, kept_operands, local_derivative
 from nbautograd.viz.read.model import Edge, Formula, GraphModel, Handles
-from nbautograd.viz.read.numbers import printed_rows
 from nbautograd.viz.read.operations import broadcast_dims
 from nbautograd.viz.read.tiles import MAX_SIDE_CELLS
+from nbautograd.viz.read.values import printed_rows
 
 __all__ = ["STORIES", "Arrival", "ChainStep", "Element", "chain_step", "kept_before", "story_of"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from heapq import nlargest
 from operator import itemgetter
@@ -16,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from nbautograd import protocol
-from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.read import introspect, values
-from nbautograd.viz.read.introspect import attribute, trace_of
+from nbautograd.viz.read.introspect import attribute, can_be_noted, trace_of
 from nbautograd.viz.read.local_derivative import evaluation
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -91,12 +91,10 @@ def flow_of(root: Any, targets: Sequence[Any], walk: GraphWalk) -> Flow:
     token = protocol.observers.set((flow,))
     try:
         arguments = [root], list(targets), [ones]
-        if is_pytorchs(root):
-            with torch_events.watch(((root.grad_fn, root.output_nr),), (ones,), flow, retain_graph=True):
-                found = library.autograd.grad(*arguments, retain_graph=True, allow_unused=True)
-        else:
-            found = library.autograd.grad(*arguments, retain_graph=True, allow_unused=True)
-        flow.gradients = list(found)
+        place = ((root.grad_fn, root.output_nr),)
+        theirs = torch_events.watch(place, (ones,), flow, retain_graph=True) if can_be_noted(root.grad_fn) else None
+        with theirs or nullcontext():
+            flow.gradients = list(library.autograd.grad(*arguments, retain_graph=True, allow_unused=True))
     except Exception as error:  # any error: the graph itself still answers
         flow.told = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     finally:

@@ -15,12 +15,11 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read import values
 from nbautograd.viz.read.jacobians import Work, entry_of
 from nbautograd.viz.read.model import GraphModel, Node
-from nbautograd.viz.read.numbers import printed
 from nbautograd.viz.read.tiles import MAX_READ_ELEMENTS, Tile, is_tiled, tile_of
+from nbautograd.viz.read.values import printed
 
 __all__ = [
     "VANISHED", "Reading", "Readings", "bytes_text", "frames_json", "saved_text", "scene_json", "tile_json",
-    "tiles_json",
 ]  # fmt: skip
 
 
@@ -78,11 +77,6 @@ def frames_json(frames: Iterable[Any]) -> list[dict[str, Any]]:
     return made
 
 
-def tiles_json(tiles: Iterable[Tile]) -> list[dict[str, Any]]:
-    """Return tiles as dictionaries."""
-    return list(map(tile_json, tiles))
-
-
 def tile_json(tile: Tile) -> dict[str, Any]:
     """A tile as a dictionary, without what is as usual."""
     about: dict[str, Any] = {"shape": tile.shape, "columns": tile.columns, "cells": tile.cells}
@@ -119,7 +113,6 @@ _TOLD = (
 
 
 def _node_json(node: Any) -> dict[str, Any]:
-    """Return a node for the player."""
     about: dict[str, Any] = {}
     for key in _TOLD:
         if (value := getattr(node, key)) not in ("", (), False, 0):

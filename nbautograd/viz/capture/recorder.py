@@ -13,11 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from nbautograd import protocol
 from nbautograd.viz.capture.chain_rule import Arrival, chain_step, kept_before
-from nbautograd.viz.capture.frame_log import MAX_STEPPED_OPS, FrameLog
+from nbautograd.viz.capture.frame_log import (
+    MAX_STEPPED_OPS,
+    FrameLog,
+    called,
+    equation,
+    gradient_name,
+    op_words,
+    sum_of,
+)
 from nbautograd.viz.capture.player_data import Reading, saved_text
 from nbautograd.viz.capture.sums import Joints, LeafAccount, with_rows
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
-from nbautograd.viz.capture.words import called, equation, gradient_name, op_words, sum_of
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -127,7 +134,7 @@ class Recorder:
         several = say("several_roots", sum=sum_of(given)) if given[1:] else ""
         which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
         products, self.products = self.products, ()
-        start = say("pass", n=self.passes)
+        start = say("pass_n", n=self.passes)
         frame = Frame("start", self.log.scene, self.passes, start, caption=say("starts", which=which))
         if seeds:
             roots, gradients = ", ".join([name for name, _ in given]), ", ".join([shown for _, shown in seeds])
@@ -167,7 +174,6 @@ class Recorder:
     def _start_notes(
         self, event: protocol.PassStarted, roots: str, seed: str, products: tuple[Product, ...]
     ) -> list[str]:
-        """Return the notes on the pass as a whole."""
         notes = [say("keeps_saved" if event.retain_graph else "frees_saved")]
         if event.create_graph:
             notes.append(say("records_itself"))

@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 
 from nbautograd import protocol
-from nbautograd.errors import is_pytorchs
 from nbautograd.viz.capture.timeline import Product
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.introspect import attribute, can_be_noted
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -134,8 +133,8 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
         walk = whole.handles.names.walk
         calls = [_replayed_call(key, whole, live[key], walk) for key in whole.order]
-        one = next(iter(tensors.values()))  # PyTorch's graphs are computed again with our operations
-        new = sys.modules["nbautograd"].tensor if is_pytorchs(one) else one.new_tensor
+        is_theirs = can_be_noted(root.grad_fn)  # PyTorch's graphs are computed again with our operations
+        new = sys.modules["nbautograd"].tensor if is_theirs else next(iter(tensors.values())).new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
         boxes = {place: edge.dst for place, edge in whole.results.items()}
         return Replay(calls, leaves, start, None if seed is None else _copied(seed), boxes, new)

@@ -20,8 +20,8 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import GraphModel, Node
-from nbautograd.viz.read.numbers import SUMMARY
 from nbautograd.viz.read.tiles import MAX_EXACT_CELLS, Tile
+from nbautograd.viz.read.values import SUMMARY
 
 __all__ = ["FoldedSum", "Joints", "LeafAccount", "added", "sums_in_view", "text_of", "waiting", "with_rows"]
 

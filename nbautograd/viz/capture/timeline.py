@@ -18,7 +18,6 @@ from itertools import groupby
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
-from nbautograd.viz.capture.player_data import frames_json, tiles_json
 from nbautograd.viz.capture.sums import LeafState, LedgerRow, sums_in_view
 from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
@@ -329,14 +328,6 @@ class Timeline:
                 rows[frame.backward, key, frame.scene] = row
         return [(n, self.scenes[scene].entire.by_id[key].name, row) for (n, key, scene), row in rows.items()]
 
-    def frames_json(self) -> list[dict[str, Any]]:
-        """The steps as dictionaries, lists, strings and numbers only, without what is empty."""
-        return frames_json(self.frames)
-
-    def tiles_json(self) -> list[dict[str, Any]]:
-        """The tiles, without what is as usual."""
-        return tiles_json(self.tiles)
-
 
 # -- the forward pass ---------------------------------------------------------------------
 
@@ -412,7 +403,6 @@ def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
 
 @lru_cache(100)
 def _as_listed(lines: tuple[tuple[int, str], ...]) -> tuple[tuple[int, str], ...]:
-    """Return lines as they are shown."""
     chosen = [(n, line.strip() and clean(line.rstrip(), MAX_LINE_CHARACTERS)) for n, line in lines]
     while chosen and not chosen[0][1]:
         del chosen[0]

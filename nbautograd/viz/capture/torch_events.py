@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.viz.capture.torch_watch import pytorch, settle, writes
+from nbautograd.viz.capture.torch_watch import pytorch, writes
 from nbautograd.viz.read import introspect
-from nbautograd.viz.read.introspect import trace_of
+from nbautograd.viz.read.introspect import settle, trace_of
 from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["passes_observed", "watch"]

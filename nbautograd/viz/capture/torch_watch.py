@@ -28,7 +28,7 @@ from nbautograd.viz.capture.torch_notes import NotedCall, Parameters, dtype_name
 from nbautograd.viz.read import introspect, values
 from nbautograd.viz.settings import settings
 
-__all__ = ["TorchWatch", "mode_of", "pytorch", "settle", "watching", "writes"]
+__all__ = ["TorchWatch", "mode_of", "pytorch", "watching", "writes"]
 
 MAX_COPIED_BYTES = 4096  # of a tensor
 MAX_LISTED_ELEMENTS = 32  # kept as numbers, which is faster than a copy
@@ -48,18 +48,11 @@ def pytorch() -> Any:
 
 writes: deque[tuple[weakref.ref[Any], int, str, int]] = deque(maxlen=500)
 """The last in-place writes: the tensor, its version after it, file and line."""
-_current: TorchWatch | None = None
 
 
 def watching() -> TorchWatch | None:
     """Return the current watcher, or None."""
-    return _current
-
-
-def settle(namespace: Mapping[str, Any] | None = None) -> None:
-    """Attach notes to the results of the watched block before they are read."""
-    if _current is not None:
-        _current.settle(namespace)
+    return next(iter(introspect.watchers), None)
 
 
 class TorchWatch:
@@ -88,12 +81,11 @@ class TorchWatch:
 
     def start(self) -> bool:
         """Watch from now on; False if PyTorch is not imported, or another mode is active."""
-        global _current
         torch = pytorch()
         if torch is None or self._mode is not None:
             return False
-        if _current is not None:
-            _current.renew(self.budget)
+        if (watcher := watching()) is not None:
+            watcher.renew(self.budget)
             return True
         if torch._C._len_torch_dispatch_stack():  # other code left a mode open, and will close it elsewhere
             return False
@@ -106,7 +98,8 @@ class TorchWatch:
             modules.register_module_forward_pre_hook(self._enter_module),
             modules.register_module_forward_hook(self._left, always_call=True),
         ]
-        self._mode, _current = mode_of(_called, self), self
+        self._mode = mode_of(_called, self)
+        introspect.watchers.append(self)
         from nbautograd.viz.capture.torch_rest import Rests  # at the first use of PyTorch
 
         self._rests = Rests(torch, self.rest, self.resume, self._written)
@@ -115,12 +108,12 @@ class TorchWatch:
 
     def stop(self, namespace: Mapping[str, Any] | None = None) -> None:
         """Stop watching, and attach notes to the objects that the block left in ``namespace``."""
-        global _current
         if self._mode is None:
-            settle(namespace)
+            introspect.settle(namespace)
             return
         self._switch(False)
-        self._mode = _current = None
+        self._mode = None
+        introspect.watchers.remove(self)
         for hook in self._hooks:
             hook.remove()
         self._rests.end()
@@ -355,7 +348,6 @@ class TorchWatch:
             self.waiting.pop(next(iter(self.waiting)))
 
     def _conclude(self, noted: NotedCall, tensors: Any) -> None:
-        """Note the results."""
         version, ref, value, _, shape, dtype, _ = self._copied(tensors[0])
         if noted.parameters is not None and noted.parameters.writes:
             version += 1  # counted only after this line

@@ -27,8 +27,8 @@ from nbautograd.viz.draw.theme import LIGHT, MONO_MARKUP
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
-from nbautograd.viz.read.numbers import BOOLS, INTEGERS, number_text
 from nbautograd.viz.read.tiles import Tile, coarser
+from nbautograd.viz.read.values import BOOLS, INTEGERS, number_text
 
 __all__ = [
     "ARRIVING", "BOX", "EDGE", "GRADIENTS", "LEVELS", "MINUS_HEIGHT_PX", "PLAIN", "VALUES", "Grid", "PictureTiles",

@@ -110,7 +110,6 @@ def _pushed_apart(spots: Mapping[str, Point], labels: Mapping[str, Size], boxes:
 def _areas(
     spots: Mapping[str, Point], labels: Mapping[str, Size], boxes: Iterable[Box]
 ) -> tuple[list[Area], list[Area]]:
-    """The areas of labels, and those of boxes."""
     sized = [(*spot, *labels[key]) for key, spot in spots.items()]
     return (
         [(x - wide / 2, y - high / 2, x + wide / 2, y + high / 2) for x, y, wide, high in sized],

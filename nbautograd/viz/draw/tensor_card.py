@@ -18,7 +18,8 @@ from nbautograd.viz.draw.theme import LIGHT, MIN_FONT_PX, SANS_MARKUP
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
-from nbautograd.viz.read.numbers import SUMMARY, number_text
+from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.values import SUMMARY, number_text
 
 __all__ = ["card_svg", "heat_cells"]
 
@@ -34,13 +35,13 @@ def card_svg(tensor: Any, name: str = "") -> str:
     title = " ".join(part for part in (one_line(name, 40), _about(tensor)) if part)
     lines = [_numbers(tensor)]
     maps = [("", tensor, VALUES)]
-    grad = _safe(lambda: tensor.grad, None) if _tracked_leaf(tensor) else None
+    grad = attribute(tensor, "grad") if _tracked_leaf(tensor) else None
     if grad is not None:
         maps.append((say("card_grad"), grad, GRADIENTS))
         lines.append(f"{say('card_grad')}: {_numbers(grad)}")
     elif _tracked_leaf(tensor):
         lines.append(say("card_no_grad"))
-    elif not _safe(lambda: tensor.requires_grad, False):
+    elif not attribute(tensor, "requires_grad"):
         lines.append(say("card_no_tracking"))
     body, x, high, lead = [], 12.0, 0.0, 14.0 * (len(maps) > 1)
     top = 34.0 + 17 * len(lines)
@@ -65,20 +66,13 @@ def card_svg(tensor: Any, name: str = "") -> str:
 
 
 def _about(tensor: Any) -> str:
-    device = _safe(lambda: str(tensor.device), "cpu")
-    parts = [values.dtype_text(_safe(lambda: tensor.dtype, "")), _safe(lambda: values.shape_text(tensor), "")]
+    device = str(attribute(tensor, "device", "cpu"))
+    parts = [values.dtype_text(attribute(tensor, "dtype", "")), values.shape_text(tensor)]
     return " ".join([*parts, *([one_line(device, 20)] if device != "cpu" else [])])
 
 
-def _safe(read: Any, otherwise: Any) -> Any:
-    try:
-        return read()
-    except Exception:
-        return otherwise
-
-
 def _tracked_leaf(tensor: Any) -> bool:
-    return bool(_safe(lambda: tensor.requires_grad and tensor.grad_fn is None, False))
+    return bool(attribute(tensor, "requires_grad")) and attribute(tensor, "grad_fn", "") is None
 
 
 def _numbers(value: Any) -> str:

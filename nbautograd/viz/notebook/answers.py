@@ -15,7 +15,7 @@ from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.introspect import attribute
 
-__all__ = ["Answer", "marked", "name_in", "picture_of", "place_text"]
+__all__ = ["Answer", "marked", "picture_of", "place_text"]
 
 
 class Answer:
@@ -47,13 +47,6 @@ class Answer:
     def mark(self, place: int) -> str:
         """Return HTML before a line: the end of its tag, and a mark."""
         return ">"
-
-
-def name_in(names: Mapping[str, Any], tensor: Any) -> str:
-    """Return the variable that holds a tensor, private ones left out; empty if none does."""
-    items = list(names.items())
-    held = (name for name, value in items if value is tensor and isinstance(name, str) and name.isidentifier())
-    return next((name for name in held if name[:1] != "_"), "")
 
 
 def place_text(place: tuple[str, int] | None, short: bool = False) -> str:

@@ -9,17 +9,18 @@ from functools import partial
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.errors import is_pytorchs
-from nbautograd.viz.capture import torch_events, words
+from nbautograd.viz.capture import torch_events
+from nbautograd.viz.capture.frame_log import with_seed
 from nbautograd.viz.capture.recorder import MAX_STEPPED_OPS, Recorder
-from nbautograd.viz.capture.torch_watch import TorchWatch, settle
+from nbautograd.viz.capture.torch_watch import TorchWatch
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook.in_place import after_block, at_once, callers_names
+from nbautograd.viz.notebook.in_place import after_block, at_once, callers_names, name_in
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.read import fold as folding
 from nbautograd.viz.read.builder import Resolve, build
+from nbautograd.viz.read.introspect import can_be_noted, settle
 from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.settings import settings
 
@@ -139,7 +140,7 @@ def animate(
     model.entire.handles.names = None
     seed = _called(gradient, namespace)
     if seed:
-        model = words.with_seed(model, seed)
+        model = with_seed(model, seed)
     recorder = Recorder(model, namespace=namespace, resolve=resolve, inputs=chosen, seed=seed, products=vjps)
 
     shown = partial(Animation, direction=direction, fold=fold, opened=opened)
@@ -162,8 +163,7 @@ def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:
     """Return the name of a given gradient: its variable, or the argument's name; nothing for None."""
     if gradient is None:
         return ""
-    names = (name for name, value in list(namespace.items()) if value is gradient and isinstance(name, str))
-    return next((one_line(name, 40) for name in names if not name.startswith("_")), "gradient")
+    return one_line(name_in(namespace, gradient) or "gradient", 40)
 
 
 def _run_observed(
@@ -175,7 +175,7 @@ def _run_observed(
     create: bool,
 ) -> None:
     refused = gradient is None and math.prod(tensor.shape) != 1  # no pass begins
-    if not is_pytorchs(tensor) or tensor.grad_fn is None or refused:
+    if refused or not can_be_noted(tensor.grad_fn):
         with protocol.observe(recorder):
             run()
         return

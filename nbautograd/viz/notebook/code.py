@@ -21,16 +21,16 @@ from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import at_once, callers_names
-from nbautograd.viz.read.contents import scopes_of
+from nbautograd.viz.read.introspect import can_be_noted
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.naming import ResultNames, SourceLines
 from nbautograd.viz.read.segments import plan
-from nbautograd.viz.read.walk import GraphWalk
+from nbautograd.viz.read.walk import GraphWalk, scopes_of
 
 if TYPE_CHECKING:
     from nbautograd.viz.program import Program
 
-__all__ = ["Code", "code", "highlighted", "player_lines", "program_of"]
+__all__ = ["Code", "code", "highlighted", "player_lines"]
 
 MAX_OPS = 20_000
 """Operations of a graph of which a program is written."""
@@ -120,41 +120,16 @@ def code(
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     if is_pytorchs(tensor):
         raise TypeError("code() writes programs of nbautograd's tensors, and this is one of PyTorch's")
-    return Code(program_of(tensor, gradient, namespace or callers_names(), library, flat=flat))
-
-
-def program_of(
-    tensor: Any,
-    gradient: Any,
-    namespace: Mapping[str, Any],
-    library: str,
-    *,
-    helpers: bool = True,
-    flat: bool | None = None,
-) -> Program:
-    """The program of a tensor's graph, with the names of the notebook.
-
-    :param helpers: take over the functions that its lines call.
-    :param flat: write one straight line, however long, and no functions and loops; None: if it is short.
-    """
     from nbautograd.viz.program import write
 
+    namespace = namespace or callers_names()
     walk = GraphWalk(tensor, MAX_OPS)
     names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate), identifiers=True)
-    name_of, tensor_name = _names(names)
     tree = None
     if not (len(walk.ops) <= MAX_FLAT_OPS if flat is None else flat):
         tree = plan([walk.signature(node) for node in walk.order], scopes_of(walk, namespace), walk.inputs())
-    return write(
-        tensor,
-        gradient,
-        name_of=name_of,
-        tensor_name=tensor_name,
-        library=library,
-        helpers=helpers,
-        tree=tree,
-        tape=None if walk.cut else walk.next,
-    )
+    tape = None if walk.cut else walk.next
+    return Code(write(tensor, gradient, *_names(names), library=library, tree=tree, tape=tape))
 
 
 def _names(names: ResultNames) -> tuple[Callable[[Any, int], str], Callable[[Any], str]]:
@@ -177,7 +152,7 @@ def player_lines(
     What the pass frees and what a user may change is copied now: the program is the same whenever it is written.
     """
     whole = model.entire
-    if not 0 < len(whole.order) <= MAX_PLAYED_OPS or is_pytorchs(tensor):
+    if not 0 < len(whole.order) <= MAX_PLAYED_OPS or can_be_noted(tensor.grad_fn):
         return None
     if any(getattr(leaf, "numel", int)() > MAX_PLAYED_ELEMENTS for leaf in whole.handles.kept):
         return None

@@ -9,16 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture.flow import Flow, flow_of
-from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook.answers import Answer, name_in, picture_of
-from nbautograd.viz.notebook.in_place import at_once, callers_names
+from nbautograd.viz.notebook.answers import Answer, picture_of, place_text
+from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute, node_name, result_shape, trace_of
-from nbautograd.viz.read.naming import SourceLines
+from nbautograd.viz.read.introspect import attribute, line_of, node_name, result_shape, settle, trace_of
 from nbautograd.viz.read.values import Digest, is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -118,16 +115,10 @@ def _name(tensor: Any, names: Mapping[str, Any], other: str) -> str:
 
 def _steps(walk: GraphWalk) -> list[Step]:
     """Return the operations of a graph in the order in which they ran."""
-    lines, steps = SourceLines(SourceLocator.locate), []
+    steps = []
     for node, scope in zip(walk.order, walk.scopes(), strict=True):
-        trace = trace_of(node)
-        where = ""
-        if trace is not None and trace.lineno:
-            label, text = lines.of(trace)
-            where = say("memory_place", cell=one_line(label, 40), n=trace.lineno, text=one_line(text, 80))
-        modules = ".".join(str(block[0]) for block in scope)
-        value = attribute(trace, "value")
-        steps.append(Step(node, node_name(node), modules, result_shape(node, 0), value, where))
+        modules, value = ".".join(str(block[0]) for block in scope), attribute(trace_of(node), "value")
+        steps.append(Step(node, node_name(node), modules, result_shape(node, 0), value, place_text(line_of(node))))
     return steps
 
 

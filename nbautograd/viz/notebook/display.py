@@ -9,18 +9,20 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
 from itertools import dropwhile
 from traceback import walk_stack
 from typing import Any
 
 from nbautograd._engine.core import tracing
+from nbautograd.viz.capture.torch_watch import TorchWatch
 from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, output, tables
-from nbautograd.viz.notebook.in_place import callers_names
+from nbautograd.viz.notebook.in_place import callers_names, name_in
 from nbautograd.viz.settings import settings
 
-__all__ = ["Autograd", "Locator", "TensorFormatter", "autograd"]
+__all__ = ["Autograd", "Locator", "TensorFormatter", "TorchCells", "autograd", "watch"]
 
 GENERATED = "get_ipython()"
 _MAGIC = re.compile(r"\s*(?:[\w\s.,]+=\s*)?[%!?]")  # a line, perhaps an assignment, that is not Python
@@ -187,16 +189,11 @@ class TensorFormatter:
         """Return the SVG of a tensor's values."""
         from nbautograd.viz.draw import tensor_card  # loaded when the first tensor is shown
 
-        return output.colored(tensor_card.card_svg(tensor, self.name(tensor)))
+        return output.colored(tensor_card.card_svg(tensor, name_in(self.shell.user_ns, tensor)))
 
     def graph(self, tensor: Any) -> api.Picture:
         """Return its graph. A still picture cannot be opened, so only the necessary parts are folded."""
         return api.graph(tensor, namespace=self.shell.user_ns, fold=False)
-
-    def name(self, tensor: Any) -> str:
-        """The variable that holds a tensor."""
-        names = self.shell.user_ns.items()
-        return next((key for key, value in list(names) if value is tensor and not key.startswith("_")), "")
 
     def live(self, tensor: Any) -> Any:
         """The whole output by MIME types where widgets run: the text and, below, the graph to be clicked.
@@ -285,3 +282,82 @@ def autograd(**new: Any) -> Autograd:
     3
     """
     return Autograd(**new)
+
+
+# -- PyTorch's operations in cells -------------------------------------------------------------------------------------
+
+
+class TorchCells:
+    """Watches the cells of one shell."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.watch = TorchWatch()
+        self.finder: _AfterImport | None = None
+
+    def before_cell(self, info: Any) -> None:
+        """A cell is about to run (IPython's event ``pre_run_cell``)."""
+        if not settings.torch:
+            return
+        self.watch = TorchWatch()
+        code = getattr(info, "raw_cell", None) or ""
+        if not self.watch.start() and "torch" in code and "torch" not in sys.modules:
+            self.finder = _AfterImport(self.watch)
+            sys.meta_path.insert(0, self.finder)
+
+    def after_cell(self, result: Any) -> None:
+        """A cell has ended, be it by an error (IPython's event ``post_run_cell``)."""
+        if self.finder in sys.meta_path:
+            sys.meta_path.remove(self.finder)
+        self.finder = None
+        self.watch.stop(self.shell.user_ns)
+
+
+class _AfterImport:
+    """A finder that finds ``torch`` as usual, and starts a watch when it has been imported."""
+
+    def __init__(self, watch: TorchWatch) -> None:
+        self.watch = watch
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return the spec of ``torch``, with an extended loader; None for all other modules."""
+        if name != "torch":
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def exec_module(module: Any) -> None:
+                run(module)
+                self.watch.start()
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+@contextmanager
+def watch(budget: int = 2000, *, namespace: Mapping[str, Any] | None = None) -> Iterator[None]:
+    """Watch PyTorch's operations inside the ``with`` block, so that their pictures are as complete as nbautograd's.
+
+    With the extension, a notebook watches each cell anyway; this is for scripts, for functions of long cells, and after
+    ``%autograd torch off``. Nothing is kept alive: the notes are freed with the graph.
+
+    :param budget: the number of operations to note.
+    :param namespace: variables; by default those where this is called.
+    :returns: a context manager.
+    :raises ValueError: ``budget`` is less than 1.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> with viz.watch():  # without PyTorch, it does nothing
+    ...     y = torch.ones(2) + 1
+    """
+    if budget < 1:
+        raise ValueError(f"budget must be at least 1, got {budget}")
+    names = namespace if namespace is not None else callers_names()
+    watching = TorchWatch(budget)
+    watching.start()
+    try:
+        yield
+    finally:
+        watching.stop(names)

@@ -1,4 +1,4 @@
-"""Files: a page that plays without kernel and network, SVG, Graphviz source, text."""
+"""Files: a page that plays without kernel and network, SVG, Graphviz source, text; and JupyterLab's extension."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from nbautograd._engine.base.atomic_file import replacing
 from nbautograd.viz import language
 from nbautograd.viz.escape import escape
 
-__all__ = [
-    "frame", "page", "pass_json", "player_page", "save", "write",
-]  # fmt: skip
+__all__ = ["frame", "page", "pass_json", "player_page", "save", "write", "write_lab_extension"]
 
 _TILES = re.compile(r'<g class="nb-cells".*?</g></g>', re.DOTALL)
 """Tiles that are too small to be seen where a large graph is an image."""
@@ -36,7 +34,7 @@ def pass_json(data: Mapping[str, Any]) -> str:
 
 def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
     """A page that shows ``svg`` and, where scripts run, plays ``data``: ``mount`` is the function that does."""
-    from nbautograd.viz.draw.compact import compact  # loaded with the first page
+    from nbautograd.viz.notebook.compact import compact  # loaded with the first page
     from nbautograd.viz.notebook.scripts import page_js, player_css
 
     label = str(data["label"])
@@ -136,3 +134,38 @@ def write(path: str | Path, content: str | bytes) -> Path:
     with replacing(target) as file:
         file.write(data)
     return target
+
+
+def write_lab_extension(folder: Path, version: str) -> Path:
+    """Write JupyterLab's extension into a folder, as ``share/jupyter/labextensions/nbautograd`` has it in the wheel.
+
+    It plays passes that a notebook holds. It is a prebuilt extension without a build: one script that JupyterLab loads
+    at its start, and the player beside it, which is loaded by the first pass that plays without a kernel.
+
+    :param version: that of the package.
+    :returns: the folder.
+    """
+    from nbautograd.viz.notebook import scripts
+
+    build = {"load": "static/remoteEntry.js", "extension": "./extension"}
+    about = {"name": "nbautograd", "version": version, "license": "MIT", "jupyterlab": {"_build": build},
+             "description": "Plays the backward passes of a saved notebook"}  # fmt: skip
+    removal = {"packageManager": "python", "packageName": "nbautograd",
+               "uninstallInstructions": "pip uninstall nbautograd"}  # fmt: skip
+    files: dict[str, str | bytes] = {
+        "package.json": json.dumps(about, indent=2) + "\n",
+        "install.json": json.dumps(removal, indent=2) + "\n",
+        "static/remoteEntry.js": scripts.static("lab_entry.js"),
+        "static/lab.mjs": scripts.bundle("lab"),
+    }
+    before = language.current()
+    try:
+        for name in language.LANGUAGES:
+            language.use(name)
+            files[f"static/player.{language.tag()}.bin"] = scripts.packed("player", language.tag())[0]
+    finally:
+        language.use(before)
+    (folder / "static").mkdir(parents=True, exist_ok=True)
+    for place, content in files.items():
+        write(folder / place, content)
+    return folder

@@ -11,7 +11,7 @@ from typing import Any
 from nbautograd._engine.base.installing import command
 from nbautograd.viz import language
 from nbautograd.viz.capture.player_data import bytes_text, scene_json
-from nbautograd.viz.draw.graph_text import graph_text
+from nbautograd.viz.draw.boxes import graph_text
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.escape import escape, escape_long
@@ -273,11 +273,11 @@ class Figure:
     def widget(self) -> Any:
         """The player as a Jupyter widget, made again if it was closed; None without anywidget or with too much data."""
         if self._widget is None or self._widget.comm is None:
-            from nbautograd.viz.notebook import lab_extension  # loaded with the first player
+            from nbautograd.viz.notebook.compact import packed_pass  # loaded with the first player
 
             data = self.data(is_live=True)
             del data["texts"]  # shared by the widgets of a kernel
-            packed = lab_extension.packed(data)
+            packed = packed_pass(data)
             size = int.from_bytes(packed[-4:], "little")  # as gzip notes it
             if size > MAX_STATE_BYTES:
                 self._note = say("too_large", size=bytes_text(size))
@@ -366,7 +366,7 @@ class Figure:
     @property
     def mermaid(self) -> str:
         """The source of a Mermaid flowchart of the last graph."""
-        from nbautograd.viz.draw.mermaid import to_mermaid
+        from nbautograd.viz.draw.graphviz_dot import to_mermaid
 
         return to_mermaid(self.scenes[-1]) if self.scenes else "flowchart LR\n"
 

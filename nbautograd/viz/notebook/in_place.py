@@ -22,7 +22,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from nbautograd._engine.base.users_code import place_of
 
-__all__ = ["after_block", "at_once", "callers_names", "noted", "of_magic", "seen", "without_semicolon"]
+__all__ = ["after_block", "at_once", "callers_names", "name_in", "noted", "of_magic", "seen", "without_semicolon"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -83,6 +83,13 @@ def callers_names() -> Mapping[str, Any]:
     while frame.f_back is not None and _package(frame) in (PACKAGE, "contextlib"):
         frame = frame.f_back
     return ChainMap(frame.f_locals, frame.f_globals)
+
+
+def name_in(names: Mapping[str, Any], tensor: Any) -> str:
+    """Return the variable that holds a tensor, private ones left out; empty if none does."""
+    items = list(names.items())
+    held = (name for name, value in items if value is tensor and isinstance(name, str) and name.isidentifier())
+    return next((name for name in held if name[:1] != "_"), "")
 
 
 def of_magic(value: T, silent: bool) -> T | None:

@@ -20,9 +20,9 @@ from IPython.core.magic import line_magic
 from IPython.utils.process import arg_split  # type: ignore[attr-defined, unused-ignore]
 
 from nbautograd.viz.notebook.in_place import of_magic, without_semicolon
-from nbautograd.viz.read.contents import is_module, parameters_of
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.values import is_tensor
+from nbautograd.viz.read.walk import is_module, parameters_of
 
 __all__ = ["QUESTIONS", "one_tensor", "parsed", "question_magic", "tensor_names", "tensors"]
 

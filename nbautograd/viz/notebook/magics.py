@@ -25,11 +25,10 @@ from nbautograd.errors import is_pytorchs, kind_of
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, mixing, tables
-from nbautograd.viz.notebook.display import Locator, TensorFormatter, autograd
+from nbautograd.viz.notebook.display import Locator, TensorFormatter, TorchCells, autograd
 from nbautograd.viz.notebook.in_place import noted, of_magic, seen
 from nbautograd.viz.notebook.magic_line import QUESTIONS, one_tensor, parsed, question_magic, tensor_names, tensors
 from nbautograd.viz.notebook.recording import Animation
-from nbautograd.viz.notebook.torch_cells import TorchCells
 from nbautograd.viz.notebook.tracebacks import UserFrames, show_failed_forward
 from nbautograd.viz.settings import NAMES, choices, settings
 

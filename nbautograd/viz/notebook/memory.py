@@ -8,19 +8,18 @@ from typing import Any
 
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture.player_data import bytes_text
-from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape_long, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
-from nbautograd.viz.notebook.answers import marked, name_in, place_text
-from nbautograd.viz.notebook.in_place import at_once, callers_names
+from nbautograd.viz.notebook.answers import marked, place_text
+from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.still import WIDTH_PX, card
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.costs import GraphMemory, Runs, read_kept
-from nbautograd.viz.read.introspect import node_name, remarks
+from nbautograd.viz.read.introspect import node_name, remarks, settle
 from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.read.walk import GraphWalk
 

@@ -24,9 +24,8 @@ from nbautograd.viz.notebook.still import WIDTH_PX, LiveDrawing, Still, card
 from nbautograd.viz.notebook.tables import named_leaves
 from nbautograd.viz.notebook.training import MAX_PAGE_BYTES, PassRing, Run, chosen, lens_data, pass_data
 from nbautograd.viz.read import values
-from nbautograd.viz.read.contents import is_module, parameters_of
-from nbautograd.viz.read.numbers import SUMMARY, number_text
-from nbautograd.viz.read.values import is_tensor
+from nbautograd.viz.read.values import SUMMARY, is_tensor, number_text
+from nbautograd.viz.read.walk import is_module, parameters_of
 from nbautograd.viz.settings import settings
 
 __all__ = ["Monitor", "monitor"]
@@ -186,7 +185,7 @@ class Monitor(Still):
         losses = self.losses
         if not losses:
             return "\n".join([self.label, say("monitor_how"), *HOW])
-        lines = [self.label, f"{say('loss')}: {number_text(losses[0])} → {number_text(losses[-1])}"]
+        lines = [self.label, f"{say('loss_axis')}: {number_text(losses[0])} → {number_text(losses[-1])}"]
         shown = _representative(self.norms, MAX_LINES)
         for name, norms in shown.items():
             first, last = (number_text(norm, SUMMARY) for norm in (norms[0], norms[-1]))
@@ -333,7 +332,7 @@ def drawn(
 ) -> str:
     """The loss and the norms of gradients over the steps, as SVG."""
     high = 34 + HEIGHT_PX + (HEIGHT_PX + 22 if norms else 0) + 22
-    body = _plot(say("loss"), steps, {say("loss"): losses}, 34)
+    body = _plot(say("loss_axis"), steps, {say("loss_axis"): losses}, 34)
     if norms:
         body += _plot(say("grad_norm"), steps, norms, 34 + HEIGHT_PX + 22)
     return card(title, words, body, high)

@@ -29,8 +29,8 @@ from itertools import accumulate
 from typing import Any
 
 from nbautograd.viz.draw import theme
+from nbautograd.viz.draw.boxes import graph_rows
 from nbautograd.viz.draw.cells import BOX, GRADIENTS, Scale, grid_of, paint, scale_key
-from nbautograd.viz.draw.graph_text import graph_rows
 from nbautograd.viz.escape import escape, escape_long
 from nbautograd.viz.language import headings, say
 from nbautograd.viz.read.model import GraphModel
@@ -38,8 +38,9 @@ from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.settings import settings
 
 __all__ = [
-    "MAX_OUTPUT_BYTES", "brief", "colored", "compact_images", "details", "drawing", "gradient_image", "graph_table",
-    "has_front_end", "image", "images", "in_kernel", "key_image", "request", "table", "within",
+    "MAX_OUTPUT_BYTES", "brief", "colored", "compact_images", "details", "drawing", "gradient_image",
+    "graph_table", "has_front_end", "image", "images", "in_kernel", "key_image",
+    "request", "table", "within",
 ]  # fmt: skip
 
 MAX_OUTPUT_BYTES = 2_000_000  # Jupyter drops more than a megabyte per second
@@ -85,7 +86,7 @@ def image(svg: str, label: str, size: str = "") -> str:
     """
     follows = settings.theme == "auto"
     if _are_compact.get():
-        from nbautograd.viz.draw.compact import address  # loaded with the first widget
+        from nbautograd.viz.notebook.compact import address  # loaded with the first widget
 
         source = address(svg, follows=follows)
     else:

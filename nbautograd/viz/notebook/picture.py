@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from nbautograd.viz.draw.boxes import measure
-from nbautograd.viz.draw.graph_text import graph_text
+from nbautograd.viz.draw.boxes import graph_text, measure
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw

@@ -17,8 +17,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook.api import graph, record
 from nbautograd.viz.notebook.in_place import at_once, shows
 from nbautograd.viz.notebook.practice_questions import LEVELS, Question, library, question, run
-from nbautograd.viz.read.numbers import number_text
-from nbautograd.viz.read.values import is_tensor
+from nbautograd.viz.read.values import is_tensor, number_text
 
 __all__ = ["Practice", "Reply", "practice", "turn"]
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from nbautograd.viz.capture.player_data import frames_json, tile_json
 from nbautograd.viz.capture.sums import waiting
 from nbautograd.viz.capture.timeline import Frame, FrameState, Timeline
-from nbautograd.viz.draw.boxes import grids_of, label_size, measure
+from nbautograd.viz.draw.boxes import MAX_LINES, graph_text, grids_of, label_size, measure, table
 from nbautograd.viz.draw.cells import Grid
-from nbautograd.viz.draw.graph_text import MAX_LINES, graph_text, table
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
@@ -92,7 +92,7 @@ class Recording(Figure):
 
     def frames(self) -> list[dict[str, Any]]:
         """The steps, as JSON."""
-        return self.timeline.frames_json()
+        return frames_json(self.timeline.frames)
 
     def nudged(self, asked: Any) -> dict[str, Any] | None:
         """Compute the changes that follow from a leaf's new value."""
@@ -107,7 +107,7 @@ class Recording(Figure):
 
     def tiles(self) -> list[dict[str, Any]]:
         """The gradients as matrices of numbers, as JSON."""
-        return self.timeline.tiles_json()
+        return list(map(tile_json, self.timeline.tiles))
 
     def forward(self) -> list[dict[str, Any]]:
         """Return the operations of each graph in running order, as JSON."""

@@ -15,18 +15,17 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.errors import is_pytorchs
+from nbautograd.viz.draw.boxes import table
 from nbautograd.viz.draw.cells import largest_of
-from nbautograd.viz.draw.graph_text import table
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import headings, say
 from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.in_place import at_once, callers_names
 from nbautograd.viz.read import values
-from nbautograd.viz.read.contents import of_variables, parameters_of
-from nbautograd.viz.read.numbers import SUMMARY, number_text
 from nbautograd.viz.read.tiles import Tile, is_tiled, tile
-from nbautograd.viz.read.values import is_tensor
+from nbautograd.viz.read.values import SUMMARY, is_tensor, number_text
+from nbautograd.viz.read.walk import of_variables, parameters_of
 from nbautograd.viz.settings import settings
 
 __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_table", "watch", "zero_grads"]

@@ -11,10 +11,9 @@ from nbautograd.viz.draw.lines import text_element
 from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook.answers import name_in
-from nbautograd.viz.notebook.in_place import at_once, callers_names
+from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
 from nbautograd.viz.notebook.still import WIDTH_PX, Still, card
-from nbautograd.viz.read.numbers import SUMMARY, number_text
+from nbautograd.viz.read.values import SUMMARY, number_text
 
 __all__ = ["Tangent", "tangent"]
 

@@ -29,7 +29,7 @@ from nbautograd.viz.capture.torch_watch import TorchWatch
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.notebook.recording import Recording
 from nbautograd.viz.read import values
-from nbautograd.viz.read.numbers import SUMMARY, number_text
+from nbautograd.viz.read.values import SUMMARY, number_text
 from nbautograd.viz.settings import settings
 
 __all__ = ["MAX_PAGE_BYTES", "LeafStep", "PassRing", "Run", "TrainingStep", "chosen", "lens_data", "pass_data"]

@@ -9,18 +9,24 @@ from typing import Any
 
 from nbautograd._engine.base.bad_numbers import plain
 from nbautograd.viz.capture.flow import Flow, Route, Routes, flow_of, size_of
-from nbautograd.viz.capture.torch_watch import settle
 from nbautograd.viz.language import headings, say
-from nbautograd.viz.notebook.answers import Answer, name_in, picture_of, place_text
-from nbautograd.viz.notebook.in_place import at_once, callers_names
+from nbautograd.viz.notebook.answers import Answer, picture_of, place_text
+from nbautograd.viz.notebook.in_place import at_once, callers_names, name_in
 from nbautograd.viz.notebook.paths import described, name_of, no_path, stopped, told_of
 from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read import values
-from nbautograd.viz.read.contents import is_module
-from nbautograd.viz.read.introspect import attribute, line_of, node_name, operands_of, remarks, saved_of, trace_of
-from nbautograd.viz.read.numbers import SUMMARY, number_text
-from nbautograd.viz.read.values import is_tensor
-from nbautograd.viz.read.walk import GraphWalk
+from nbautograd.viz.read.introspect import (
+    attribute,
+    line_of,
+    node_name,
+    operands_of,
+    remarks,
+    saved_of,
+    settle,
+    trace_of,
+)
+from nbautograd.viz.read.values import SUMMARY, is_tensor, number_text
+from nbautograd.viz.read.walk import GraphWalk, is_module
 
 __all__ = ["Explanation", "why"]
 

@@ -16,7 +16,8 @@ import traitlets
 from IPython.core.getipython import get_ipython
 
 from nbautograd.viz import language
-from nbautograd.viz.notebook import lab_extension, output, scripts
+from nbautograd.viz.notebook import output, scripts
+from nbautograd.viz.notebook.compact import packed_pass, pass_bundle
 
 __all__ = ["BackwardPlayer"]
 
@@ -93,7 +94,7 @@ class _View(anywidget.AnyWidget):
         shown = super()._repr_mimebundle_(**options)
         bundle, metadata = shown if isinstance(shown, tuple) else (shown or {}, {})
         self._note_cell()
-        return dict(bundle) | lab_extension.bundle(self._kept()), metadata
+        return dict(bundle) | pass_bundle(self._kept()), metadata
 
     def _kept(self) -> Iterable[Mapping[str, Any] | bytes]:
         """Return what a notebook may keep, to be played without a kernel, the fullest first."""
@@ -163,7 +164,7 @@ class BackwardPlayer(_View):
         if change.name == "program":
             self.written = change.new
         else:
-            self.data = lab_extension.packed(self._shown())
+            self.data = packed_pass(self._shown())
 
     def _shown(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in SHOWN}
@@ -210,7 +211,7 @@ class LensView(_View):
     label = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, *, kept: Callable[[], Iterable[Mapping[str, Any]]], **traits: Any) -> None:
-        super().__init__(**traits, data=lab_extension.packed({"lens": traits["lens"]}))
+        super().__init__(**traits, data=packed_pass({"lens": traits["lens"]}))
         self._runs = kept
 
     def _kept(self) -> Iterable[Mapping[str, Any] | bytes]:

@@ -7,7 +7,8 @@ Each line is computed as it is written, and compared with the recorded values: a
 
 from __future__ import annotations
 
-from nbautograd.viz.program.lines import Line
-from nbautograd.viz.program.program import Program, write, write_later
+from nbautograd.viz.program.numpy_writer import write_later
+from nbautograd.viz.program.program import Program, write
+from nbautograd.viz.program.statements import Line
 
 __all__ = ["Line", "Program", "write", "write_later"]

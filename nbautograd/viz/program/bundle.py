@@ -17,7 +17,7 @@ import re
 import sys
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nbautograd._engine.compiler.schema import OPS
@@ -287,32 +287,32 @@ def resolved(module: str, name: str) -> Key:
 _MARK = re.compile(r"__name_\d+__")
 
 
+@dataclass
 class _Taken:
     """A statement in the program: its text, and the names of others that it needs."""
 
-    def __init__(self, runs: bool) -> None:
-        self.text = ""
-        self.runs = runs
-        self.now: set[str] = set()
-        """The names that it looks up when it runs."""
-        self.later: set[str] = set()
-        """The names that its functions look up when they run."""
+    text: str
+    runs: bool
+    now: set[str] = field(default_factory=set)
+    """The names that it looks up when it runs."""
+    later: set[str] = field(default_factory=set)
+    """The names that its functions look up when they run."""
 
 
+@dataclass
 class Bundle:
     """Definitions that a program needs, each under a name of its own, in an order in which they can run."""
 
-    def __init__(self, taken: set[str]) -> None:
-        self.taken = taken
-        """Names that are not free."""
-        self.names: dict[Key, str] = {}
-        self.statements: dict[str, _Taken] = {}
-        self.imports: dict[str, str] = {}
-        """The import that binds each name."""
-        self.named_only = False
-        """True if functions get names, and no source is copied."""
-        self.needs_package = False
-        """True if something is imported from this package."""
+    taken: set[str]
+    """Names that are not free."""
+    named_only: bool = False
+    """True if functions get names, and no source is copied."""
+    names: dict[Key, str] = field(default_factory=dict)
+    statements: dict[str, _Taken] = field(default_factory=dict)
+    imports: dict[str, str] = field(default_factory=dict)
+    """The import that binds each name."""
+    needs_package: bool = False
+    """True if something is imported from this package."""
 
     def function(self, function: Any) -> str:
         """The name of a function or class of this package in the program."""
@@ -333,8 +333,7 @@ class Bundle:
             self.imports[own] = f"from {module} import {name}" + (f" as {own}" if own != name else "")
             self.needs_package = True
             if is_body:  # in the package, this name is the operation on tensors
-                self.statements[own] = _Taken(True)
-                self.statements[own].text = f"{own} = {own}.__wrapped__\n"
+                self.statements[own] = _Taken(f"{own} = {own}.__wrapped__\n", True)
         return self.names[key]
 
     def _name(self, key: Key) -> str:
@@ -360,7 +359,6 @@ class Bundle:
         self.names, self.statements, self.imports = map(dict, snapshot)
 
     def _free(self, name: str, module: str = "") -> str:
-        """Return an unused name."""
         own = name if name not in self.taken or not module else f"{module}_{name.lstrip('_')}"
         while own in self.taken:
             own += "_"
@@ -379,7 +377,7 @@ class Bundle:
 
     def _take_over(self, source: Definition) -> None:
         """A statement of a module, with the names that other statements have in the program."""
-        statement = _Taken(source.runs)
+        statement = _Taken("", source.runs)
         names: dict[str, str] = {}
         for mark in source.bound:
             other = source.names[mark]
@@ -401,8 +399,7 @@ class Bundle:
         while alias in self.taken and alias not in self.statements:
             alias += "_"
         self.taken.add(alias)
-        statement = self.statements[alias] = _Taken(True)
-        statement.text, statement.now = f"{alias} = {name}\n", {name}
+        self.statements[alias] = _Taken(f"{alias} = {name}\n", True, {name})
         return alias
 
     # -- order ---------------------------------------------------------------------------------------------------------

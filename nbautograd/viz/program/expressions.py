@@ -20,19 +20,9 @@ from nbautograd.viz.program.bundle import Bundle, NotBundled, module_of
 from nbautograd.viz.program.names import global_names, renamed
 
 __all__ = [
-    "EXACT",
-    "OTHERWISE",
-    "PLAIN",
-    "READABLE",
-    "Expressions",
-    "Operand",
-    "arguments_of",
-    "formula_of",
-    "own_call",
-    "with_metadata",
-    "with_operands",
-    "with_options",
-]
+    "EXACT", "OTHERWISE", "PLAIN", "READABLE", "Expressions", "Operand", "arguments_of", "formula_of", "own_call",
+    "with_metadata", "with_operands", "with_options",
+]  # fmt: skip
 
 READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
 """The ways to write an expression: as NumPy users would, in one of two ways; with bodies in the place of operations;

@@ -25,11 +25,20 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from nbautograd._engine.compiler.source import compiled
-from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, HEADINGS, Line
 from nbautograd.viz.program.loops import MIN_STEPS, Roller
 from nbautograd.viz.program.modules import Function, Modules, plus
-from nbautograd.viz.program.names import Names
-from nbautograd.viz.program.statements import Statement, Statements, text_of
+from nbautograd.viz.program.statements import (
+    BACKWARD,
+    DATA,
+    FORWARD,
+    GRADS,
+    HEADINGS,
+    Line,
+    Statement,
+    Statements,
+    text_of,
+)
+from nbautograd.viz.program.variables import Names
 
 __all__ = ["Folded", "Segment", "fold"]
 

@@ -52,7 +52,6 @@ def dtype_text(dtype: np.dtype[Any]) -> str:
 
 
 def _scalar_text(a: np.generic) -> str:
-    """A NumPy scalar as an expression."""
     text = f"{dtype_text(a.dtype)}({_number(a.item())})"
     if a.dtype in (np.float16, np.float32) and np.isfinite(a):
         short = f"{dtype_text(a.dtype)}({float(str(a))!r})"

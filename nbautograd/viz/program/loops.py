@@ -14,10 +14,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, compress, groupby, repeat
 from typing import Any
 
-from nbautograd.viz.program.lines import BACKWARD
-from nbautograd.viz.program.names import Names, common_start, identifier
-from nbautograd.viz.program.statements import Block, Loop, Statement, Statements, text_of
-from nbautograd.viz.program.terms import EITHER, FIRST, Form, Place, Value, kind_of_all
+from nbautograd.viz.program.names import common_start, identifier
+from nbautograd.viz.program.statements import (
+    BACKWARD,
+    EITHER,
+    FIRST,
+    Block,
+    Form,
+    Loop,
+    Place,
+    Statement,
+    Statements,
+    Value,
+    kind_of_all,
+    text_of,
+)
+from nbautograd.viz.program.variables import Names
 
 __all__ = ["MIN_STEPS", "Roller"]
 

@@ -12,11 +12,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from nbautograd.viz.program.lines import BACKWARD
 from nbautograd.viz.program.loops import Roller
-from nbautograd.viz.program.names import Names, common_start
-from nbautograd.viz.program.statements import Call, Statement, Statements, text_of, wrapped
-from nbautograd.viz.program.terms import EITHER, FIRST, PLUS, kind_of_all, term_of
+from nbautograd.viz.program.names import common_start
+from nbautograd.viz.program.statements import (
+    BACKWARD,
+    EITHER,
+    FIRST,
+    PLUS,
+    Call,
+    Statement,
+    Statements,
+    kind_of_all,
+    term_of,
+    text_of,
+    wrapped,
+)
+from nbautograd.viz.program.variables import Names
 
 __all__ = ["Function", "Modules", "plus"]
 

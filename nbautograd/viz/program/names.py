@@ -1,7 +1,4 @@
-"""Names of variables in a program: the users' names of their tensors, if those can be names of Python.
-
-And of code: which names in it are global, and renaming those.
-"""
+"""Names in code: which are global, renaming those, and any text as a name."""
 
 from __future__ import annotations
 
@@ -15,7 +12,16 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
-__all__ = ["Names", "bound_by", "bound_outside", "common_start", "global_names", "identifier", "local_names", "renamed"]
+__all__ = [
+    "RESERVED",
+    "bound_by",
+    "bound_outside",
+    "common_start",
+    "global_names",
+    "identifier",
+    "local_names",
+    "renamed",
+]
 
 RESERVED = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "torch", "data", "plus"}
 
@@ -39,24 +45,6 @@ def identifier(text: str) -> str:
 def common_start(paths: Iterable[Sequence[str]]) -> list[str]:
     """Return the parts with which all of these paths begin."""
     return [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*paths, strict=False))]
-
-
-class Names:
-    """Gives each thing a name of its own."""
-
-    def __init__(self) -> None:
-        self.taken = set(RESERVED)
-        self._next: dict[str, int] = {}
-
-    def new(self, wanted: str) -> str:
-        """Return an unused name: the requested one, or with a number."""
-        name = plain = identifier(wanted)
-        number = self._next.get(plain, 2)
-        while name in self.taken:
-            name, number = f"{plain}_{number}", number + 1
-        self._next[plain] = number
-        self.taken.add(name)
-        return name
 
 
 # -- global names ------------------------------------------------------------------------------------------------------

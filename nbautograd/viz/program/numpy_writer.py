@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any
 
@@ -13,16 +16,17 @@ import numpy as np
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.compiler.graph import INPUT, RESULT, Value
 from nbautograd._engine.compiler.source import parsed
+from nbautograd._engine.core import tracing
 from nbautograd._engine.core.node import OutputGrads, gradients_of
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import NotBundled
 from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
-from nbautograd.viz.program.graph import Call, Graph, drawn, is_freed, place_of, refuse
-from nbautograd.viz.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
+from nbautograd.viz.program.graph import Call, Graph, Tape, apart, drawn, is_freed, place_of, read, refuse
 from nbautograd.viz.program.literals import dtype_text, same, same_elements
+from nbautograd.viz.program.statements import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.viz.program.variables import Variables, method
 
-__all__ = ["Choices", "NumpyWriter"]
+__all__ = ["Choices", "NumpyWriter", "uncollected", "write_later", "written"]
 
 LAYOUT = attrgetter("shape", "dtype", "strides")
 STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
@@ -395,6 +399,52 @@ class NumpyWriter(Variables):
             origin = ("result", leaf, gradient, held._a)
             self.lines.append(Line(f"{name} = {name} + {gradient}", what, GRADS, name=name, origin=origin))
             self.hold(name, held._a + value)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Suspend the garbage collection of cycles: a long program consists of a million small trees without cycles."""
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()
+
+
+def write_later(
+    root: Any, gradient: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str], tape: Tape
+) -> tuple[Callable[[], list[Line]], dict[Any, Any]]:
+    """Return a function that writes the NumPy program of a graph that a pass may have freed by then, to be read.
+
+    With it come the nodes of its lines, each with the node of the graph of which it is a copy.
+
+    :raises ProgramError: as for :func:`write`; what cannot be written may also be found when it is written.
+    """
+    graph, seed = read(root, name_of, tensor_name, tape), getattr(gradient, "_a", gradient)
+    nodes = [call.node for call in graph.calls]
+    apart(graph)
+    if isinstance(seed, np.ndarray):
+        seed = seed.copy(order="K")
+
+    @uncollected()
+    def lines() -> list[Line]:
+        with tracing.traced():
+            return written(graph, seed, Choices(), named_only=True).lines
+
+    return lines, {call.node: node for call, node in zip(graph.calls, nodes, strict=True)}
+
+
+def written(graph: Graph, gradient: Any, choices: Choices, *, named_only: bool = False) -> NumpyWriter:
+    """The lines of the NumPy program.
+
+    :param named_only: to be read: the functions that they call are not taken over.
+    """
+    writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient), choices)
+    writer.bundle.named_only = named_only
+    writer.write()
+    return writer
 
 
 def _dtype_of(operands: list[Operand]) -> Any:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,14 +17,13 @@ from nbautograd._engine.base.atomic_file import replacing
 from nbautograd._engine.core import tracing
 from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd.viz.program.folding import Folded, Segment, fold
-from nbautograd.viz.program.graph import Graph, Tape, apart, read
-from nbautograd.viz.program.lines import Line, text_of
+from nbautograd.viz.program.graph import Tape, read
 from nbautograd.viz.program.literals import same
-from nbautograd.viz.program.numpy_writer import Choices, NumpyWriter
-from nbautograd.viz.program.tensor_forms import VJP
-from nbautograd.viz.program.tensor_writer import TensorWriter, is_near
+from nbautograd.viz.program.numpy_writer import Choices, NumpyWriter, uncollected, written
+from nbautograd.viz.program.statements import Line, with_headings
+from nbautograd.viz.program.tensor_writer import VJP, TensorWriter, is_near
 
-__all__ = ["Program", "write", "write_later"]
+__all__ = ["Program", "write"]
 
 
 class Program:
@@ -62,7 +59,7 @@ class Program:
     @property
     def body(self) -> str:
         """The lines."""
-        return "\n".join(text_of(self.lines) if self.folded is None else self.folded.body())
+        return "\n".join(with_headings(self.lines) if self.folded is None else self.folded.body())
 
     @property
     def definitions(self) -> str:
@@ -137,27 +134,14 @@ def _plain(text: str) -> str:
     return " ".join("".join(c if c.isprintable() and c not in '"\\' else " " for c in text).split())
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Suspend the garbage collection of cycles: a long program consists of a million small trees without cycles."""
-    is_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if is_on:
-            gc.enable()
-
-
 @uncollected()
 def write(
     root: Any,
     gradient: Any = None,
-    *,
     name_of: Callable[[Any, int], str] | None = None,
     tensor_name: Callable[[Any], str] | None = None,
+    *,
     library: str = "numpy",
-    helpers: bool = True,
     tree: Segment | None = None,
     tape: Tape | None = None,
 ) -> Program:
@@ -167,17 +151,16 @@ def write(
     :param name_of: returns the name of an output of a node.
     :param tensor_name: returns the name of a leaf or a constant, or an empty one.
     :param library: ``numpy``, or ``torch`` for tensors.
-    :param helpers: take over the functions that the lines call; without them the program is only to be read.
     :param tree: which operations are modules, and which are steps of a loop, as functions and loops are to be written;
         it counts the operations in the order in which they ran.
     :param tape: the nodes of the graph with their edges, if they have been read.
     :raises ProgramError: something in the graph cannot be written with the same numbers.
     """
     with tracing.traced():  # products are computed as they were recorded
-        writer = _written(read(root, name_of, tensor_name, tape), gradient, helpers, Choices())
+        writer = written(read(root, name_of, tensor_name, tape), gradient, Choices())
         if tree is not None and writer.choices.changed:
             writer.choices.changed = False
-            writer = _written(read(root, name_of, tensor_name, tape), gradient, helpers, writer.choices)
+            writer = written(read(root, name_of, tensor_name, tape), gradient, writer.choices)
     graph = writer.graph
     leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
 
@@ -210,37 +193,6 @@ def write(
         needs=needs,
         folded=_folded(writer, writer.lines, results, tree, writer.expressions.scope, same),
     )
-
-
-def write_later(
-    root: Any, gradient: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str], tape: Tape
-) -> tuple[Callable[[], list[Line]], dict[Any, Any]]:
-    """Return a function that writes the NumPy program of a graph that a pass may have freed by then, to be read.
-
-    With it come the nodes of its lines, each with the node of the graph of which it is a copy.
-
-    :raises ProgramError: as for :func:`write`; what cannot be written may also be found when it is written.
-    """
-    graph, seed = read(root, name_of, tensor_name, tape), getattr(gradient, "_a", gradient)
-    nodes = [call.node for call in graph.calls]
-    apart(graph)
-    if isinstance(seed, np.ndarray):
-        seed = seed.copy(order="K")
-
-    @uncollected()
-    def lines() -> list[Line]:
-        with tracing.traced():
-            return _written(graph, seed, False, Choices()).lines
-
-    return lines, {call.node: node for call, node in zip(graph.calls, nodes, strict=True)}
-
-
-def _written(graph: Graph, gradient: Any, helpers: bool, choices: Choices) -> NumpyWriter:
-    """The lines of the NumPy program."""
-    writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient), choices)
-    writer.bundle.named_only = not helpers
-    writer.write()
-    return writer
 
 
 def _folded(

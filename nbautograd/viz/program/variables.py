@@ -19,11 +19,29 @@ from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import Bundle
 from nbautograd.viz.program.expressions import Expressions, Operand
 from nbautograd.viz.program.graph import Call, Graph
-from nbautograd.viz.program.lines import DATA, Line
 from nbautograd.viz.program.literals import array_text, dtype_text, literal, same
-from nbautograd.viz.program.names import Names
+from nbautograd.viz.program.names import RESERVED, identifier
+from nbautograd.viz.program.statements import DATA, Line
 
-__all__ = ["Variables", "method", "widen"]
+__all__ = ["Names", "Variables", "method", "widen"]
+
+
+class Names:
+    """Gives each thing a name of its own."""
+
+    def __init__(self) -> None:
+        self.taken = set(RESERVED)
+        self._next: dict[str, int] = {}
+
+    def new(self, wanted: str) -> str:
+        """Return an unused name: the requested one, or with a number."""
+        name = plain = identifier(wanted)
+        number = self._next.get(plain, 2)
+        while name in self.taken:
+            name, number = f"{plain}_{number}", number + 1
+        self._next[plain] = number
+        self.taken.add(name)
+        return name
 
 
 class Variables:

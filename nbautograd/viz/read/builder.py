@@ -16,14 +16,13 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import line_of, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, levels, values
-from nbautograd.viz.read.contents import module_paths, scopes_of
 from nbautograd.viz.read.introspect import attribute, remarks
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
 from nbautograd.viz.read.operations import OperationReader
 from nbautograd.viz.read.segments import Turns, label_of, name_of
 from nbautograd.viz.read.tiles import repeated_number, tile
-from nbautograd.viz.read.walk import MAX_READ_NODES, GraphWalk
+from nbautograd.viz.read.walk import MAX_READ_NODES, GraphWalk, module_paths, scopes_of
 
 __all__ = ["Resolve", "build"]
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbautograd.viz.read import formulas, introspect, values
-from nbautograd.viz.read.contents import module_paths, scopes_of
 from nbautograd.viz.read.introspect import attribute, line_of, node_name, result_shape, trace_of
 from nbautograd.viz.read.values import is_tensor
-from nbautograd.viz.read.walk import GraphWalk
+from nbautograd.viz.read.walk import GraphWalk, module_paths, scopes_of
 
 __all__ = ["GraphMemory", "Runs", "Storage", "flops", "modules_of", "parameters", "read_kept"]
 

@@ -25,7 +25,6 @@ from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.formulas import symbol_of
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.model import Edge, GraphModel, Node
-from nbautograd.viz.read.naming import Resolve
 from nbautograd.viz.read.values import is_tensor
 
 __all__ = ["FailedCall", "failed_call", "graph_so_far"]
@@ -122,11 +121,11 @@ def _part(traceback: types.TracebackType | None, frame: types.FrameType, line: i
     return one_line(text[start:end].decode("utf-8", "replace"), 80)
 
 
-def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve: Resolve | None = None) -> GraphModel:
+def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None) -> GraphModel:
     """The graph that made the operands, and the operation that failed at its end."""
     if call.node is not None or not call.operands:
-        return _graph_of_node(call, namespace, resolve)
-    model = build(list(call.operands), namespace, resolve=resolve)
+        return _graph_of_node(call, namespace)
+    model = build(list(call.operands), namespace)
     boxes = {key: model.stands.get(key, key) for key in (_box(model.entire, operand) for operand in call.operands)}
     nodes = [replace(n, kind="tensor") if n.kind == "output" else n for n in model.nodes]
     key = f"n{_next_number(nodes)}"
@@ -137,14 +136,14 @@ def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve:
         if box in model.by_id
     ]
     return GraphModel(
-        (*nodes, _failed(key, call, resolve or SourceLocator.locate)), (*model.edges, *edges), (key,),
+        (*nodes, _failed(key, call)), (*model.edges, *edges), (key,),
         notes=(*call.notes, *model.notes), leaf_order=model.leaf_order, counts=model.counts,
     )  # fmt: skip
 
 
-def _failed(key: str, call: FailedCall, resolve: Resolve) -> Node:
+def _failed(key: str, call: FailedCall) -> Node:
     """Return the pill of the operation that failed, with the shapes of its operands."""
-    cell, source = resolve(call.filename, call.line)
+    cell, source = SourceLocator.locate(call.filename, call.line)
     return Node(
         key,
         "op",
@@ -165,9 +164,8 @@ def _next_number(parts: Iterable[Node | Edge]) -> int:
     return max((int(part.id[1:]) for part in parts if part.id[1:].isdigit()), default=0) + 1
 
 
-def _graph_of_node(call: FailedCall, namespace: Mapping[str, Any] | None, resolve: Resolve | None) -> GraphModel:
-    """Return the graph up to the node that failed."""
-    model = build([(call.node, 0)], namespace, resolve=resolve)
+def _graph_of_node(call: FailedCall, namespace: Mapping[str, Any] | None) -> GraphModel:
+    model = build([(call.node, 0)], namespace)
     key = model.entire.handles.of(call.node)
     nodes = tuple(replace(n, failed=call.message) if n.id == key else n for n in model.nodes)
     return replace(model, nodes=nodes, notes=(*call.notes, *model.notes))

@@ -27,8 +27,8 @@ from nbautograd.viz.read.values import Digest, is_tensor
 
 __all__ = [
     "KEY", "MAX_NOTED_OPS", "assigned", "attribute", "can_be_noted", "changed_saved", "declared", "hooks_of",
-    "line_of", "node_name", "note", "of_each", "operation_of", "passed_over", "remarks", "state_of", "trace_of",
-    "transposes", "window_of",
+    "line_of", "node_name", "note", "of_each", "operation_of", "passed_over", "remarks", "settle", "state_of",
+    "trace_of", "transposes", "watchers", "window_of",
 ]  # fmt: skip
 
 _HOOKS = {kind: kind for kind in ("tensor", "pre", "post", "accumulated")}
@@ -286,6 +286,8 @@ MAX_NOTED_OPS = 2000
 """Operations of PyTorch's that are noted in a cell, or in a block."""
 OTHERS = ("torch", "nbautograd")
 """Packages whose lines are skipped."""
+watchers: list[Any] = []
+"""The watcher of PyTorch's operations, while one watches."""
 passed_over: deque[tuple[int, int]] = deque(maxlen=100)
 """The sequence numbers, from and to, of operations that were too many in their cell."""
 
@@ -331,6 +333,12 @@ def line_of(node: Any) -> tuple[str, int] | None:
     """Return the file and the line of code of an operation; None if unknown."""
     trace = trace_of(node)
     return None if trace is None or not trace.lineno else (trace.filename, trace.lineno)
+
+
+def settle(namespace: Mapping[str, Any] | None = None) -> None:
+    """Attach notes to the results of the watched block before they are read."""
+    for watcher in watchers:
+        watcher.settle(namespace)
 
 
 def can_be_noted(node: Any) -> bool:

@@ -99,21 +99,6 @@ def factor_marks(source: str, names: Mapping[str, list[formulas.Mark]]) -> list[
     return formulas.marks(ast.unparse(_factor(_read(source))), names)
 
 
-_known: dict[tuple[str, str], tuple[list[formulas.Mark], list[formulas.Mark]]] = {}  # each graph has equal operations
-
-
-def marks_with_factor(
-    source: str, names: Mapping[str, list[formulas.Mark]]
-) -> tuple[list[formulas.Mark], list[formulas.Mark]]:
-    """Return a formula as marks, and its local derivative as marks."""
-    key = source, repr(names)
-    if key not in _known:
-        if len(_known) > 2000:
-            _known.clear()
-        _known[key] = formulas.marks(source, names), factor_marks(source, names)
-    return _known[key]
-
-
 def _factor(tree: ast.expr) -> ast.expr:
     """A product with ``g`` without ``g``, and a choice between several such."""
     if isinstance(tree, ast.IfExp):
@@ -271,11 +256,12 @@ Linear = Callable[[Array], Array]
 """From all elements of ``g`` in a row to all sent ones."""
 
 
+@dataclass(slots=True)
 class Work:
     """The budget of computing and keeping for a recording, so that a long one stays quick."""
 
-    def __init__(self, elements: int = 8_000_000, terms: int = 24_000) -> None:
-        self.elements, self.terms = elements, terms
+    elements: int = 8_000_000
+    terms: int = 24_000
 
     def may_call(self, times: int, size: int) -> bool:
         """Return whether this number of evaluations is allowed, and count it."""

@@ -41,14 +41,8 @@ from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.values import Digest
 
 __all__ = [
-    "MAX_ELEMENTS",
-    "LocalDerivative",
-    "Operands",
-    "count_of",
-    "evaluation",
-    "kept_operands",
-    "local_derivative",
-]
+    "MAX_ELEMENTS", "LocalDerivative", "Operands", "count_of", "evaluation", "kept_operands", "local_derivative",
+]  # fmt: skip
 
 MAX_ELEMENTS = 65_536
 """Elements of a tensor with which a formula is evaluated."""

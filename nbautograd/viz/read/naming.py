@@ -16,11 +16,10 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import formulas, introspect
-from nbautograd.viz.read.contents import inside
 from nbautograd.viz.read.introspect import attribute
 from nbautograd.viz.read.source_text import SourceTexts
 from nbautograd.viz.read.values import is_tensor
-from nbautograd.viz.read.walk import GraphWalk
+from nbautograd.viz.read.walk import GraphWalk, inside
 
 __all__ = ["Names", "Resolve", "ResultNames", "SourceLines", "lines_of"]
 

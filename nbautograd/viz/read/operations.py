@@ -24,6 +24,7 @@ from nbautograd.viz.read.walk import GraphWalk
 __all__ = ["OperationReader", "broadcast_dims"]
 
 INFIX = "+−×÷@"
+MAX_KNOWN = 2000  # formulas
 _COUNTED = re.compile(r"(count|each)\(")  # in a formula that divides by a number of elements
 NUMBERS = {"input", "other", "exponent", "base", "value", "min", "max", "tensor1", "tensor2", "weight", "end"}
 """Parameters whose number is drawn as a constant."""
@@ -201,17 +202,14 @@ class OperationReader:
             narrow, name = self.shape(to, index), slots[slot]
             if _COUNTED.search(text):
                 known[formulas.COUNT] = [local_derivative.count_of(node, parameter, text, narrow)]
-            if getattr(cls, "formula_value", None) is None or formulas.is_readable(text):
-                right, local = jacobians.marks_with_factor(text, known)
-            else:
-                result = self.names.results.get((node, 0), "result")
-                right, local = [*known["g"], ["o", "·"], ["d", result, name]], []
+            is_shown = getattr(cls, "formula_value", None) is None or formulas.is_readable(text)
+            result = "" if is_shown else self.names.results.get((node, 0), "result")
             differs = wide is None or wide != narrow
-            if differs and jacobians.sums_over(text) and (over := _summed_over(node, slot, wide, narrow)):
-                right = formulas.summed(right, over)
-            written = [["d", root, name], ["o", "+="], *right]
-            source = one_line(text, formulas.MAX_CHARACTERS)
-            derivatives.append(Formula(slot, parameter, source, formulas.plain(written), written, local))
+            over = _summed_over(node, slot, wide, narrow) if differs and jacobians.sums_over(text) else ""
+            key = slot, parameter, text, root, name, result, over, repr(known)
+            if key not in _known:
+                _known[key] = _formula(slot, parameter, text, (root, name), result, over, known)
+            derivatives.append(_known[key])
         return tuple(derivatives)
 
     def shape(self, node: Any, index: int) -> tuple[int, ...] | None:
@@ -241,6 +239,30 @@ class OperationReader:
             if parameter not in known and type(value) in (int, float):
                 known[parameter] = [["n", values.inline(value)]]
         return known
+
+
+_known: dict[tuple[Any, ...], Formula] = {}  # each graph has equal operations
+
+
+def _formula(
+    slot: int, parameter: str, text: str, names: tuple[str, str], result: str, over: str, known: dict[str, list[Mark]]
+) -> Formula:
+    """Return the formula of the gradient of an input.
+
+    :param names: of the differentiated value, and of the input.
+    :param result: the name of the operation's result, where the formula is not shown.
+    :param over: the dimensions over which the gradient is summed.
+    """
+    if len(_known) > MAX_KNOWN:
+        _known.clear()
+    root, name = names
+    if result:
+        right, local = [*known["g"], ["o", "·"], ["d", result, name]], []
+    else:
+        right, local = formulas.marks(text, known), jacobians.factor_marks(text, known)
+    written = [["d", root, name], ["o", "+="], *(formulas.summed(right, over) if over else right)]
+    source = one_line(text, formulas.MAX_CHARACTERS)
+    return Formula(slot, parameter, source, formulas.plain(written), written, local)
 
 
 def _notation(symbol: str, called: str, arguments: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import linecache
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -185,6 +186,7 @@ def _numbers(tree: ast.AST, known: Mapping[str, int]) -> Iterator[tuple[int, int
             yield from _numbers(child, known)
 
 
+@lru_cache(1000)
 def _gives_tensor(tree: ast.expr) -> bool:
     """Return whether an expression's value is the result of its last operation, judged by its name."""
     if not isinstance(tree, ast.Call):
@@ -283,7 +285,7 @@ class SourceTexts:
         if place is None:
             return None
         if trace.filename not in self.files:
-            self.files[trace.filename] = _expressions(users_code.source_of(trace.filename))
+            self.files[trace.filename] = _expressions("".join(linecache.getlines(trace.filename)))
         known = self.files[trace.filename].get(place)
         return known if known is not None and _fits(known.tree, trace.code) else None
 

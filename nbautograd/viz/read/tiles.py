@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.read import values
-from nbautograd.viz.read.numbers import BOOLS, INTEGERS, SUMMARY, number_text, printed
-from nbautograd.viz.read.values import Digest
+from nbautograd.viz.read.values import BOOLS, INTEGERS, SUMMARY, Digest, number_text, printed
 
 __all__ = ["MAX_SIDE_CELLS", "Tile", "coarser", "is_tiled", "repeated_number", "tile", "tile_of"]
 

@@ -1,7 +1,7 @@
 /** Where PyTorch begins to write powers of ten, and up to where a whole mean or norm is not rounded. */
 const LEAST_PLAIN = 1e-4, MOST_PLAIN = 1e8, MOST_WHOLE = 1e6;
 
-/** A number as all texts have it; `form`: of a tile's numbers. The same rule as `read/numbers.py`. */
+/** A number as all texts have it; `form`: of a tile's numbers. The same rule as `read/values.py`. */
 export function shortNumber(value, form = "") {
   const number = Number(value);
   if (typeof value === "string" && !Number.isFinite(number)) return value.replace("-", "−"); // nan, inf, -inf

@@ -7,7 +7,6 @@ from nbautograd._engine.base.missing_graph import TEXTS as TEXTS_OF_CAUSES
 __all__ = ["TEXTS"]
 
 TEXTS: dict[str, tuple[str, str]] = {
-    "pass": ("pass {n}", "第 {n} 次"),
     "which_only": ("The backward pass", "反向传播"),
     "which_nth": ("Backward pass {n}", "第 {n} 次反向传播"),
     "starts": ("{which} starts.", "{which}开始。"),
@@ -272,7 +271,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "monitor_how": ("Run the training loop inside of it, and call it with the loss once a step:",
                     "在它的 with 块里运行训练循环，每步用损失调用它一次："),
     "monitor_live": ("training monitor (live while the kernel runs)", "训练监视（内核运行时实时更新）"),
-    "loss": ("loss", "损失"),
     "grad_norm": ("‖grad‖", "‖grad‖"),
     "recording": ("backward passes", "反向传播"),
     # two libraries by mistake

@@ -101,7 +101,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "seed_was_given": ("backward() was given this gradient, v: from here on, vᵀ times the derivatives flows.",
                        "backward() 得到了这个梯度 v：此后流动的是 vᵀ 乘以各导数。"),
     "adds_first": ("{name} was None: it becomes the gradient that arrived.", "{name} 原为 None：现在等于到达的值。"),
-    "block_of": ("one cell: the mean of {rows}×{columns}", "一格：{rows}×{columns} 的均值"),
     "tile_of": ("{name}, {shape}", "{name}，{shape}"),
     "adds": ("adds to the old value", "加到原有的值上"),
     "now": ("now", "现在"),
@@ -229,7 +228,6 @@ PATHS: dict[str, tuple[str, str]] = {
     "paths_more": ("… {count} more", "……另有 {count} 条"),
     "paths_rule": ("Along a path the local derivatives are multiplied; over all paths the products are summed.",
                    "沿一条路径把局部导数相乘；再把所有路径的乘积相加。"),
-    "paths_sum": ("sum over {count} paths", "{count} 条路径之和"),
     "paths_one": ("one path", "只有一条路径"),
     "paths_other": ("The pass recorded {value}: something besides these paths changed it, such as a hook.",
                     "实际记录为 {value}：除这些路径外还有其他因素（如钩子）改变了它。"),
@@ -300,7 +298,6 @@ PATHS: dict[str, tuple[str, str]] = {
     "nudge_grab": ("Drag {name}'s number: what would change?", "拖动 {name} 的数字：会有什么变化？"),
     "nudge_back": ("Put everything back (Esc)", "全部还原（Esc）"),
     "nudge_linear": ("linear prediction", "线性预测"),
-    "nudge_true": ("computed again", "重新计算"),
     "nudge_only_linear": (
         "Linear prediction, by the recorded gradients: computing again needs a running kernel and a traced graph.",
         "按记录的梯度作线性预测：重新计算需要正在运行的内核和带追踪的计算图。",

@@ -17,7 +17,7 @@ import nbautograd as nb
 from nbautograd import nn, viz
 from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tracing import traced
-from nbautograd.viz.program.tensor_forms import TENSOR_FORMS
+from nbautograd.viz.program.tensor_writer import TENSOR_FORMS
 from tests import oracle
 from tests.pictures.program.runs import run, same_bits
 

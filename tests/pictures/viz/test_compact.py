@@ -15,8 +15,8 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz.draw import raster, theme
-from nbautograd.viz.draw.compact import address, compact
-from nbautograd.viz.notebook import lab_extension, output
+from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.compact import address, compact, packed_pass
 from tests import needs
 
 from .programs import EVERY
@@ -90,6 +90,6 @@ def drawings(data: dict[str, Any]) -> list[list[str]]:
 @pytest.mark.parametrize("name", SOME)
 def test_drawings_that_are_sent_come_back(name: str) -> None:
     data = EVERY[name]().data()
-    sent = json.loads(gzip.decompress(lab_extension.packed(data)))
+    sent = json.loads(gzip.decompress(packed_pass(data)))
     assert drawings(sent) == data["svgs"]
     assert sent["timeline"] == json.loads(json.dumps(data["timeline"]))

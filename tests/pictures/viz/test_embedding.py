@@ -16,7 +16,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.cli import main
-from nbautograd.viz.draw.mermaid import to_mermaid
+from nbautograd.viz.draw.graphviz_dot import to_mermaid
 from nbautograd.viz.notebook import export
 from tests import needs
 from tests.files_server import served

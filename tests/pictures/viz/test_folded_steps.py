@@ -18,7 +18,7 @@ from nbautograd import viz
 from nbautograd._engine.core import tracing
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read.model import GraphModel
-from nbautograd.viz.read.numbers import number_text
+from nbautograd.viz.read.values import number_text
 from tests import needs
 
 from .player_pages import at_each_step

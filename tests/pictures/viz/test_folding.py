@@ -11,8 +11,7 @@ from hypothesis import given, settings, strategies as st
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.draw.boxes import measure
-from nbautograd.viz.draw.graph_text import graph_text
+from nbautograd.viz.draw.boxes import graph_text, measure
 from nbautograd.viz.draw.layout import layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.read import fold

@@ -87,7 +87,7 @@ def test_one_of_something_is_said_as_one() -> None:
 COUNTS = "n|count|of|size|storages|open|solved|points|rows|columns|ops|drawn|limit|budget|parameters|wrong|left"
 SEVERAL = {  # which is said of two or more only
     "bad_count", "bead", "block_means", "card_every", "cut", "memory_checkpoint_steps", "memory_runs",
-    "n_passes", "n_products", "n_terms", "not_shown", "not_zeroed", "one_way", "paths_sum",
+    "n_passes", "n_products", "n_terms", "not_shown", "not_zeroed", "one_way",
     "rest_paths", "rest_sum", "several_edges", "shortened", "smaller", "sum_of", "terms", "torch_partly",
     "vector_which", "vjp_note", "why_accumulated", "why_left_out", "why_line", "why_zero",
 }  # fmt: skip

@@ -13,7 +13,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import protocol, viz
 from nbautograd.viz.language import use
-from nbautograd.viz.notebook import lab_extension, training
+from nbautograd.viz.notebook import compact, training
 from nbautograd.viz.notebook.monitor import Monitor
 from tests import needs, oracle
 
@@ -261,13 +261,13 @@ def test_a_notebook_keeps_as_much_of_a_run_as_there_is_room_for(monkeypatch: pyt
     full, run, *fewer = watch._kept()
     assert full["passes"] and full["steps"] == run["steps"] == watch.steps and run["passes"] == {}
     assert [len(each["steps"]) for each in fewer[:2]] == [31, 16] and fewer[0]["steps"][-1] == 60
-    (bundle,) = lab_extension.bundle({"lens": each} for each in (full, run)).values()
-    assert lab_extension.bundle([{"lens": full}]) == {lab_extension.MIME: bundle}
-    monkeypatch.setattr(lab_extension, "MAX_PASS_BYTES", len(bundle["packed"]) - 1)
-    (smaller,) = lab_extension.bundle({"lens": each} for each in (full, run)).values()
+    (bundle,) = compact.pass_bundle({"lens": each} for each in (full, run)).values()
+    assert compact.pass_bundle([{"lens": full}]) == {compact.MIME: bundle}
+    monkeypatch.setattr(compact, "MAX_PASS_BYTES", len(bundle["packed"]) - 1)
+    (smaller,) = compact.pass_bundle({"lens": each} for each in (full, run)).values()
     assert 0 < len(smaller["packed"]) < len(bundle["packed"])
-    monkeypatch.setattr(lab_extension, "MAX_PASS_BYTES", 10)
-    assert lab_extension.bundle({"lens": each} for each in watch._kept()) == lab_extension.bundle()
+    monkeypatch.setattr(compact, "MAX_PASS_BYTES", 10)
+    assert compact.pass_bundle({"lens": each} for each in watch._kept()) == compact.pass_bundle()
 
 
 # -- in a browser ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd._engine.core import tracing
-from nbautograd.viz.draw.graph_text import graph_text
+from nbautograd.viz.draw.boxes import graph_text
 from nbautograd.viz.read.builder import build
 from tests import needs
 

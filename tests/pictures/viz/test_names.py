@@ -200,7 +200,7 @@ def test_a_tensor_of_the_users_own_class_is_itself(run: Any, app: Any) -> None:
 
 
 def test_objects_of_libraries_are_not_searched() -> None:
-    from nbautograd.viz.read.contents import inside
+    from nbautograd.viz.read.walk import inside
 
     w = nb.ones(2, requires_grad=True)
     optimizer = nb.optim.SGD([w], lr=1.0)

@@ -17,8 +17,8 @@ from nbautograd._engine.core import tracing
 from nbautograd.viz.draw.cells import cell_number
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read import values
-from nbautograd.viz.read.numbers import BOOLS, INTEGERS, SUMMARY, number_text, printed
 from nbautograd.viz.read.tiles import tile
+from nbautograd.viz.read.values import BOOLS, INTEGERS, SUMMARY, number_text, printed
 from tests import needs
 
 from .player_pages import run_module

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz.capture.flow import Routes
-from nbautograd.viz.draw.path_lines import hue
+from nbautograd.viz.notebook.paths import hue
 from nbautograd.viz.read.walk import GraphWalk
 
 Noted = Callable[[], AbstractContextManager[None]]

@@ -10,7 +10,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.read.numbers import number_text
+from nbautograd.viz.read.values import number_text
 from tests import needs
 
 from .player_pages import leaf, long_pass, unfold

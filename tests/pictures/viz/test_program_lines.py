@@ -12,7 +12,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd._engine.core.tracing import traced
-from nbautograd.viz.notebook import lab_extension, scripts
+from nbautograd.viz.notebook import compact, scripts
 from tests import needs
 
 needs.package("playwright")
@@ -35,7 +35,7 @@ def played(**options: Any) -> Any:
 
 def kept(widget: Any) -> Any:
     """Return what a saved notebook has of a player."""
-    (content,) = lab_extension.bundle(widget._kept()).values()
+    (content,) = compact.pass_bundle(widget._kept()).values()
     return json.loads(gzip.decompress(base64.b64decode(content["packed"])))
 
 

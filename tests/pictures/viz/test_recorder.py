@@ -11,7 +11,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import protocol, viz
 from nbautograd._engine.core import tracing
-from nbautograd.viz.capture.player_data import saved_text
+from nbautograd.viz.capture.player_data import frames_json, saved_text
 from nbautograd.viz.capture.recorder import Recorder, Timeline
 from nbautograd.viz.notebook.recording import ledger_rows, ledger_text
 from nbautograd.viz.read.builder import build
@@ -84,7 +84,7 @@ def test_a_moment_has_what_was_active_as_done() -> None:
 
 
 def test_the_timeline_is_json() -> None:
-    frames = recorded().frames_json()
+    frames = frames_json(recorded().frames)
     assert json.loads(json.dumps(frames))[0]["kind"] == "start"
 
 

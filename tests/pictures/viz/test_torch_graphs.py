@@ -12,7 +12,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.viz.draw.graph_text import graph_text
+from nbautograd.viz.draw.boxes import graph_text
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import build
 from tests import needs

@@ -1,17 +1,80 @@
-"""Images in fewer bytes, for the still picture beside a player: an image has nothing to click, and ids of its own."""
+"""Outputs in fewer bytes: the still picture beside a player, and the pass that an output holds.
+
+An image has nothing to click, and ids of its own.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import count
 from operator import itemgetter
+from typing import Any
 
+from nbautograd.viz import language
 from nbautograd.viz.draw.cells import KEY_COLOR_PX, KEY_COLORS
 from nbautograd.viz.draw.theme import DARK_OF, MONO_MARKUP, PAINT, SANS_MARKUP
 
-__all__ = ["address", "compact"]
+__all__ = ["MIME", "address", "compact", "packed_pass", "pass_bundle"]
+
+MIME = "application/vnd.nbautograd.pass+json"
+VERSION = 2  # another form of drawings since 1
+MAX_PASS_BYTES = 300_000  # of a pass in an output; without a kernel, a larger one is shown as a picture
+_PLACES = re.compile(r'( (?:d|c?[xy]|[xy][12]|viewBox|width|height|transform|data-grid)=")([^"]*)')
+_NAME = re.compile(r'(?<=<title id=")nb[0-9a-f]{10}(?=-title")')
+
+
+def packed_pass(data: Mapping[str, Any]) -> bytes:
+    """Return a player's data as a widget sends it and a saved notebook keeps it."""
+    if "svgs" in data:
+        shapes: dict[str, int] = {}
+        svgs = [[_numbered(svg, shapes) for svg in same] for same in data["svgs"]]
+        data = {**data, "svgs": svgs, "shapes": [*shapes]}
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return gzip.compress(text.encode("utf-8"), 6, mtime=0)
+
+
+def _numbered(svg: str, shapes: dict[str, int]) -> tuple[int, str, str]:
+    """Return a drawing as the number of its shape, the name in its ids, and its coordinates.
+
+    Drawings of a graph for different windows have the same shape, which is sent once.
+
+    >>> _numbered('<rect x="1" y="2"/>', {})
+    (0, '', '1|2')
+    """
+    name = found[0] if (found := _NAME.search(svg)) else ""
+    parts = _PLACES.split(svg.replace(name, "\2") if name else svg)
+    between = [before + attribute for before, attribute in zip(parts[:-1:3], parts[1::3], strict=True)]
+    return shapes.setdefault("\1".join([*between, parts[-1]]), len(shapes)), name, "|".join(parts[2::3])
+
+
+def pass_bundle(attempts: Iterable[Mapping[str, Any] | bytes] = ()) -> dict[str, Any]:
+    """Return what an output holds of a player's data, by its MIME type, so that it plays without a kernel.
+
+    :param attempts: the player's data without its texts, the fullest first; the first that is small enough is held.
+        They may be packed already. Nothing where it has no meaning without its kernel.
+
+    >>> pass_bundle()
+    {'application/vnd.nbautograd.pass+json': {'version': 2}}
+    >>> sorted(pass_bundle([{"label": "y"}])[MIME])
+    ['language', 'packed', 'version']
+    """
+    content: dict[str, Any] = {"version": VERSION}
+    for data in attempts:
+        small = data if isinstance(data, bytes) else packed_pass(data)
+        text = base64.b64encode(small).decode("ascii")
+        if len(text) <= MAX_PASS_BYTES:
+            content |= {"language": language.tag(), "packed": text}
+            break
+    return {MIME: content}
+
+
+# -- images ------------------------------------------------------------------------------------------------------------
 
 _UNSEEN = re.compile(
     r"<title[ >][^<]*</title>|<desc [^<]*</desc>| (?:data-[a-z-]+|class|aria-labelledby)=\"[^\"]*\"|\n"
