@@ -42,7 +42,8 @@ __all__ = ["FORWARD", "copied", "packed", "run", "unpacked"]
 
 def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Run the operation at all levels at which an argument has a tangent, from the innermost outwards."""
-    level = highest((*args, *kwargs.values()), visible())
+    seen = visible()
+    level = highest((*args, *kwargs.values()), seen) if seen else None
     if level is None:
         return call(*args, **kwargs)
     if kwargs.get("out") is not None:
