@@ -42,8 +42,7 @@ __all__ = ["FORWARD", "copied", "packed", "run", "unpacked"]
 
 def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Run the operation at all levels at which an argument has a tangent, from the innermost outwards."""
-    seen = visible()
-    level = highest((*args, *kwargs.values()), seen) if seen else None
+    level = highest((*args, *kwargs.values()), visible())
     if level is None:
         return call(*args, **kwargs)
     if kwargs.get("out") is not None:

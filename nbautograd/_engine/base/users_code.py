@@ -11,7 +11,8 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, groupby, islice
+from operator import attrgetter
 from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
 
@@ -154,11 +155,9 @@ def running_call(frame: FrameType | None) -> SourceCall | None:
 @lru_cache(50)
 def _calls(source: str) -> dict[int, list[ast.Call]]:
     """Return the calls in a text, by their lines."""
-    calls: dict[int, list[ast.Call]] = {}
-    for node in ast.walk(parsed(source) or ast.Module([], [])):
-        if isinstance(node, ast.Call):
-            calls.setdefault(node.lineno, []).append(node)
-    return calls
+    line = attrgetter("lineno")
+    calls = [node for node in ast.walk(parsed(source) or ast.Module([], [])) if isinstance(node, ast.Call)]
+    return {at: [*nodes] for at, nodes in groupby(sorted(calls, key=line), line)}
 
 
 def failed_expression(trace: TracebackType) -> ast.expr | None:
@@ -226,12 +225,11 @@ def edited(filename: str, node: ast.stmt | ast.expr, *edits: tuple[tuple[int, in
     lines = [line.encode() for line in linecache.getlines(filename)[top - 1 : bottom]]
     starts = [0, *accumulate(map(len, lines))]
     source = b"".join(lines)
-    end = starts[bottom - top] + (node.end_col_offset or 0)
     parts, at = [], node.col_offset
     for (first, column), (last, last_column), new in sorted(edits):
         parts += [source[at : starts[first - top] + column], new.encode()]
         at = starts[last - top] + last_column
-    text = b"".join([*parts, source[at:end]]).decode()
+    text = b"".join([*parts, source[at : starts[bottom - top] + (node.end_col_offset or 0)]]).decode()
     if "\n" in text:
         text = ast.unparse(ast.parse(text if isinstance(node, ast.stmt) else f"({text})"))
     return _MAGIC.sub(lambda found: f"%{ast.literal_eval(found['name'])} {ast.literal_eval(found['line'])}", text)
