@@ -118,11 +118,11 @@ def is_call_of(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Call) and dotted(node.func) == name
 
 
-def formulas(tree: ast.AST) -> Iterator[ast.Call]:
+def formulas(calls: list[ast.Call]) -> Iterator[ast.Call]:
     """The calls in the formulas of ``@op(...)``, which are text."""
-    for call in ast.walk(tree):
+    for call in calls:
         if is_call_of(call, "op"):
-            for keyword in call.keywords:  # type: ignore[attr-defined]
+            for keyword in call.keywords:
                 if isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str):
                     try:
                         parsed = ast.parse(keyword.value.value, mode="eval")
@@ -138,7 +138,8 @@ def uses_in(path: Path) -> Iterator[Use]:
     """Every call in a source that may reach an array of CuPy's."""
     tree = ast.parse(path.read_text())
     spaces: dict[str, str] = {"np": "numpy"}  # names that represent a namespace
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(tree)]
+    for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Call, ast.Tuple)):
             pairs: list[Any] = [(node.targets[0], node.value)]
             if isinstance(node.value, ast.Tuple) and isinstance(node.targets[0], ast.Tuple):
@@ -149,8 +150,8 @@ def uses_in(path: Path) -> Iterator[Use]:
                         spaces[target.id] = "module"
                     elif is_call_of(value, "backend.scipy"):
                         spaces[target.id] = value.args[1].value
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    for call in (*calls, *formulas(tree)):
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    for call in (*calls, *formulas(calls)):
         function = call.func
         keywords = tuple(k.arg for k in call.keywords if k.arg)
         file = str(path.relative_to(ROOT / "nbautograd"))

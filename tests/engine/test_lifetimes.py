@@ -40,9 +40,9 @@ DEEP = 100_000
 """This many steps overflow the 8 MiB of a stack if each takes 84 bytes of it; a call in C takes more."""
 
 
-@pytest.mark.parametrize(("free", "count"), [("del y", 1_000_000), ("y.detach_()", DEEP), ("del y, x", DEEP)])
+@pytest.mark.parametrize("free", ["del y", "y.detach_()", "del y, x"])
 @pytest.mark.sweep
-def test_a_million_operations(free: str, count: int) -> None:
+def test_many_operations(free: str) -> None:
     code = f"""
 import sys, gc
 import nbautograd as nb
@@ -50,7 +50,7 @@ assert sys.getrecursionlimit() == 1000
 x = nb.tensor(1.0, requires_grad=True)
 c = nb.tensor(0.5)
 y = x
-for _ in range({count}):
+for _ in range({DEEP}):
     y = y + c
 y.backward()
 assert x.grad.item() == 1.0
@@ -61,23 +61,23 @@ print("freed", gc.collect() < 1000)
 
 
 @pytest.mark.sweep
-def test_a_million_operations_that_save() -> None:
+def test_many_operations_that_save() -> None:
     """Products save tensors; the graph is freed with its saved tensors, without a backward pass."""
-    code = """
+    code = f"""
 import nbautograd as nb
 x = nb.tensor(1.0, requires_grad=True)
 y = x
-for _ in range(300_000):
+for _ in range({DEEP}):
     y = y * x
 del y
 y = x
-for _ in range(300_000):
+for _ in range({DEEP}):
     y = y * x
 y.backward(retain_graph=True)
 y.backward()
 print(x.grad.item())
 """
-    assert run(code) == "600002.0\n"
+    assert run(code) == f"{2.0 * (DEEP + 1)}\n"
 
 
 def test_walking_a_deep_graph_and_freeing_it() -> None:
@@ -114,7 +114,7 @@ del y, g
 
 
 def test_fan_in() -> None:
-    n = 100_000
+    n = 20_000
     x = nb.tensor([1.0, 2.0], requires_grad=True)
     total = nb.zeros(2)
     for _ in range(n):

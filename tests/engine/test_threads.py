@@ -13,7 +13,7 @@ import nbautograd as T
 from nbautograd._engine.arrays import thread_pool
 from nbautograd._engine.fusion import tiling
 
-SIZE = 4 * tiling.TILES_PER_TASK * tiling.TILE_SIZE + 1234
+SIZE = 2 * tiling.TILES_PER_TASK * tiling.TILE_SIZE + 1234  # three tasks, the last of which is short
 
 
 @pytest.fixture

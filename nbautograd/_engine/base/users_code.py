@@ -11,7 +11,8 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, chain, groupby, islice
+from operator import attrgetter
 from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
 
@@ -123,17 +124,22 @@ def running_call(frame: FrameType | None) -> SourceCall | None:
     """Return the call that a frame is executing: ``backward()``, ``grad()``, ``animate()`` or a magic; or None."""
     if frame is None:
         return None
-    filename, tree = frame.f_code.co_filename, parsed(source_of(frame.f_code.co_filename))
-    if tree is None:
-        return None
-    at = place_of(frame.f_code, frame.f_lasti)
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.lineno == frame.f_lineno]
+    filename, at = frame.f_code.co_filename, place_of(frame.f_code, frame.f_lasti)
+    calls = _calls(source_of(filename)).get(frame.f_lineno, [])
     exact = [node for node in calls if (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == at]
     for node in exact or calls:
         known = _call(filename, node)
         if known is not None:
             return known._replace(position=(node.lineno, node.col_offset))
     return None
+
+
+@lru_cache(50)
+def _calls(source: str) -> dict[int, list[ast.Call]]:
+    """Return the calls in a text, by their lines."""
+    line = attrgetter("lineno")
+    calls = [node for node in ast.walk(parsed(source) or ast.Module([], [])) if isinstance(node, ast.Call)]
+    return {at: [*nodes] for at, nodes in groupby(sorted(calls, key=line), line)}
 
 
 def failed_expression(trace: TracebackType) -> ast.expr | None:
@@ -197,17 +203,15 @@ def edited(filename: str, node: ast.stmt | ast.expr, *edits: tuple[tuple[int, in
 
     :param edits: start and end of each, as line and column, and the new text.
     """
-    lines = [line.encode() for line in source_of(filename).splitlines(keepends=True)]
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
+    top, bottom = node.lineno, node.end_lineno or node.lineno
+    lines = [line.encode() for line in linecache.getlines(filename)[top - 1 : bottom]]
+    starts = [0, *accumulate(map(len, lines))]
     source = b"".join(lines)
-    end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
-    parts, at = [], starts[node.lineno - 1] + node.col_offset
+    parts, at = [], node.col_offset
     for (first, column), (last, last_column), new in sorted(edits):
-        parts += [source[at : starts[first - 1] + column], new.encode()]
-        at = starts[last - 1] + last_column
-    text = b"".join([*parts, source[at:end]]).decode()
+        parts += [source[at : starts[first - top] + column], new.encode()]
+        at = starts[last - top] + last_column
+    text = b"".join([*parts, source[at : starts[bottom - top] + (node.end_col_offset or 0)]]).decode()
     if "\n" in text:
         text = ast.unparse(ast.parse(text if isinstance(node, ast.stmt) else f"({text})"))
     return _MAGIC.sub(lambda found: f"%{ast.literal_eval(found['name'])} {ast.literal_eval(found['line'])}", text)
@@ -274,8 +278,7 @@ def _targets(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 def last_backward(filename: str, position: tuple[int, int]) -> tuple[str, int, SourceCall] | None:
     """Return the last call of ``backward()`` before a position, there or in earlier cells, with its file and line."""
     for cell in (filename, *SourceLocator.earlier(filename)):
-        tree = parsed(source_of(cell))
-        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
+        nodes = chain.from_iterable(_calls(source_of(cell)).values())
         before = [node for node in nodes if cell != filename or (node.lineno, node.col_offset) < position]
         for node in sorted(before, key=lambda node: (node.lineno, node.col_offset), reverse=True):
             call = _call(cell, node)

@@ -99,17 +99,15 @@ def _elements(grid: Any, size: Ints, options: Options, orders: Ints) -> Any:
     """Yield the flat indices of elements, (n, points), and their weights, for each combination of taps."""
     n = len(size)
     points = grid.reshape((grid.shape[0], -1, n))
-    taps = [
-        _taps(_position(points[..., n - 1 - d], m, options[2]), m, options, order)
-        for d, (m, order) in enumerate(zip(size, orders, strict=True))
-    ]
-    for chosen in itertools.product(*taps):
-        flat: Any = 0
-        weight: Any = 1
-        for (index, share), m in zip(chosen, size, strict=True):
+    taps: list[list[tuple[Any, Any]]] = []
+    for d, (m, order) in enumerate(zip(size, orders, strict=True)):
+        taps.append([])
+        for index, share in _taps(_position(points[..., n - 1 - d], m, options[2]), m, options, order):
             inside = (index >= 0) & (index <= m - 1)  # nan is not
-            flat = flat * m + np.where(inside, index, 0).astype(np.int64)
-            weight = weight * np.where(inside, share, 0)
+            taps[d].append((np.where(inside, index, 0).astype(np.int64), np.where(inside, share, 0)))
+    for (flat, weight), *others in itertools.product(*taps):
+        for (index, share), m in zip(others, size[1:], strict=True):
+            flat, weight = flat * m + index, weight * share
         yield flat, weight
 
 

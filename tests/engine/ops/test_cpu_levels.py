@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -27,13 +28,17 @@ def at(environment: dict[str, str], module: str) -> str:
     return done.stdout.strip()
 
 
+@functools.cache
+def levels() -> dict[str, dict[str, str]]:
+    """The variables by which NumPy takes the kernels of each level."""
+    return json.loads(at(one_cpu.given_environment(), "benchmarks.levels"))  # type: ignore[no-any-return]
+
+
 @pytest.mark.parametrize("level", ["all", "no AVX-512", "baseline"])
 def test_every_level_of_this_processor(level: str) -> None:
-    environment = one_cpu.given_environment()
-    levels = json.loads(at(environment, "benchmarks.levels"))
-    if level not in levels:
-        pytest.skip(f"NumPy has no kernels for a level {level!r} below this processor's: there are {[*levels]}")
-    assert at({**environment, **levels[level]}, "tests.engine.ops.precision") == ""
+    if level not in levels():
+        pytest.skip(f"NumPy has no kernels for a level {level!r} below this processor's: there are {[*levels()]}")
+    assert at({**one_cpu.given_environment(), **levels()[level]}, "tests.engine.ops.precision") == ""
 
 
 @pytest.mark.parametrize("name", sorted(precise.FUNCTIONS))

@@ -29,11 +29,13 @@ def result_and_gradient(name, values):
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_pieces_give_what_the_whole_gives(name):
-    values = np.random.default_rng(0).uniform(-3, 3, SIZE).astype(np.float32)
-    small = [
-        result_and_gradient(name, part) for part in np.array_split(values, SIZE // (tiling.MIN_TILED_SIZE // 2) + 1)
-    ]
+def test_pieces_give_what_the_whole_gives(name, monkeypatch):
+    """Smaller tiles make as many pieces of fewer elements, some of which take a microsecond each."""
+    monkeypatch.setattr(tiling, "TILE_SIZE", tiling.TILE_SIZE // 8)
+    size = tiling.MIN_TILED_SIZE + 7 * tiling.TILE_SIZE // 2 + 3
+    assert size > tiling.TILES_PER_TASK * tiling.TILE_SIZE
+    values = np.random.default_rng(0).uniform(-3, 3, size).astype(np.float32)
+    small = [result_and_gradient(name, part) for part in np.array_split(values, size * 2 // tiling.MIN_TILED_SIZE + 1)]
     for whole, *parts in zip(result_and_gradient(name, values), *small, strict=True):
         np.testing.assert_array_equal(whole, np.concatenate(parts))
 

@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,11 +27,10 @@ from tests import needs
 from tests.engine.strict.strict_array import StrictArray
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
-FLAGS = ["-std=c++17", "-O0", "-fPIC", "-shared", "-w", "-ffp-contract=off"]
+FLAGS = ["-std=c++14", "-O0", "-fPIC", "-shared", "-w", "-ffp-contract=off"]
 
 SHIM = r"""
 #include <cmath>
-#include <complex>
 #include <cstdint>
 #include <cstring>
 using namespace std;
@@ -60,6 +60,7 @@ static thread_local dim3 blockIdx, threadIdx, blockDim, gridDim;
 """
 
 
+HEADERS = {"plain": "", "complex": "#include <complex>\n"}
 BFLOAT16 = np.dtype(needs.package("ml_dtypes").bfloat16)
 """The strict device has no arrays of this dtype; its kernels take and return NumPy's."""
 
@@ -92,7 +93,7 @@ class Compiler:
         self.folder = tempfile.TemporaryDirectory(prefix="kernels")
         self.waiting: dict[str, str] = {}
         self.symbols: dict[str, Any] = {}
-        self.runs = 0
+        self.runs: Counter[str] = Counter()
 
     def add(self, code: str, other: str = "") -> str:
         """The name of a function, which ``code`` defines under the name FUNCTION.
@@ -113,23 +114,28 @@ class Compiler:
         return self.symbols[name]
 
     def compile(self) -> None:
-        """Compile all that wait, in one library."""
-        if not self.waiting:
-            return
-        parts = [f"namespace {name}_ {{\n{code.replace('FUNCTION', name)}\n}}" for name, code in self.waiting.items()]
-        self.runs += 1
-        shim = Path(self.folder.name) / "shim.h"
-        if self.runs == 1:
-            shim.write_text(SHIM)
-        if self.runs == 3:  # more follow, and its includes take longer than a kernel
+        """Compile all that wait, in one library, or those with complex numbers, whose header is long, in another."""
+        for header, includes in HEADERS.items():
+            chosen = {name: code for name, code in self.waiting.items() if ("complex" in code) == bool(includes)}
+            if chosen:
+                self.compile_with(header, includes + SHIM, chosen)
+        self.waiting.clear()
+
+    def compile_with(self, header: str, text: str, codes: dict[str, str]) -> None:
+        """Compile functions that include a header."""
+        parts = [f"namespace {name}_ {{\n{code.replace('FUNCTION', name)}\n}}" for name, code in codes.items()]
+        self.runs[header] += 1
+        shim = Path(self.folder.name) / f"{header}.h"
+        if self.runs[header] == 1:
+            shim.write_text(text)
+        if self.runs[header] == 3:  # more follow, and its includes take longer than a kernel
             self.run(shim, shim.with_suffix(".h.gch"))
-        source = shim.with_name(f"part{self.runs}.cpp")
-        source.write_text('#include "shim.h"\n' + "\n".join(parts))
+        source = shim.with_name(f"{header}{self.runs[header]}.cpp")
+        source.write_text(f'#include "{header}.h"\n' + "\n".join(parts))
         target = source.with_suffix(".so")
         self.run(source, target)
         library = ctypes.CDLL(str(target))
-        self.symbols.update({name: getattr(library, name) for name in self.waiting})
-        self.waiting.clear()
+        self.symbols.update({name: getattr(library, name) for name in codes})
 
     def run(self, source: Path, target: Path) -> None:
         assert COMPILER is not None

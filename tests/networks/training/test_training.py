@@ -13,6 +13,7 @@ import pytest
 import nbautograd
 from tests import oracle
 from tests.networks.training.scripts import SCRIPTS
+from tests.oracle.answers import Measured
 
 STEPS = 100
 EARLY = 10
@@ -88,6 +89,16 @@ def test_pytorchs_state_goes_on_here_as_there(script: str) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_our_state_goes_on_in_pytorch_as_here(script: str) -> None:
-    oracle.live()  # reads the file written here
+    torch = oracle.live()  # reads the file written here
     _, _, file, later = ours(script)
-    oracle.close(later[:15], oracle.ask(gone_on, script, file))
+    try:
+        oracle.close(later[:15], [of_one_unit(loss) for loss in gone_on(torch, script, file)])
+    except pytest.fail.Exception:  # to measure how much rounding may do takes a hundred times as long
+        oracle.close(later[:15], oracle.ask(gone_on, script, file))
+
+
+def of_one_unit(loss: float) -> Measured:
+    """Return a loss with the least bound that measuring could give it."""
+    number = Measured(loss)
+    number.bound = float(np.finfo(np.float32).eps) * abs(loss)
+    return number

@@ -24,6 +24,7 @@ import numpy as np
 
 import nbautograd as nb
 from nbautograd._engine.arrays import reference_count
+from nbautograd._engine.fusion import tiling
 from tests.engine.ops import cases
 from tests.networks.training import scripts
 
@@ -165,7 +166,7 @@ def training() -> Results:
 @family
 def memory() -> Results:
     """Gradients of arrays so large that their memory is used again if nothing else refers to it."""
-    n = 70_000
+    n = tiling.MIN_TILED_SIZE + 1000
 
     def chain(kept: bool) -> list[Any]:
         x = nb.linspace(-1.0, 1.0, n).requires_grad_()

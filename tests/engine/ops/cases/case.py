@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,19 +26,23 @@ class Case:
 
     def arrays(self) -> list[np.ndarray]:
         """Return distinct inputs, away from 0 and from each other's negatives, so that none is near a kink or a tie."""
-        rng = np.random.default_rng(self.seed)
-        total = sum(int(np.prod(s)) for s in self.shapes)
-        grid = np.linspace(self.low, self.high, total + 2)[1:-1] + 0.37 * (self.high - self.low) / (total + 2)
-        values = rng.permutation(grid)
+        values = _drawn(self.low, self.high, self.seed, sum(map(math.prod, self.shapes))).copy()
         found, start = [], 0
         for shape in self.shapes:
-            n = int(np.prod(shape))
+            n = math.prod(shape)
             found.append(values[start : start + n].reshape(shape))
             start += n
         return found
 
     def __str__(self) -> str:
         return self.name
+
+
+@functools.cache
+def _drawn(low: float, high: float, seed: int, total: int) -> np.ndarray[Any, Any]:
+    """Return the numbers of all inputs of a case, which many tests ask for."""
+    grid = np.linspace(low, high, total + 2)[1:-1] + 0.37 * (high - low) / (total + 2)
+    return np.random.default_rng(seed).permutation(grid)
 
 
 def case(name: str, call: Callable[..., Any], *shapes: tuple[int, ...], **options: Any) -> Case:
