@@ -27,7 +27,7 @@ class Linear:
 
 @pytest.fixture
 def shell(app, monkeypatch):
-    monkeypatch.setattr(app.InteractiveTB, "mode", "Minimal")  # nobody reads the tracebacks, which take the most time
+    monkeypatch.setattr(app.InteractiveTB, "mode", "Minimal")  # no one reads the tracebacks, which take the most time
     empty(app)
     app.run_line_magic("load_ext", "nbautograd")
     yield app
