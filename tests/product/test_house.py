@@ -106,7 +106,7 @@ RATCHETS = {
     "modules that name frames": (naming_frames, 6),
     "modules that exchange code": (exchanging, 2),
     "files that the first save runs": (saving, 14),
-    "functions of more than 12 branches": (tangled, 82),
+    "functions of more than 12 branches": (tangled, 81),
 }
 """The counted facts, with their numbers: a number may fall, and is then written down here."""
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
+
+import numpy as np
 
 __all__ = ["MAX_OVERLAP_PX", "Box", "Point", "Size", "deepest", "is_turn", "label_spots"]
 
 Point = tuple[float, float]
 Size = tuple[float, float]
 Area = tuple[float, float, float, float]  # left, top, right, bottom
+Array = np.ndarray[Any, Any]
 
 MAX_OVERLAP_PX = 2.0  # of a label's margin with a box or another label
 LABEL_OFFSET_PX = 4.5  # from the line of a value to the line of its gradient
 _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
-_STARTS = [9 * abs(t - 0.5) for t in _TRIES]  # their costs
-_CELL_PX = 80.0  # of the grid for finding obstacles
+_STARTS = np.array([[9 * abs(t - 0.5)] for t in _TRIES])  # their costs
 _SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
-_NEAR = [(dx, dy, 0.0) for dx, dy in _SIDES]
-_FURTHER = [(dx, dy, far) for far in (0.0, 14.0, 28.0) for dx in (0.0, -0.5, 0.5) for dy in (-1, 1) if far or dx]
+_NEAR = np.array([(dx, dy, 0.0) for dx, dy in _SIDES]).T
+_FURTHER = np.array(
+    [(dx, dy, far) for far in (0.0, 14.0, 28.0) for dx in (0.0, -0.5, 0.5) for dy in (-1, 1) if far or dx]
+).T
 _GOOD_COST = 100.0  # of a place that ends the search
 _EDGE_PX, _OUTSIDE_COST = 4.0, 30.0  # margin of labels at the edges, and cost of crossing it
 _MAX_PUSHES = 4  # of a label that lies over something
@@ -71,14 +75,13 @@ def label_spots(
     if len(labels) > _CROWDED_LABELS:
         middles = {key: curve_points(routes[key], (0.5,), across)[0] for key in labels}
         return {key: (x, round(y - 10, 1)) for key, (x, y) in middles.items()}
-    taken = _obstacles(routes, boxes, across)
+    taken = _obstacles(routes, boxes, across, len(labels))
     ends = [b.x + b.width for b in boxes.values()] + [x for line in routes.values() for x, _ in line]
     right = max(ends) + 2 * _EDGE_PX
     sides = (_NEAR, _FURTHER) if len(labels) <= _MANY_LABELS else (_NEAR,)
     spots = {}
     for key, (w, h) in labels.items():
-        points = [*zip(_STARTS, curve_points(routes[key], _TRIES, across), strict=True)]
-        x, y = _spot(points, (w, h), taken, right, sides)
+        x, y = _spot(curve_points(routes[key], _TRIES, across), (w, h), taken, right, sides)
         spots[key] = round(x, 1), round(y, 1)
         taken.add((x - w / 2, y - h / 2, x + w / 2, y + h / 2), 12.0)  # labels that come later keep off it
     return _pushed_apart(spots, labels, boxes) if len(labels) <= _MANY_LABELS else spots
@@ -129,104 +132,70 @@ def _way_off(area: Area, others: Iterable[Area]) -> tuple[float, float, float]:
     return most
 
 
-def _spot(
-    points: Sequence[tuple[float, Point]],
-    size: Size,
-    taken: _Obstacles,
-    right: float,
-    sides: Sequence[Sequence[tuple[float, float, float]]],
-) -> Point:
-    """The place for one label: beside one of the points of its line, where it costs least.
+def _spot(points: Sequence[Point], size: Size, taken: _Obstacles, right: float, sides: Sequence[Array]) -> Point:
+    """The place for one label: beside one of the points of its line, where it costs least; of equal places the first.
 
-    The cheap places are tried first, before anything is covered, so that most are never looked at::
+    Only where nothing is good enough there, places further away are looked at::
 
              3   1   2          1, 2, 3: the middle of the line first, then nearer to its ends; at each point
-        ─────●───●───●─────►    above, below, right, left, and diagonally; only where nothing of that is good
-                                enough, further away
+        ─────●───●───●─────►    above, below, right, left, and diagonally
 
-    :param points: (the cost of being there, the point), the cheapest one first.
+    :param points: the ones that cost least first.
     :param right: the right edge of the drawing.
     """
     (w, h), best, least = size, (0.0, 0.0), float("inf")
-    for ways in sides:
-        for start, (x, y) in points:
-            if start >= least:
-                break
-            for dx, dy, further in ways:
-                middle = x + dx * (w / 2 + 8), y + dy * (h / 2 + 7 + further)
-                area = (middle[0] - w / 2, middle[1] - h / 2, middle[0] + w / 2, middle[1] + h / 2)
-                outside = max(_EDGE_PX - area[0], area[2] - right, 0) * h + max(_EDGE_PX - area[1], 0) * w
-                cost = _OUTSIDE_COST * outside + start + 3 * further + 40 * abs(dx) * (dy != 0)
-                if cost < least:
-                    cost += taken.covered(area, least - cost)
-                if cost < least - 1e-9:  # not for a rounding error: the same picture on every processor
-                    best, least = middle, cost
+    xs, ys = np.array(points).T[:, :, None]
+    for dx, dy, further in sides:
+        x, y = xs + dx * (w / 2 + 8), ys + dy * (h / 2 + 7 + further)
+        left, top, end, _ = areas = np.array((x - w / 2, y - h / 2, x + w / 2, y + h / 2))
+        outside = np.maximum(np.maximum(_EDGE_PX - left, end - right), 0) * h + np.maximum(_EDGE_PX - top, 0) * w
+        costs = _OUTSIDE_COST * outside + _STARTS + 3 * further + 40 * abs(dx) * (dy != 0)
+        costs += taken.covered(areas.reshape(4, -1)).reshape(costs.shape)
+        for i, cost in enumerate(costs.ravel().tolist()):
+            if cost < least - 1e-9:  # not for a rounding error: the same picture on every processor
+                best, least = (float(x.flat[i]), float(y.flat[i])), cost
         if least < _GOOD_COST:
             break
     return best
 
 
-def _obstacles(routes: Mapping[str, Sequence[Point]], boxes: Mapping[str, Box], across: bool) -> _Obstacles:
-    """Boxes, and the lines as rows of small rectangles: covering a box is three times as bad."""
-    taken = _Obstacles()
-    for b in boxes.values():
-        taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 12.0)
+def _obstacles(routes: Mapping[str, Sequence[Point]], boxes: Mapping[str, Box], across: bool, more: int) -> _Obstacles:
+    """Boxes, and the lines as rows of small rectangles, with room for more: covering a box is three times as bad."""
     both = 2 + LABEL_OFFSET_PX  # the gradient's line is beside it
     wide, high = (2, both) if across else (both, 2)
-    samples: dict[Point, None] = {}
-    for line in routes.values():
-        samples |= dict.fromkeys(_samples(line, across))
-    taken.add_all([(x - wide, y - high, x + wide, y + high) for x, y in samples], 4.0)
+    samples = np.array([point for line in routes.values() for point in _samples(line, across)])
+    rounded = np.unique(np.rint(samples) @ (1, 1j))  # each place once
+    x, y = rounded.real, rounded.imag
+    taken = _Obstacles(len(rounded) + len(boxes) + more)
+    taken.add((x - wide, y - high, x + wide, y + high), 4.0, len(rounded))
+    for b in boxes.values():
+        taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 12.0)
     return taken
 
 
 class _Obstacles:
-    """Rectangles that labels should not cover, in a grid.
+    """So many rectangles that labels should not cover, each with its weight: what a covered square pixel costs."""
 
-    A drawing has thousands of them, and each label is tried in dozens of places: a place is compared only with those in
-    the cells of the grid that it touches.
-    """
+    def __init__(self, room: int) -> None:
+        self.sides, self.weights, self.count = np.empty((4, room)), np.empty(room), 0
 
-    def __init__(self) -> None:
-        self.cells: defaultdict[tuple[int, int], list[tuple[Area, float]]] = defaultdict(list)
+    def add(self, area: Any, weight: float, count: int = 1) -> None:
+        """Add one or several rectangles: their left, top, right and bottom sides."""
+        for side, values in zip(self.sides, area, strict=True):
+            side[self.count : self.count + count] = values
+        self.weights[self.count : self.count + count] = weight
+        self.count += count
 
-    def add(self, area: Area, weight: float) -> None:
-        """Add a rectangle; covering it costs its weight per square pixel."""
-        self.add_all([area], weight)
-
-    def add_all(self, areas: Iterable[Area], weight: float) -> None:
-        """Add rectangles of one weight."""
-        cells = self.cells
-        for area in areas:
-            left, top, right, low = area
-            known = area, weight
-            first, last = int(left // _CELL_PX), int(right // _CELL_PX)
-            upper, lower = int(top // _CELL_PX), int(low // _CELL_PX)
-            cells[first, upper].append(known)
-            if first != last or upper != lower:
-                for column in range(first, last + 1):
-                    for row in range(upper + (column == first), lower + 1):
-                        cells[column, row].append(known)
-
-    def covered(self, area: Area, limit: float) -> float:
-        """The cost of covering this area; the sum stops early once it exceeds ``limit``."""
-        left, top, right, bottom = area
-        first, last = int(left // _CELL_PX), int(right // _CELL_PX)
-        upper, lower = int(top // _CELL_PX), int(bottom // _CELL_PX)
-        is_one = first == last and upper == lower
-        seen: set[int] = set()  # a rectangle in several cells counts once
-        cost = 0.0
-        for column in range(first, last + 1):
-            for row in range(upper, lower + 1):
-                for known in self.cells.get((column, row), ()):
-                    (a, b, c, d), weight = known
-                    if a < right and c > left and b < bottom and d > top and (is_one or id(known) not in seen):
-                        seen.add(id(known))
-                        wide = (right if right < c else c) - (left if left > a else a)
-                        cost += wide * ((bottom if bottom < d else d) - (top if top > b else b)) * weight
-                        if cost > limit:
-                            return cost
-        return cost
+    def covered(self, areas: Array) -> Array:
+        """The cost of covering each of these areas."""
+        a, b, c, d = self.sides[:, : self.count]
+        left, top, right, low = areas
+        near = ((a < right.max()) & (c > left.min()) & (b < low.max()) & (d > top.min())).nonzero()[0]
+        a, b, c, d = self.sides[:, near]
+        wide = np.minimum(right[:, None], c) - np.maximum(left[:, None], a)
+        high = np.minimum(low[:, None], d) - np.maximum(top[:, None], b)
+        found: Array = (np.maximum(wide, 0) * np.maximum(high, 0) * self.weights[near]).sum(1)
+        return found
 
 
 def _samples(line: Sequence[Point], across: bool) -> list[Point]:
@@ -237,4 +206,4 @@ def _samples(line: Sequence[Point], across: bool) -> list[Point]:
     for (ax, ay), (bx, by) in pairwise(line[:-2]):
         steps = min(int((abs(bx - ax) + abs(by - ay)) / 9) + 1, 60)
         points += [(ax + (bx - ax) * i / steps, ay + (by - ay) * i / steps) for i in range(steps + 1)]
-    return [(round(x), round(y)) for x, y in points]
+    return points

@@ -8,6 +8,7 @@ steps.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +16,7 @@ from functools import cached_property
 from nbautograd.viz.draw.labels import Box, Point, Size
 from nbautograd.viz.draw.layout import MARGIN_PX, Arranged, Layout
 from nbautograd.viz.read.levels import Loop, inside
-from nbautograd.viz.read.model import Edge, GraphModel, outline_of
+from nbautograd.viz.read.model import Edge, GraphModel, Node, outline_of
 
 __all__ = ["grid"]
 
@@ -52,6 +53,15 @@ class _Grid:
 
     def __init__(self, model: GraphModel, loop: Loop, sizes: Mapping[str, Size], labels: Mapping[str, Size]) -> None:
         self.model, self.loop, self.sizes, self.labels = model, loop, sizes, labels
+        self.nodes: defaultdict[int | None, list[Node]] = defaultdict(list)  # by their place
+        self.inner: defaultdict[int, list[Edge]] = defaultdict(list)  # by the place that they are in
+        self.into: defaultdict[str, list[Edge]] = defaultdict(list)
+        for node in model.nodes:
+            self.nodes[loop.place.get(node.id)].append(node)
+        for edge in model.edges:
+            self.into[edge.dst].append(edge)
+            if inside(edge, loop):
+                self.inner[loop.place[edge.dst]].append(edge)
         self.blocks = [self.block(place) for place in range(-1, loop.steps + 1)]
         self.mirror()
         self.align()
@@ -68,10 +78,8 @@ class _Grid:
 
     def block(self, place: int) -> _Block:
         """The nodes of one place, laid out from top to bottom."""
-        loop = self.loop
-        nodes = [node for node in self.model.nodes if loop.place.get(node.id) == place]
-        edges = [edge for edge in self.model.edges if loop.place[edge.dst] == place and inside(edge, loop)]
-        part = GraphModel(tuple(nodes), tuple(edges), ())
+        nodes = self.nodes[place]
+        part = GraphModel(tuple(nodes), tuple(self.inner[place]), ())
         arranged = Arranged(outline_of(part), self.sizes, "TB", self.labels, 0.0)
         places, depth = arranged.in_rows(), max(arranged.graph.layer[: len(nodes)], default=-1)
         rows: list[list[str]] = [[] for _ in range(depth + 1)]
@@ -142,10 +150,9 @@ class _Grid:
 
     def straight(self, block: _Block, edge: Edge) -> float | None:
         """Return the position at which a branch of a rail reaches a box straight from above; None if it cannot."""
-        own = block.boxes[edge.dst]
-        taken = [self.routes_in(block, other)[-1][0] for other in self.model.edges
-                 if other.dst == edge.dst and other.id in block.places.routes]  # fmt: skip
-        taken += [x for other, x in self.drops.items() if self.ends[other].dst == edge.dst]
+        own, others = block.boxes[edge.dst], self.into[edge.dst]
+        taken = [self.routes_in(block, other)[-1][0] for other in others if other.id in block.places.routes]
+        taken += [self.drops[other.id] for other in others if other.id in self.drops]
         for x in (own.x + PORT_OFFSET_PX, own.x + own.width - PORT_OFFSET_PX, own.x + own.width / 2):
             over = [box.y < own.y and box.x - 8 < x < box.x + box.width + 8 for box in block.boxes.values()]
             if True not in over and min([abs(x - other) for other in taken], default=PORT_GAP_PX) >= PORT_GAP_PX:
@@ -222,8 +229,7 @@ class _Grid:
         at = max(self.risers.values(), default=MARGIN_PX - SIDE_GAP_PX) + SIDE_GAP_PX
         rooms = [2 * SIDE_GAP_PX + SLOT_GAP_PX * max(len(slots) - 1, 0) for slots in self.slots]
         rooms[2:-2] = [max(rooms[2:-2], default=0.0)] * len(rooms[2:-2])
-        columns = self.blocks[1:-1]
-        wide = max(block.width for block in columns)
+        wide = max(block.width for block in self.blocks[1:-1])
         self.lines: dict[tuple[str, str], float] = {}
         for i, slots in enumerate(self.slots):
             room = rooms[i] if slots else SIDE_GAP_PX if 0 < i < len(rooms) - 1 else 0.0
@@ -232,8 +238,9 @@ class _Grid:
             at += room
             if i < len(self.blocks):
                 block = self.blocks[i]
-                block.x = at + ((wide - block.width) / 2 if block in columns else 0.0)
-                at += wide if block in columns else block.width
+                room = wide if 0 < i < len(self.blocks) - 1 else block.width
+                block.x = at + (room - block.width) / 2
+                at += room
         self.width = at + MARGIN_PX
 
     def port(self, edge: Edge, end: str, side: str) -> Point | None:
@@ -287,9 +294,8 @@ class _Grid:
                 out = self.way_out(edge, self.lines[edge.id, "in"])
                 self.routes[edge.id] = _line([*out[:-1], *self.way_in(edge, out[-1][1])])
         for block in self.blocks:
-            for edge in self.model.edges:
-                if edge.id in block.places.routes:
-                    self.routes[edge.id] = _line([(block.x + x, y) for x, y in self.routes_in(block, edge)])
+            for key in block.places.routes:
+                self.routes[key] = _line([(block.x + x, y) for x, y in self.routes_in(block, self.ends[key])])
 
     def branch(self, edge: Edge) -> None:
         """The line from a shared value along its rail and down to a step."""

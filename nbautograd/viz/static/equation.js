@@ -278,7 +278,7 @@ export class EquationBar {
     const scale = { factor: LOCAL, value: this.player.tiles.scales.values }[part] || this.scale;
     let body = h("span", { class: "nb-soft" }, "…");
     if (tile) {
-      const points = this.now.whole && (part !== "factor" || !this.now.rows);
+      const points = !this.bare && this.now.whole && (part !== "factor" || !this.now.rows);
       this.views[part] = new TileView(tile, { name: `${role} ${name}`.trim(), scale, ...this.room(),
         point: points && ((place) => this.point(part, place)),
         pick: (place) => {
@@ -322,6 +322,7 @@ export class EquationBar {
       ...said ? [] : [h("div", { class: "nb-equation-element" }, this.summed(terms),
         h("b", {}, now.said(now.sent, place)))],
       ...this.warned(this.frame), ...story.length ? story : means);
+    if (this.bare) return; // only its height is asked for
     this.tellAside([...story.length ? means : [], ...besides(this, name, terms.length)]);
     this.lightUp(at, place, now.rows ? terms.slice(0, TERMS.most) : all);
   }

@@ -45,6 +45,7 @@ export class Groups {
   /** The key of a scene's view with the groups open that are open now, as far as that scene has them. */
   keyOf(number) {
     const { scenes } = this.player.history, level = this.levelOf(number);
+    if (!this.opened.size) return `${number}:${level}`;
     const own = Object.entries(this.views).filter(([key]) => key.startsWith(`${number}:`));
     const known = new Set(own.flatMap(([, drawn]) => scenes[drawn].groups.map(([group]) => group)));
     const open = [...this.opened].filter((key) => known.has(key));

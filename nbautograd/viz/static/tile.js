@@ -16,6 +16,9 @@ export const largestOf = ({ cells, form = "" }) => ("bd".includes(form) && form 
 export const isWritten = ({ cells, columns, form }) =>
   form !== "b" && cells.length <= NUMBERS && columns <= NUMBER_COLUMNS;
 
+/** The texts of the cells, where they may be written. */
+const writtenIn = (tile) => (isWritten(tile) ? textsOf(tile) : []);
+
 /** How high a row of a tile is, which has `high` pixels in all. */
 export function rowHeight(tile, high) {
   const { cells, columns } = tile, rows = cells.length / columns;
@@ -39,7 +42,7 @@ export function cellsIn(tile, said, wide, high) {
 
 /** How wide a tile is that has so much height, and as much width as it needs. */
 export function wideAs(tile, high) {
-  const { across, width } = cellsIn(tile, textsOf(tile), Infinity, high);
+  const { across, width } = cellsIn(tile, writtenIn(tile), Infinity, high);
   return across * width;
 }
 
@@ -49,7 +52,7 @@ export function wideAs(tile, high) {
  */
 export class TileView {
   constructor(tile, { name, scale, wide, high, point, pick, bare }) {
-    const { cells, form = "" } = tile, said = textsOf(tile);
+    const { cells, form = "" } = tile, said = writtenIn(tile);
     const { across, width, height, written, large } = cellsIn(tile, said, wide, high), rows = cells.length / across;
     this.tile = tile;
     this.across = across;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import nbautograd as nb
@@ -11,14 +12,25 @@ from nbautograd._engine.core import tracing
 from nbautograd.nn import functional as F
 from nbautograd.viz.notebook.api import Recording
 
-__all__ = ["PROGRAMS"]
+__all__ = ["PROGRAMS", "once"]
 
 PROGRAMS: dict[str, Callable[[], Recording]] = {}
+
+
+def once(make: Callable[[], Recording]) -> Callable[[], Recording]:
+    """Return a function that records what this one records, once for all tests."""
+    recorded = cache(make)
+
+    def known() -> Recording:
+        return recorded()
+
+    return known
 
 
 def program(make: Callable[[], Recording]) -> Callable[[], Recording]:
     """One of the gallery; its operations are traced."""
 
+    @once
     def traced() -> Recording:
         nb.manual_seed(0)
         with tracing.traced():

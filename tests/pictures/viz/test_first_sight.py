@@ -22,7 +22,7 @@ from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.notebook.arranging import MAX_ROW_NODES
 from nbautograd.viz.notebook.figure import WINDOWS
 
-from .gallery import PROGRAMS
+from .gallery import PROGRAMS, once
 from .player_pages import BOXES, layer, open_tab, recording
 
 pytestmark = [pytest.mark.browser, needs.chromium]
@@ -143,6 +143,7 @@ def test_the_drawer_is_closed_and_stays_as_it_was_left(open_page: Any) -> None:
     expect(page.locator(".nb-drawer")).to_be_hidden()
 
 
+@once
 def blocks() -> Recording:
     """A net of twelve blocks with a connection around each."""
 
@@ -170,6 +171,7 @@ def encoder(T: Any = nb) -> Recording:
     return viz.animate(loss, namespace={"model": model, "loss": loss})
 
 
+@once
 def attention() -> Recording:
     """Matrices whose numbers would take more room than a laptop has: their boxes hold cells only."""
     nb.manual_seed(0)
@@ -186,6 +188,7 @@ def attention() -> Recording:
     return viz.animate(loss, namespace={**names, "loss": loss})
 
 
+@once
 def looked_up() -> Recording:
     """Few lines, of which two need many cells: an embedding, and a matrix for all words."""
     nb.manual_seed(0)
@@ -197,6 +200,7 @@ def looked_up() -> Recording:
     return viz.animate(y, namespace={"E": E, "U": U, "e": e, "m": m, "y": y})
 
 
+@once
 def autoencoder() -> Recording:
     """Many long lines, of which most are used more than once."""
     nb.manual_seed(0)
@@ -213,6 +217,7 @@ def autoencoder() -> Recording:
     return viz.animate(y, namespace=names)
 
 
+@once
 def recurrent() -> Recording:
     """Rows of four numbers, which edges write one below the other where there is room."""
     nb.manual_seed(0)

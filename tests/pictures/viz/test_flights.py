@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from nbautograd.viz.notebook.api import Recording
 from tests import needs
 
 from .gallery import PROGRAMS
@@ -85,8 +84,7 @@ SIZES = [*((name, width) for name in PAGES for width in (400, 1280)), *((name, 1
 
 @pytest.mark.parametrize(("name", "width"), SIZES)
 def test_every_number_flies_between_its_edge_and_its_cell(open_page: Any, name: str, width: int) -> None:
-    shown: Recording = (PAGES | PROGRAMS)[name]()
-    page = open_page(shown, viewport={"width": width, "height": 900}, reduced_motion="no-preference")
+    page = open_page((PAGES | PROGRAMS)[name], viewport={"width": width, "height": 900}, reduced_motion="no-preference")
     if page.locator(".nb-openable").count():
         page.press(".nb-player", "r")
     flights, equations = flights_of(page)

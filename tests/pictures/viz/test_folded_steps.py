@@ -232,12 +232,14 @@ def together(model: GraphModel, frames: Any, end: int) -> bool:
     """Return whether a frame belongs to the step of the one before it, with the additions to leaves."""
     if "start" in (frames[end - 1].kind, frames[end].kind):
         return False
-    nodes = [title_node(model, frames, at) for at in range(len(frames))]
 
     def near(at: int, by: int) -> str:
-        while 0 <= at < len(frames) and frames[at].kind == "accumulate" and model.by_id[nodes[at]].kind == "leaf":
+        def node() -> str:
+            return title_node(model, frames, at)
+
+        while 0 <= at < len(frames) and frames[at].kind == "accumulate" and model.by_id[node()].kind == "leaf":
             at += by
-        return nodes[at] if 0 <= at < len(frames) else ""
+        return node() if 0 <= at < len(frames) else ""
 
     return near(end - 1, -1) == near(end, 1)
 

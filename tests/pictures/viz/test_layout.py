@@ -23,12 +23,12 @@ def graph(count: int, pairs: list[tuple[int, int]]) -> GraphModel:
 
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[GraphModel, dict[str, tuple[float, float]]]:
+    """Draw of each node two numbers, its inputs and its size: to draw each property by itself takes longer."""
     count = draw(st.integers(1, 14))
-    pairs = []
-    for b in range(1, count):
-        pairs += [(b, a) for a in draw(st.lists(st.integers(0, b - 1), max_size=3))]
-    size = st.tuples(st.integers(20, 200), st.integers(20, 120))
-    return graph(count, pairs), {f"n{i}": draw(size) for i in range(count)}
+    chosen = draw(st.lists(st.integers(0, 4 * 14**3 - 1), min_size=count, max_size=count))
+    drawn = draw(st.lists(st.integers(0, 181 * 101 - 1), min_size=count, max_size=count))
+    pairs = [(b, chosen[b] // 4 // 14**i % 14 % b) for b in range(1, count) for i in range(chosen[b] % 4)]
+    return graph(count, pairs), {f"n{i}": (20 + size // 101, 20 + size % 101) for i, size in enumerate(drawn)}
 
 
 def boxes_overlap(places: Layout) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,10 @@ def weights(count: int) -> Array:
     return np.asarray(np.cos(np.arange(count)) + 1.5)
 
 
+def seed_of(root: Any) -> Any:
+    return nb.tensor(weights(root.numel()).reshape(tuple(root.shape))).to(root.dtype)
+
+
 def root_of(case: Case) -> Any:
     inputs = [nb.tensor(array, requires_grad=True) for array in case.arrays()]
     made = case.call(nb, *inputs)
@@ -41,12 +46,14 @@ def root_of(case: Case) -> Any:
     return next(part for part in several if isinstance(part, nb.Tensor) and part.grad_fn is not None)
 
 
-def true_jacobians(root: Any, seed: Any) -> list[list[Array | None]]:
-    """For each node of a pass, in order, a Jacobian for each edge; None if complex gradients arrived.
+@lru_cache(8)  # untraced and traced one after the other
+def true_jacobians(case: Case) -> list[list[Array | None]]:
+    """For each node of a case's pass, in order, a Jacobian for each edge; None if complex gradients arrived.
 
     Its rows are the elements of all gradients that came.
     """
-    events: list[Any] = []
+    root, events = root_of(case), list[Any]()
+    seed = seed_of(root)
     with protocol.observe(events.append):
         root.backward(seed, retain_graph=True)
     found = []
@@ -151,11 +158,9 @@ def check(step: ChainStep, timeline: Timeline, jacobian: Array, g: Array, sent: 
 def test_what_is_said_is_true_of_the_jacobian(case: Case, traced: bool) -> None:
     with warnings.catch_warnings(), tracing.traced() if traced else nullcontext():
         warnings.simplefilter("ignore")
-        root = root_of(case)
-        seed = nb.tensor(weights(root.numel()).reshape(tuple(root.shape))).to(root.dtype)
-        wanted, events = true_jacobians(root, seed), list[Any]()
+        wanted, root, events = true_jacobians(case), root_of(case), list[Any]()
         with protocol.observe(events.append):
-            timeline = viz.animate(root, seed).timeline
+            timeline = viz.animate(root, seed_of(root), namespace={}).timeline
     frames = [frame for frame in timeline.frames if frame.kind == "op"]
     assert len(frames) == len(wanted)
     for frame, known, (came, sent) in zip(frames, wanted, flowed(events), strict=True):

@@ -14,16 +14,20 @@ import pytest
 import nbautograd as nb
 from nbautograd import nn, viz
 from nbautograd._engine.core import tracing
+from nbautograd.viz.draw.boxes import measure
 from nbautograd.viz.draw.layout import Layout
+from nbautograd.viz.draw.loop_grid import grid
 from nbautograd.viz.notebook import figure
 from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.notebook.arranging import arrange
 from nbautograd.viz.notebook.figure import LAPTOP
+from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.levels import loop_of
 from nbautograd.viz.read.model import GraphModel
 from tests import needs
 
 from .gallery import PROGRAMS
+from .test_long_chains import NEAR, steps
 
 STEPS = 5
 
@@ -208,3 +212,19 @@ def test_pytorchs_cell_in_a_loop_is_a_grid() -> None:
     shown = viz.animate((h**2).sum(), namespace={"module": module})
     loop = loop_of(shown.scenes[0])
     assert loop is not None and loop.steps == STEPS
+
+
+def test_a_grid_of_twice_the_steps_takes_twice_the_work() -> None:
+    """A search through all nodes for each column makes it more than three times the work."""
+
+    def work(length: int) -> int:
+        w, h = nb.tensor(0.5, requires_grad=True), nb.tensor(1.0, requires_grad=True)
+        for _ in range(length):
+            h = h * w + 1
+        model = build(h, {"w": w, "h": h}, budget=10 * length)
+        loop = loop_of(model)
+        assert loop is not None and loop.steps >= length - 1
+        sizes = measure(model)
+        return steps(lambda: grid(model, loop, sizes, {}))
+
+    assert work(200) < NEAR * work(100)

@@ -26,7 +26,8 @@ class Linear:
 
 
 @pytest.fixture
-def shell(app):
+def shell(app, monkeypatch):
+    monkeypatch.setattr(app.InteractiveTB, "mode", "Minimal")  # no one reads the tracebacks, which take the most time
     empty(app)
     app.run_line_magic("load_ext", "nbautograd")
     yield app

@@ -130,12 +130,12 @@ MOMENTS: list[tuple[str, str, tuple[str, ...]]] = [
 
 @pytest.mark.parametrize(("name", "what", "keys"), MOMENTS, ids=lambda part: part if isinstance(part, str) else "")
 def test_every_text_can_be_read_in_both_themes_and_all_widths(
-    window: Any, tmp_path: Path, name: str, what: str, keys: tuple[str, ...]
+    window: Any, saved: Any, tmp_path: Path, name: str, what: str, keys: tuple[str, ...]
 ) -> None:
     """Every program is tested in every width; every width is tested in both themes."""
-    shown = train(6, record=True) if name == "training" else PROGRAMS[name]()
+    path = train(6, record=True).save(tmp_path / "page.html") if name == "training" else saved(PROGRAMS[name])
     window.set_viewport_size({"width": 1280, "height": HEIGHT})
-    window.goto(shown.save(tmp_path / "page.html").as_uri())
+    window.goto(f"{path.as_uri()}?{what}")  # another address each: to load one again keeps the place in the page
     window.locator(".nb-player").first.focus()
     press(window, *keys)
     turn = MOMENTS.index((name, what, keys))
