@@ -253,11 +253,31 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """With ``-n``: report only what is shown; to send a report takes longer than most tests do."""
     if not hasattr(item.config, "workerinput"):
         return None
+    locate(item)
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
         if report.when == "call" or not report.passed or report.duration >= SHOWN_DURATION:
-            item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+            report.keywords = {}  # half of what a report holds, and nobody reads them
+            sender(item.config)(report=report)
     return True
+
+
+FIRST_CASES: dict[tuple[Any, str], pytest.Function] = {}
+"""Of each test of a file or a class, the case that ran first in this process."""
+
+
+def locate(item: pytest.Item) -> None:
+    """Tell a case where its test stands, as another case knows: pytest goes through the file system for each."""
+    if isinstance(item, pytest.Function):
+        first = FIRST_CASES.setdefault((item.parent, item.originalname), item)
+        if first is not item:
+            item.location = (*first.location[:2], item.getmodpath())
+
+
+@cache
+def sender(config: pytest.Config) -> Any:
+    """Return the hook that sends a report, without the reporter: nobody sees what it prints in a process of ``-n``."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    return config.pluginmanager.subset_hook_caller("pytest_runtest_logreport", [reporter])
 
 
 def pytest_collection_finish() -> None:

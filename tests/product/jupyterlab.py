@@ -29,6 +29,8 @@ RUN_ALL = """() => {
     window.jupyterapp.commands.execute('notebook:run-all-cells').then(
         () => { window.__ran = 'ok'; }, (error) => { window.__ran = String(error); });
 }"""
+WITHOUT_LANGUAGE_SERVERS = "--ServerApp.jpserver_extensions={'jupyter_lsp': False}"
+"""Looking for them, the server starts npm."""
 FOLDERS = {
     "HOME": "home",
     "IPYTHONDIR": "ipython",
@@ -84,7 +86,7 @@ def serve(
             [sys.executable, "-m", app, "--no-browser", "--allow-root", "--expose-app-in-browser",
              "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", f"--IdentityProvider.token={token}",
              f"--ServerApp.root_dir={root}", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly",
-             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", *options],
+             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", WITHOUT_LANGUAGE_SERVERS, *options],
             env=env, stdout=log, stderr=log, cwd=root,
         )  # fmt: skip
         try:

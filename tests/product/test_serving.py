@@ -21,6 +21,7 @@ import pytest
 
 from nbautograd.cli.lab import course, first
 from tests import needs
+from tests.product.jupyterlab import WITHOUT_LANGUAGE_SERVERS
 from tests.waiting import wait_until
 
 needs.package("jupyterlab")
@@ -31,7 +32,7 @@ as_root = pytest.mark.skipif(not ROOT, reason=needs.reason("root"))
 NOBODY = 65534
 READING = [f"--{kind}-caps=+dac_read_search" for kind in ("inh", "ambient")]  # environments below /root need it
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *READING]
-QUIET = ["--LabApp.news_url=None", "--LabApp.extension_manager=readonly"]
+QUIET = ["--LabApp.news_url=None", "--LabApp.extension_manager=readonly", WITHOUT_LANGUAGE_SERVERS]
 FIRST = first(course(), "en").name
 KEPT = ("PATH", "PYTHONPATH", "SYSTEMROOT", "LD_LIBRARY_PATH")
 
