@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import nbautograd
 
 OURS = (str(Path(nbautograd.__file__).parent), "<nbautograd")
-"""How the files of the package's functions begin, and those of the functions that it compiles."""
+"""The beginnings of the files of the package's functions, and of those that it compiles."""
 Trace = Callable[[FrameType, str, Any], Any]
 
 
@@ -100,7 +100,7 @@ def interrupt(run: Callable[[], object], moment: Moment, error: type[BaseExcepti
 
 
 def _traced(run: Callable[[], object], enter: Trace) -> None:
-    """Run with a function that is told of each call, and returns the one that is told of its instructions."""
+    """Run with a function that Python calls at each call; what it returns, Python calls at the instructions."""
     former = sys.gettrace()
     sys.settrace(enter)
     try:
