@@ -123,7 +123,7 @@ def browse(browser: Any) -> Iterator[Any]:
 
 def opened(browser: Any) -> Any:
     """Open such a page, which stays open."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, reduced_motion="reduce")
+    context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
     blocked: list[str] = []
     errors: list[str] = []
 
@@ -134,6 +134,7 @@ def opened(browser: Any) -> Any:
     return page
 
 
+SIZE: Any = {"width": 1280, "height": 1000}
 LOADED = """async () => {
     if (window.jupyterapp === undefined) return false;
     await window.jupyterapp.restored;
@@ -185,6 +186,7 @@ class JupyterLab:
             if fresh:
                 self.load(self._page)
         page = self._page
+        page.set_viewport_size(SIZE)
         page.blocked.clear(), page.errors.clear()
         try:
             yield page
