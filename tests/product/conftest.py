@@ -1,4 +1,4 @@
-"""What the tests of the product share."""
+"""Share among the tests of the product what takes long to start."""
 
 from __future__ import annotations
 

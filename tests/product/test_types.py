@@ -126,7 +126,7 @@ def test_right_calls_run() -> None:
 
 
 def test_every_attached_method_and_every_function_has_a_signature_in_the_stubs() -> None:
-    files = (stubs.METHODS, "__init__.pyi")  # which another test compares with what the functions are now
+    files = (stubs.METHODS, "__init__.pyi")  # another test compares them with the functions
     methods, package = ((stubs.PACKAGE / name).read_text(encoding="utf-8") for name in files)
     scope = vars(nbautograd.Tensor)
     there = {name for name, value in scope.items() if name[:2] != "__" and not isinstance(value, AbsentMethod)}
