@@ -121,16 +121,23 @@ def walk(node: Any, classes: set[type]) -> None:
 
 @cache
 def outcomes() -> dict[str, tuple[Any, set[type]]]:
-    """For all cases, the derivatives with their bounds, and the classes."""
-
-    def known(case: Case) -> tuple[Any, set[type]]:
-        arrays = tuple(case.arrays())
-        derivatives, classes = outcome(case, *arrays)
-        return bounded(lambda *arrays: outcome(case, *arrays)[0], arrays, plain(derivatives)), classes
-
+    """For all cases, the derivatives, and the classes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {case.name: known(case) for case in CASES}
+        return {case.name: outcome(case, *case.arrays()) for case in CASES}
+
+
+BOUNDED: dict[str, Any] = {}
+"""The derivatives of cases with their bounds."""
+
+
+def bound(case: Case) -> None:
+    """Find the bounds of a case's derivatives, while its operations have the right formulas."""
+    if case.name not in BOUNDED:
+        right = plain(outcomes()[case.name][0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            BOUNDED[case.name] = bounded(lambda *arrays: outcome(case, *arrays)[0], tuple(case.arrays()), right)
 
 
 @contextmanager
@@ -176,6 +183,8 @@ def test_wrong_formulas_are_noticed(name):
     classes = set(op._nodes.values())
     users = [case for case in CASES if classes & found[case.name][1]]
     assert users, f"no case in tests/engine/ops/cases runs the derivative of {name}"
+    for user in users:
+        bound(user)
     survivors = []
     for argument, formula in op.formulas.items():
         for mutation, pattern in MUTATIONS.items():
@@ -196,7 +205,7 @@ def noticed(case: Case) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = plain(outcome(case, *case.arrays())[0])
-            return difference(found, outcomes()[case.name][0]) is not None
+            return difference(found, BOUNDED[case.name]) is not None
     except Exception:
         return True
 
