@@ -159,6 +159,7 @@ class JupyterLab:
     def __init__(self, home: Path, url: str, token: str, chromium: Any) -> None:
         self.home, self.url, self.token, self.chromium = home, url, token, chromium
         self._page: Any = None
+        self._paused: Any = None
 
     def folder(self, name: str) -> Path:
         """Return a new folder for the notebooks of a file of tests."""
@@ -182,7 +183,7 @@ class JupyterLab:
             self.chromium.kept.append(self._page.context)
             self.load(self._page)
         else:
-            self._freeze("active")
+            self._continue()
             if fresh:
                 self.load(self._page)
         page = self._page
@@ -192,14 +193,17 @@ class JupyterLab:
             yield page
         finally:
             if page.evaluate(EMPTY):
-                self._freeze("frozen")
+                self._pause()
             else:  # a test has left it in a dialog
                 self.chromium.kept.remove(page.context)
                 page.context.close()
                 self._page = None
 
-    def _freeze(self, state: str) -> None:
-        """Stop or continue all that goes on in the page."""
-        session = self._page.context.new_cdp_session(self._page)
-        session.send("Page.setWebLifecycleState", {"state": state})
-        session.detach()
+    def _pause(self) -> None:
+        """Hold what the page asks its server, as it does every ten seconds, until it is used again."""
+        self._paused = self._page.context.new_cdp_session(self._page)
+        self._paused.send("Fetch.enable")
+
+    def _continue(self) -> None:
+        self._paused.send("Fetch.disable")
+        self._paused.detach()
