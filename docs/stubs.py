@@ -345,13 +345,9 @@ def value_of(default: Any) -> str:
 
 @functools.cache
 def sources() -> dict[str, str]:
-    """The source of each module of the package that is loaded."""
-    found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-        if module in sys.modules:
-            found[module] = path.read_text(encoding="utf-8")
-    return found
+    """The source of each module of the package, by its name."""
+    paths = ((path.relative_to(PACKAGE.parent).with_suffix(""), path) for path in sorted(PACKAGE.rglob("*.py")))
+    return {".".join(name.parts).removesuffix(".__init__"): path.read_text(encoding="utf-8") for name, path in paths}
 
 
 parsed = functools.cache(ast.parse)
@@ -359,14 +355,10 @@ parsed = functools.cache(ast.parse)
 
 @functools.cache
 def definitions(name: str) -> list[tuple[str, ast.ClassDef]]:
-    """Every class of this name, with its module."""
-    return [
-        (module, node)
-        for module, source in sources().items()
-        if f"\nclass {name}" in source
-        for node in parsed(source).body
-        if isinstance(node, ast.ClassDef) and node.name == name
-    ]
+    """Every class of this name, with its module, which is loaded."""
+    modules = [m for m, source in sources().items() if f"\nclass {name}" in source and m in sys.modules]
+    nodes = ((module, node) for module in modules for node in parsed(sources()[module]).body)
+    return [(module, node) for module, node in nodes if isinstance(node, ast.ClassDef) and node.name == name]
 
 
 def defined(cls: type[Any]) -> tuple[str, ast.ClassDef]:
