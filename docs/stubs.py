@@ -344,20 +344,26 @@ def value_of(default: Any) -> str:
 
 
 @functools.cache
-def definitions() -> dict[str, list[tuple[str, ast.ClassDef]]]:
-    """Every class of the package by its name, with its module."""
-    found: dict[str, list[tuple[str, ast.ClassDef]]] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and module in sys.modules:
-                found.setdefault(node.name, []).append((module, node))
-    return found
+def sources() -> dict[str, str]:
+    """The source of each module of the package, by its name."""
+    paths = ((path.relative_to(PACKAGE.parent).with_suffix(""), path) for path in sorted(PACKAGE.rglob("*.py")))
+    return {".".join(name.parts).removesuffix(".__init__"): path.read_text(encoding="utf-8") for name, path in paths}
+
+
+parsed = functools.cache(ast.parse)
+
+
+@functools.cache
+def definitions(name: str) -> list[tuple[str, ast.ClassDef]]:
+    """Every class of this name, with its module, which is loaded."""
+    modules = [m for m, source in sources().items() if f"\nclass {name}" in source and m in sys.modules]
+    nodes = ((module, node) for module in modules for node in parsed(sources()[module]).body)
+    return [(module, node) for module, node in nodes if isinstance(node, ast.ClassDef) and node.name == name]
 
 
 def defined(cls: type[Any]) -> tuple[str, ast.ClassDef]:
     """The module of a class, which may say something else of itself for pickle's sake, and its definition."""
-    for module, node in definitions().get(cls.__name__, []):
+    for module, node in definitions(cls.__name__):
         if vars(sys.modules[module]).get(cls.__name__) is cls:
             return module, node
     raise LookupError(f"no module of the package defines {cls!r}")
@@ -368,7 +374,7 @@ def home(name: str) -> str:
     found = getattr(nbautograd, name, None)
     if isinstance(found, type):
         return defined(found)[0]
-    modules = [module for module, _ in definitions().get(name, [])]
+    modules = [module for module, _ in definitions(name)]
     if len(modules) != 1:
         raise LookupError(f"a signature says {name}: which of {modules or 'nothing'} is meant?")
     return modules[0]

@@ -29,6 +29,8 @@ class Chromium:
     def __init__(self, browser: Any) -> None:
         self.browser, self.loop = browser, asyncio.get_running_loop()
         self.idle: list[Any] = []
+        self.kept: list[Any] = []
+        """The contexts of pages that stay as they are."""
 
     @contextmanager
     def used(self) -> Iterator[None]:
@@ -61,7 +63,7 @@ def browser(chromium: Chromium) -> Iterator[Any]:
     """The browser, for the tests of a file; what they leave open is closed."""
     with chromium.used():
         yield chromium.browser
-        kept = [page.context for page in chromium.idle]
+        kept = [*chromium.kept, *(page.context for page in chromium.idle)]
         for page in chromium.idle:
             page.goto("about:blank")  # nothing goes on in what a test has left
         for context in chromium.browser.contexts:

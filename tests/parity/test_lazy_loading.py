@@ -61,11 +61,12 @@ print(torch.ones(4).sort().values.tolist()[0])
     assert fresh(code) == "2.0 1.0"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a process that has imported NumPy and nothing of ours")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a process that has imported no late module")
 def test_a_late_module_can_come_first() -> None:
+    """After the package itself, which Python imports before any module of it."""
     code = f"""
 import importlib, os, sys
-import numpy, scipy
+import nbautograd, scipy
 wrong = []
 for module in {[*lazy.FAMILIES, *lazy.NAMESPACES]}:
     child = os.fork()

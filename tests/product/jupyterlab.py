@@ -1,4 +1,4 @@
-"""A JupyterLab of its own for a test, on a free loopback port; and a browser that does not leave the machine."""
+"""A JupyterLab for tests, of their own or of the process, on a free loopback port; pages do not leave the machine."""
 
 from __future__ import annotations
 
@@ -48,25 +48,19 @@ def serve(
     root: Path,
     app: str = "jupyterlab",
     *,
-    extension: bool = True,
     options: tuple[str, ...] = (),
     **notebook_settings: Any,
 ) -> Iterator[tuple[str, str]]:
-    """Run JupyterLab on the folder ``root``; gives its address and token.
+    """Run JupyterLab with our extension, that of this source, on the folder ``root``; gives its address and token.
 
     :param home: an empty folder for everything that Jupyter writes.
     :param app: the module that is run: ``notebook`` for Notebook 7.
-    :param extension: whether it has our extension: that of this source, not one that is installed.
     :param options: further options of the command.
     :param notebook_settings: settings of the notebook editor.
     """
     for folder in FOLDERS.values():
         (home / folder).mkdir(exist_ok=True)
     export.write_lab_extension(home / "data" / "labextensions" / "nbautograd", nbautograd.__version__)
-    if not extension:
-        (home / "config" / "labconfig").mkdir()
-        disabled = {"disabledExtensions": {"nbautograd": True}}
-        (home / "config" / "labconfig" / "page_config.json").write_text(json.dumps(disabled), encoding="utf-8")
     folders = {key: str(home / folder) for key, folder in FOLDERS.items()}
     env = {**os.environ, **folders, "JUPYTER_PREFER_ENV_PATH": "0"}
 
@@ -122,7 +116,16 @@ def browse(browser: Any) -> Iterator[Any]:
     """Open a page that has no cookies and no history; its list ``blocked`` has blocked requests, ``errors`` exceptions
     of its scripts.
     """
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, reduced_motion="reduce")
+    page = opened(browser)
+    try:
+        yield page
+    finally:
+        page.context.close()
+
+
+def opened(browser: Any) -> Any:
+    """Open such a page, which stays open."""
+    context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
     blocked: list[str] = []
     errors: list[str] = []
 
@@ -130,7 +133,79 @@ def browse(browser: Any) -> Iterator[Any]:
     page = context.new_page()
     page.blocked, page.errors = blocked, errors
     page.on("pageerror", lambda error: errors.append(str(error)))
-    try:
-        yield page
-    finally:
-        context.close()
+    return page
+
+
+SIZE: Any = {"width": 1280, "height": 1000}
+LOADED = """async () => {
+    if (window.jupyterapp === undefined) return false;
+    await window.jupyterapp.restored;
+    return window.jupyterapp.commands.hasCommand("docmanager:open");
+}"""
+INSTEAD = """async (path) => {
+    const { commands, shell } = window.jupyterapp;
+    for (const panel of [...shell.widgets("main")]) panel.dispose();
+    await commands.execute("docmanager:open", { path });
+}"""
+EMPTY = """async () => {
+    const { serviceManager, shell } = window.jupyterapp;
+    for (const panel of [...shell.widgets("main")]) panel.dispose();
+    await serviceManager.sessions.shutdownAll();
+    return document.querySelector(".jp-Dialog") === null;
+}"""
+
+
+class JupyterLab:
+    """The JupyterLab of this process, and a page that has loaded it: to start and to load it takes seconds."""
+
+    def __init__(self, home: Path, url: str, token: str, chromium: Any) -> None:
+        self.home, self.url, self.token, self.chromium = home, url, token, chromium
+        self._page: Any = None
+        self._paused: Any = None
+
+    def folder(self, name: str) -> Path:
+        """Return a new folder for the notebooks of a file of tests."""
+        folder = self.home / "work" / name
+        folder.mkdir()
+        return folder
+
+    def load(self, page: Any) -> None:
+        """Load it into a page, with nothing open."""
+        page.goto(f"{self.url}lab/workspaces/tests?token={self.token}&reset")  # other pages restore another workspace
+        page.wait_for_function(LOADED, timeout=120_000)
+
+    @contextmanager
+    def page(self, fresh: bool = False) -> Iterator[Any]:
+        """Give its page, in which nothing is open; the browser is in use.
+
+        :param fresh: whether the page is loaded again, so that it holds nothing of former tests.
+        """
+        if self._page is None:
+            self._page = opened(self.chromium.browser)
+            self.chromium.kept.append(self._page.context)
+            self.load(self._page)
+        else:
+            self._continue()
+            if fresh:
+                self.load(self._page)
+        page = self._page
+        page.set_viewport_size(SIZE)
+        page.blocked.clear(), page.errors.clear()
+        try:
+            yield page
+        finally:
+            if page.evaluate(EMPTY):
+                self._pause()
+            else:  # a test has left it in a dialog
+                self.chromium.kept.remove(page.context)
+                page.context.close()
+                self._page = None
+
+    def _pause(self) -> None:
+        """Hold what the page asks its server, as it does every ten seconds, until it is used again."""
+        self._paused = self._page.context.new_cdp_session(self._page)
+        self._paused.send("Fetch.enable")
+
+    def _continue(self) -> None:
+        self._paused.send("Fetch.disable")
+        self._paused.detach()

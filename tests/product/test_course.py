@@ -17,7 +17,7 @@ import pytest
 from nbautograd.exercises import book_of
 from tests import needs
 
-from .jupyterlab import READY, RUN_ALL, browse, serve
+from .jupyterlab import READY, RUN_ALL
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NUMBERED = sorted(path.name for path in FOLDER.glob("[0-9]*.ipynb"))
@@ -324,30 +324,23 @@ def outputs(path: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def lab(browser: Any, request: pytest.FixtureRequest) -> Any:
     """JupyterLab with the course: what is saved of all its notebooks as one without a kernel; and those to be run."""
     needs.package("jupyterlab")
-    home = tmp_path_factory.mktemp("lab")
-    root = home / "work"
-    root.mkdir()
-    shutil.copytree(FOLDER, root / "course", ignore=shutil.ignore_patterns("zh", "*.py", ".*"))
+    jupyterlab = request.getfixturevalue("jupyterlab")
+    root = jupyterlab.folder("course")
+    shutil.copytree(FOLDER, root / "notebooks", ignore=shutil.ignore_patterns("zh", "*.py", ".*"))
     saved = {"cells": [outputs(name) for name in NAMES], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
     (root / "saved.ipynb").write_text(json.dumps(saved), encoding="utf-8")
-    with (
-        serve(home, root, maxNumberOutputs=1000) as (url, token),
-        browse(browser) as page,
-    ):
-        page.goto(f"{url}lab?token={token}")
-        page.wait_for_function("window.jupyterapp?.commands.hasCommand('docmanager:open')", timeout=60_000)
-        page.evaluate("async () => { await window.jupyterapp.restored; }")
+    with jupyterlab.page() as page:
         yield page
 
 
 @pytest.mark.browser
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_saved_notebooks_show_their_pictures_and_no_stray_error(lab: Any) -> None:
-    lab.evaluate(OPEN, "saved.ipynb")
-    lab.locator(".jp-Dialog .jp-mod-reject").click()  # which kernel? none
+    lab.evaluate(OPEN, "course/saved.ipynb")
+    lab.locator(".jp-Dialog .jp-mod-reject").click(timeout=120_000)  # which kernel? none
     for place, name in enumerate(NAMES):
         seen = lab.locator(".jp-Cell").nth(place).evaluate(LOOK)
         assert code(name)[-1]["id"] in seen["text"], name  # all of it is shown
@@ -362,7 +355,7 @@ def test_saved_notebooks_show_their_pictures_and_no_stray_error(lab: Any) -> Non
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_the_third_notebook_runs_and_plays(lab: Any) -> None:
     (name,) = (name for name in NAMES if name.startswith("03"))
-    lab.evaluate(OPEN, f"course/{name}")
+    lab.evaluate(OPEN, f"course/notebooks/{name}")
     lab.wait_for_function(READY, timeout=120_000)
     lab.evaluate(RUN_ALL)
     lab.wait_for_function("window.__ran", timeout=120_000)

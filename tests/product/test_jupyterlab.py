@@ -23,7 +23,7 @@ from nbautograd import viz
 from tests.shots import DRAWN, keep
 from tests.waiting import wait_for_layout, wait_until
 
-from .jupyterlab import READY, RUN_ALL, browse, serve
+from .jupyterlab import INSTEAD, READY, RUN_ALL
 
 pytestmark = [
     pytest.mark.browser,
@@ -53,28 +53,18 @@ def write_embedded(root, data):
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """A JupyterLab of its own on a free loopback port, with a token, and the notebook without its outputs."""
-    home = tmp_path_factory.mktemp("lab")
-    root = home / "work"
-    root.mkdir()
+def page(browser, jupyterlab):
+    """The notebook without its outputs, opened and run from top to bottom."""
+    root = jupyterlab.folder("tutorial")
     shutil.copy(NOTEBOOK, root / "saved.ipynb")
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
     (root / NOTEBOOK.name).write_text(json.dumps(notebook), encoding="utf-8")
-    with serve(home, root) as found:
-        write_embedded(root, home / "data")
-        yield found
-
-
-@pytest.fixture(scope="module")
-def page(browser, lab):
-    """The notebook, opened and run from top to bottom."""
-    url, token = lab
-    with browse(browser) as page:
-        page.goto(f"{url}lab/workspaces/test/tree/{NOTEBOOK.name}?token={token}&reset")
+    write_embedded(root, jupyterlab.home / "data")
+    with jupyterlab.page() as page:
+        page.evaluate(INSTEAD, f"tutorial/{NOTEBOOK.name}")
         page.wait_for_function(READY, timeout=120_000)
         page.evaluate(RUN_ALL)
         page.wait_for_function("window.__ran", timeout=120_000)
@@ -213,11 +203,11 @@ def test_a_notebook_is_saved_with_pictures_that_need_no_widget(page):
     playwright.expect(player(page)).to_be_visible()  # it continues here
 
 
-def test_a_page_that_nbconvert_makes_of_the_saved_notebook_has_its_pictures(page, lab, tmp_path):
+def test_a_page_that_nbconvert_makes_of_the_saved_notebook_has_its_pictures(page, jupyterlab, tmp_path):
     nbconvert = needs.package("nbconvert")
-    url, token = lab
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
-    read = urllib.request.Request(f"{url}api/contents/{NOTEBOOK.name}", headers={"Authorization": f"token {token}"})
+    url, header = f"{jupyterlab.url}api/contents/tutorial/{NOTEBOOK.name}", f"token {jupyterlab.token}"
+    read = urllib.request.Request(url, headers={"Authorization": header})
     with urllib.request.urlopen(read, timeout=20) as answer:
         saved = json.load(answer)["content"]
     html, _ = nbconvert.HTMLExporter().from_notebook_node(nbformat.from_dict(saved))
@@ -236,7 +226,7 @@ def test_a_page_that_nbconvert_makes_of_the_saved_notebook_has_its_pictures(page
 
 def test_pictures_light_and_dark(page):
     widget = player(page)
-    for theme in ("Light", "Dark"):
+    for theme in ("Dark", "Light"):
         page.evaluate(
             "name => { window.jupyterapp.commands.execute('apputils:change-theme', {theme: name}); }",
             f"JupyterLab {theme}",
@@ -289,6 +279,7 @@ def test_it_plays_on_without_a_kernel(page):
 
 def opened(page, name):
     """Open another notebook in the same JupyterLab, in front, and return its output."""
+    name = f"tutorial/{name}"
     page.evaluate("path => { window.jupyterapp.commands.execute('docmanager:open', { path }); }", name)
     page.wait_for_function(
         "name => { const panel = window.jupyterapp.shell.currentWidget;"

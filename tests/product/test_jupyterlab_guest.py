@@ -17,7 +17,7 @@ playwright = needs.package("playwright.sync_api")
 
 from tests.waiting import wait_in_page, wait_until
 
-from .jupyterlab import READY, browse, serve
+from .jupyterlab import INSTEAD, READY, JupyterLab
 
 pytestmark = [pytest.mark.browser, needs.chromium, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -113,18 +113,13 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    home = tmp_path_factory.mktemp("guest")
-    (home / "work").mkdir()
-    path = home / "work" / "guest.ipynb"
+def lab(browser: Any, jupyterlab: JupyterLab) -> Iterator[Lab]:
+    path = jupyterlab.folder("guest") / "guest.ipynb"
     cells = [nbformat.v4.new_code_cell(source, id=name) for name, source in CELLS.items()]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
-    with (
-        serve(home, home / "work") as (url, token),
-        browse(browser) as page,
-    ):
-        page.goto(f"{url}lab/workspaces/guest/tree/{path.name}?token={token}&reset")
+    with jupyterlab.page(fresh=True) as page:
+        page.evaluate(INSTEAD, "guest/guest.ipynb")
         page.wait_for_function(READY, timeout=120_000)
         page.evaluate(RUN, "setup")
         yield Lab(page, path)

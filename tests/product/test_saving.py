@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ playwright = needs.package("playwright.sync_api")
 from tests.shots import keep
 from tests.waiting import wait_in_page, wait_until
 
-from .jupyterlab import READY, RUN_ALL, browse, serve
+from .jupyterlab import INSTEAD, READY, RUN_ALL, browse, serve
 
 pytestmark = [pytest.mark.browser, needs.chromium, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -39,11 +38,8 @@ TREES = {"jupyterlab": "lab/tree", "notebook": "notebooks"}
 CELL = ".jp-Notebook .jp-Cell[data-windowed-list-index='1'] .jp-OutputArea-output"
 PLAYER, STILL = f"{CELL} .nb-player", f"{CELL} img"
 RUN = ".jp-OutputArea-output .nb-lens"
-INSTEAD = """async (path) => {
-    const { commands, shell } = window.jupyterapp;
-    for (const panel of [...shell.widgets("main")]) panel.dispose();
-    await commands.execute("docmanager:open", { path });
-}"""
+SAVE_STATE = "@jupyter-widgets/jupyterlab-manager:saveWidgetState"
+MANAGER = "@jupyter-widgets/jupyterlab-manager/plugin"
 
 
 def new_notebook(path: Path) -> None:
@@ -53,24 +49,17 @@ def new_notebook(path: Path) -> None:
 
 
 class Front:
-    """A server of notebooks, and browsers that open one."""
+    """A server of notebooks, those of these tests being in one folder; and browsers that open one."""
 
-    def __init__(self, home: Path, app: str) -> None:
-        self.home, self.root, self.app = home, home / "work", app
-        self.root.mkdir()
-        self.stack = ExitStack()
-
-    @contextmanager
-    def running(self, **options: Any) -> Iterator[None]:
-        with serve(self.home, self.root, self.app, **options) as (self.url, self.token):
-            yield
+    def __init__(self, root: Path, app: str, url: str, token: str, prefix: str = "") -> None:
+        self.root, self.app, self.url, self.token, self.prefix = root, app, url, token, prefix
 
     def open(self, page: Any, path: str) -> None:
         """Open a notebook; a page that has JupyterLab closes the one that it had."""
         if self.app == "jupyterlab" and page.url.startswith(self.url):
-            page.evaluate(INSTEAD, path)
+            page.evaluate(INSTEAD, self.prefix + path)
         else:
-            page.goto(f"{self.url}{TREES[self.app]}/{path}?token={self.token}&reset")
+            page.goto(f"{self.url}{TREES[self.app]}/{self.prefix}{path}?token={self.token}&reset")
         page.wait_for_function(READY, timeout=120_000)
         page.errors.clear()  # Notebook's own, before ours load
 
@@ -94,25 +83,38 @@ def installed() -> list[Any]:
 
 @pytest.fixture(scope="module", params=installed())
 def front(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
-    found = Front(tmp_path_factory.mktemp(request.param), request.param)
-    with found.running():
-        yield found
+    if request.param == "jupyterlab":
+        lab = request.getfixturevalue("jupyterlab")
+        yield Front(lab.folder("saving"), request.param, lab.url, lab.token, "saving/")
+        return
+    home = tmp_path_factory.mktemp(request.param)
+    root = home / "work"
+    root.mkdir()
+    with serve(home, root, request.param) as (url, token):
+        yield Front(root, request.param, url, token)
 
 
 @pytest.fixture(scope="module")
-def saved(front: Front, browser: Any) -> Path:
+def author(request: Any, front: Front, browser: Any) -> Iterator[Any]:
+    """A page in which notebooks are run."""
+    lab = front.app == "jupyterlab"
+    with request.getfixturevalue("jupyterlab").page() if lab else browse(browser) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def saved(front: Front, author: Any) -> Path:
     """A notebook that was run and saved in a browser, and whose kernel has ended."""
     path = front.root / "pass.ipynb"
     new_notebook(path)
     sockets: list[str] = []
-    with browse(browser) as page:
-        page.on("websocket", lambda socket: sockets.append(socket.url))
-        front.open(page, path.name)
-        shared = front.app == "jupyterlab" and find_spec("jupyter_collaboration") is not None
-        assert shared == any("/api/collaboration/room/json:notebook" in url for url in sockets)
-        front.run_and_save(page)
-        front.stop_kernels(page)
-        assert page.errors == [] and page.blocked == []
+    author.on("websocket", lambda socket: sockets.append(socket.url))
+    front.open(author, path.name)
+    shared = front.app == "jupyterlab" and find_spec("jupyter_collaboration") is not None
+    assert shared == any("/api/collaboration/room/json:notebook" in url for url in sockets)
+    front.run_and_save(author)
+    front.stop_kernels(author)
+    assert author.errors == [] and author.blocked == []
     return path
 
 
@@ -212,7 +214,7 @@ def test_a_pass_that_does_not_unpack_leaves_the_picture(front: Front, saved: Pat
 
 
 def test_reloaded_it_is_the_kernels_widget_which_two_pages_share(
-    front: Front, saved: Path, page: Any, browser: Any
+    front: Front, saved: Path, page: Any, author: Any
 ) -> None:
     path = front.root / "live.ipynb"
     shutil.copy(saved, path)
@@ -226,34 +228,45 @@ def test_reloaded_it_is_the_kernels_widget_which_two_pages_share(
     assert wait_until(lambda: kernel_hears(page, "End"))
     last = page.locator(PLAYER).get_attribute("data-step")
     assert last == index_in_kernel(page)
-    with browse(browser) as other:
-        front.open(other, path.name)
-        plays(other)
-        assert wait_until(lambda: kernel_hears(other, "Home"))
-        playwright.expect(page.locator(PLAYER)).to_have_attribute("data-step", "0")
-        assert other.errors == []
+    front.open(author, path.name)
+    plays(author)
+    assert wait_until(lambda: kernel_hears(author, "Home"))
+    playwright.expect(page.locator(PLAYER)).to_have_attribute("data-step", "0")
+    assert author.errors == []
     front.stop_kernels(page)
     assert page.errors == [] and page.blocked == []
 
 
 @pytest.fixture
-def bare(tmp_path: Path) -> Iterator[Front]:
-    """JupyterLab without our extension."""
-    found = Front(tmp_path, "jupyterlab")
-    with found.running(extension=False):
-        yield found
+def bare(jupyterlab: Any, page: Any) -> Iterator[Any]:
+    """The page with JupyterLab without our extension; what is changed for it in the settings is put back."""
+
+    def disable(value: bool) -> None:
+        (folder / "page_config.json").write_text(json.dumps({"disabledExtensions": {"nbautograd": value}}), "utf-8")
+
+    folder = jupyterlab.home / "config" / "labconfig"
+    folder.mkdir(exist_ok=True)
+    disable(True)
+    jupyterlab.load(page)
+    yield page
+    disable(False)
+    (jupyterlab.home / "settings" / f"{MANAGER}.jupyterlab-settings").unlink()
+    page.goto("about:blank")
 
 
-def test_without_our_extension_a_notebook_plays_by_the_saved_state_of_its_widgets(bare: Front, browser: Any) -> None:
+@pytest.mark.parametrize("front", ["jupyterlab"], indirect=True)
+def test_without_our_extension_a_notebook_plays_by_the_saved_state_of_its_widgets(
+    front: Front, jupyterlab: Any, bare: Any
+) -> None:
     """Its author has switched on "Save Widget State Automatically"; without, it says that the model is not found."""
-    path = bare.root / "bare.ipynb"
+    path = front.root / "bare.ipynb"
     new_notebook(path)
-    with browse(browser) as page:
-        bare.open(page, path.name)
-        page.evaluate("() => window.jupyterapp.commands.execute('@jupyter-widgets/jupyterlab-manager:saveWidgetState')")
-        bare.run_and_save(page)
-        bare.stop_kernels(page)
-    with browse(browser) as page:
-        bare.open(page, path.name)
-        playwright.expect(page.locator(RUN)).to_be_visible(timeout=60_000)
-        plays(page, 2)
+    assert not bare.evaluate("() => window.jupyterapp.hasPlugin('nbautograd:player')")
+    front.open(bare, path.name)
+    bare.evaluate("(command) => window.jupyterapp.commands.execute(command)", SAVE_STATE)
+    front.run_and_save(bare)
+    front.stop_kernels(bare)
+    jupyterlab.load(bare)
+    front.open(bare, path.name)
+    playwright.expect(bare.locator(RUN)).to_be_visible(timeout=60_000)
+    plays(bare, 2)

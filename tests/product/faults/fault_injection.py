@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import dis
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import count
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import nbautograd
 
-PACKAGE = str(Path(nbautograd.__file__).parent)
-Happens = Callable[[FrameType], None]
+OURS = (str(Path(nbautograd.__file__).parent), "<nbautograd")
+"""The beginnings of the files of the package's functions, and of those that it compiles."""
+Trace = Callable[[FrameType, str, Any], Any]
+
+
+class Moment(NamedTuple):
+    """A moment of a run: in which call of which function of the package, and the how manieth of this call."""
+
+    code: CodeType
+    call: int
+    number: int
 
 
 @cache
@@ -32,57 +43,66 @@ def _moments(code: CodeType) -> frozenset[int]:
     return frozenset(found)
 
 
-def each_moment(happens: Happens) -> Callable[[FrameType, str, Any], Any]:
-    """A trace function that calls ``happens`` at each moment in which a signal could interrupt the package."""
+def moments(run: Callable[[], object], within: Any = None) -> list[Moment]:
+    """Return the moments of a run in which a signal could interrupt the package, or those within a function."""
+    found: list[Moment] = []
+    calls = Counter[CodeType]()
 
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "call":
-            code = frame.f_code
-            if not code.co_filename.startswith((PACKAGE, "<nbautograd")):
-                return None
-            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+    def enter(frame: FrameType, event: str, argument: Any) -> Trace | None:
+        code = frame.f_code
+        if not code.co_filename.startswith(OURS) or (within is not None and code is not within.__code__):
+            return None
+        call, numbers, offsets = calls[code], count(), _moments(code)
+        calls[code] += 1
+
+        def trace(frame: FrameType, event: str, argument: Any) -> Trace:
+            if event == "opcode" and frame.f_lasti in offsets:
+                found.append(Moment(code, call, next(numbers)))
             return trace
-        if event == "opcode" and frame.f_lasti in _moments(frame.f_code):
-            happens(frame)
+
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return trace
 
-    return trace
+    _traced(run, enter)
+    return found
 
 
-def count_moments(run: Callable[[], object], within: Any = None) -> int:
-    """Return the number of moments in a run, or of those within a function."""
-    seen = [0]
+def interrupt(run: Callable[[], object], moment: Moment, error: type[BaseException] = KeyboardInterrupt) -> bool:
+    """Run with an interrupt at a moment of an equal run; return whether the run ended with it.
 
-    def happens(frame: FrameType) -> None:
-        seen[0] += within is None or frame.f_code is within.__code__
+    Only the one call is followed: to follow all instructions of all calls takes ten times as long.
 
-    _traced(run, happens)
-    return seen[0]
+    :raises AssertionError: the moment does not come.
+    """
+    calls, numbers, offsets = count(), count(), _moments(moment.code)
+    is_over = False
 
+    def enter(frame: FrameType, event: str, argument: Any) -> Trace | None:
+        if frame.f_code != moment.code or next(calls) != moment.call:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return trace
 
-def interrupt(
-    run: Callable[[], object], moment: int, error: type[BaseException] = KeyboardInterrupt, within: Any = None
-) -> bool:
-    """Run with an interrupt at one moment, of all or of a function's; return whether the run ended with it."""
-    left = [moment]
-
-    def happens(frame: FrameType) -> None:
-        if within is not None and frame.f_code is not within.__code__:
-            return
-        left[0] -= 1
-        if left[0] == -1:
+    def trace(frame: FrameType, event: str, argument: Any) -> Trace:
+        nonlocal is_over
+        if event == "opcode" and frame.f_lasti in offsets and next(numbers) == moment.number:
+            is_over = True
             raise error("at the chosen moment")
+        return trace
 
     try:
-        _traced(run, happens)
+        _traced(run, enter)
     except error:
         return True
+    finally:
+        assert is_over, f"the run differs from that of which this is a moment: {moment}"
     return False
 
 
-def _traced(run: Callable[[], object], happens: Happens) -> None:
+def _traced(run: Callable[[], object], enter: Trace) -> None:
+    """Run with a function that Python calls at each call; what it returns, Python calls at the instructions."""
     former = sys.gettrace()
-    sys.settrace(each_moment(happens))
+    sys.settrace(enter)
     try:
         run()
     finally:

@@ -21,10 +21,11 @@ from contextvars import copy_context
 import nbautograd as nb
 from nbautograd._engine.core import dispatch_mode, tracing
 from nbautograd._engine.core.dispatch_mode import DETOUR, FIRST_CALL
+from nbautograd._engine.core.grad_mode import anomaly
 from nbautograd.autograd import inference
 from nbautograd._engine.compiler.schema import OPS
 from nbautograd._engine.core.tensor import on_wrap
-from tests.product.faults.fault_injection import count_moments, interrupt
+from tests.product.faults.fault_injection import interrupt, moments
 
 warnings.simplefilter("ignore")
 x = nb.ones(2, requires_grad=True)
@@ -39,19 +40,23 @@ def states():
 
 def tidy():
     dispatch_mode.process.change(-dispatch_mode.process.contexts, everywhere=()), dispatch_mode.process.tell(False)
-    inference._watching = False
+    anomaly.on = inference._watching = False
     on_wrap(inference._created, False)
     tracing._process.change(-tracing._process.contexts, everywhere=False)
     for each in [*dispatch_mode._CURRENT]:  # as its next call does
         each.exchange()
 
-run(), run(), tidy()
-total = count_moments(run)
+for _ in range(2):
+    copy_context().run(run)
+    tidy()
+    (x * 3).detach()
+every = copy_context().run(moments, run)
+total = len(every)
 tidy()
 (x * 3).detach()
 usual, seen = states(), 0
 for moment in sorted({{*range(0, total, max(1, total // 60)), *range(min(12, total)), *range(total - 12, total)}}):
-    copy_context().run(interrupt, run, moment)
+    copy_context().run(interrupt, run, every[moment])
     direct = {{each for each in dispatch_mode._CURRENT if each.function.__code__ is not DETOUR}}
     assert not (dispatch_mode.is_on_anywhere() and direct), (moment, direct)
     assert direct <= {{*dispatch_mode._DIRECT}}, (moment, direct)  # else the next mode would not divert it

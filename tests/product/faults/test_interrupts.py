@@ -19,7 +19,7 @@ from nbautograd import protocol, viz
 from nbautograd.autograd import accumulate as at_leaves, engine
 from nbautograd.viz.capture import frame_log
 
-from .fault_injection import count_moments, failing, interrupt
+from .fault_injection import failing, interrupt, moments
 
 Leaves = list[nb.Tensor]
 
@@ -97,9 +97,9 @@ def test_an_interrupt_at_every_moment(before: str) -> None:
     clean, outside = values(found), modes()
     ended = {"before": 0, "after": 0}
     nb.zeros(1).add_(1)  # after which every node checks its saved tensors for writes
-    total = count_moments(lambda: plainly(y))
+    every = moments(lambda: plainly(y))
     reset(found, clean)
-    for moment in (*range(0, total - 150, 1 if total < 600 else 7), *range(total - 150, total)):
+    for moment in every[: -150 : 1 if len(every) < 600 else 7] + every[-150:]:
         held = [leaf.grad for leaf in found]
         if interrupt(lambda: plainly(y), moment):
             changed = values(found) != clean
@@ -132,7 +132,8 @@ def test_an_interrupt_of_a_recorded_pass(what: str, before: str) -> None:
     expected = values(found)
     if what == "grad":
         assert expected == clean
-    for moment in range(0, count_moments(run), 23):
+    reset(found, clean)
+    for moment in moments(run)[::23]:
         reset(found, clean)
         interrupt(run, moment)
         assert values(found) in (clean, expected), f"moment {moment}: between"
@@ -144,8 +145,7 @@ def test_the_version_of_a_gradient_counts_what_was_written() -> None:
     found = leaves(True)
     y = result(found)
     plainly(y)
-    total = count_moments(lambda: plainly(y))
-    for moment in range(total - 90, total):
+    for moment in moments(lambda: plainly(y))[-90:]:
         was = [(leaf.grad.tolist(), leaf.grad._version) for leaf in found]
         assert interrupt(lambda: plainly(y), moment)
         for leaf, (grad, version) in zip(found[1:], was[1:], strict=True):  # a 0-d tensor is replaced, not written to
@@ -263,8 +263,10 @@ def test_an_interrupted_recording_keeps_what_it_saw() -> None:
             y.backward()
 
     x, w, y = fresh()
-    total, failed = count_moments(run), 0
-    for moment in range(0, total, total // 40):
+    run()  # what is read of the classes at first
+    x, w, y = fresh()
+    every, failed = moments(run), 0
+    for moment in every[:: len(every) // 40]:
         x, w, y = fresh()
         passes = None
         outside = protocol.observers.get()
@@ -291,8 +293,9 @@ def test_an_interrupted_recording_of_many_graphs_can_be_told(monkeypatch: pytest
             for factor in (1.0, 2.0, 3.0):
                 (w * factor).sum().backward()
 
-    for moment in range(count_moments(run, frame_log.FrameLog.add)):
-        assert interrupt(run, moment, within=frame_log.FrameLog.add)
+    run()  # what is read of the classes at first
+    for moment in moments(run, frame_log.FrameLog.add):
+        assert interrupt(run, moment)
         assert passes is not None and (passes.text or not len(passes))
 
 
@@ -316,7 +319,7 @@ def test_an_interrupt_of_layers_and_steps_leaves_no_mode(what: str) -> None:
         weight.grad = nb.ones(2, 2)
     run, outside = RUNS[what], modes()
     run()  # what is compiled at first
-    total = count_moments(run)
-    for moment in range(0, total, max(1, total // 400)):
+    every = moments(run)
+    for moment in every[:: max(1, len(every) // 400)]:
         interrupt(run, moment)
         assert modes() == outside, f"moment {moment}"

@@ -7,50 +7,66 @@ changed nothing; nothing warns in NumPy's words; gradients have the shapes and d
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterable
+from random import Random, SystemRandom
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 import nbautograd as nb
 
 from .calls import arguments, check
-from .guard import HangingError, fuzzed, guarded
+from .guard import LONG, TIMES, HangingError, guarded
 from .inventory import FUNCTIONS, LAYERS
 
-PER_FUNCTION = 2
-"""Examples for each function in the quick run; which differ from function to function."""
+PER_FUNCTION = 3
+"""Examples for each function in the quick run."""
+
+
+def runs(check_one: Callable[[Random, str], None], names: Iterable[str]) -> None:
+    """Check each function some times: with the same arguments in each run, or many others in the long profile.
+
+    Hypothesis would need ten times as long for its draws as the calls take.
+    """
+    for number in range(PER_FUNCTION * (TIMES if LONG else 1)):
+        for name in sorted(names):
+            seed = f"{name} {SystemRandom().random() if LONG else number}"
+            try:
+                check_one(Random(seed), name)
+            except BaseException as error:
+                error.add_note(f"Random({seed!r})")
+                raise
 
 
 @pytest.mark.parametrize("space", FUNCTIONS)
 def test_functions(space: str) -> None:
     functions = FUNCTIONS[space]
 
-    @fuzzed(PER_FUNCTION * len(functions))
-    @given(data=st.data(), name=st.sampled_from(sorted(functions)))
-    def run(data: Any, name: str) -> None:
+    def check_one(random: Random, name: str) -> None:
         function, is_method = functions[name]
-        check(function, name.rpartition(".")[2], *data.draw(arguments(function, first=is_method)))
+        check(function, name.rpartition(".")[2], *arguments(random, function, first=is_method))
 
-    run()
+    runs(check_one, functions)
 
 
-@fuzzed(2 * len(LAYERS))
-@given(data=st.data(), name=st.sampled_from(sorted(LAYERS)))
-def test_layers(data: Any, name: str) -> None:
+def test_layers() -> None:
     """Modules: made with any arguments, then called with any."""
-    made: list[Any] = []
 
-    def layer(*args: Any, **kwargs: Any) -> None:
-        made.append(LAYERS[name](*args, **kwargs))
+    def check_one(random: Random, name: str) -> None:
+        made: list[Any] = []
 
-    layer.__signature__ = inspect.signature(LAYERS[name])  # type: ignore[attr-defined]
-    check(layer, name, *data.draw(arguments(layer)), also=(AssertionError,))  # which PyTorch's layers raise
-    if made:
-        in_place = bool(getattr(made[0], "inplace", False)) or "Norm" in name or name.startswith("Embedding")
-        given = data.draw(arguments(made[0].forward, first=True))
-        check(made[0], name, *given, also=(AssertionError,), written=in_place)
+        def layer(*args: Any, **kwargs: Any) -> None:
+            made.append(LAYERS[name](*args, **kwargs))
+
+        layer.__signature__ = inspect.signature(LAYERS[name])  # type: ignore[attr-defined]
+        check(layer, name, *arguments(random, layer), also=(AssertionError,))  # which PyTorch's layers raise
+        if made:
+            in_place = getattr(made[0], "inplace", False) is not False or "Norm" in name or name.startswith("Embedding")
+            given = arguments(random, made[0].forward, first=True)
+            check(made[0], name, *given, also=(AssertionError,), written=in_place)
+
+    runs(check_one, LAYERS)
 
 
 # -- the guard itself ------------------------------------------------------------------------------------------------

@@ -1,12 +1,13 @@
-"""Arguments of every kind, and tensors of every shape, dtype and layout."""
+"""Draw arguments of every kind, and tensors of every shape, dtype and layout."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
 import nbautograd as nb
 
@@ -31,14 +32,25 @@ DTYPES = [kind.name for kind in nb._engine.arrays.dtypes.ALL]
 LAYOUTS = ["plain"] * 4 + ["transposed", "expanded", "every other"]
 FILLS = ["small"] * 3 + ["index", "special", "zero"]
 
-small = st.integers(-3, 4)
-sizes = st.lists(small, max_size=3)
-shapes = st.one_of(
-    st.lists(st.integers(0, 4), max_size=3).map(tuple),
-    st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple),
-    st.sampled_from([(3,), (2, 3), (2, 2), (3, 3), (2, 3, 3), (1, 2, 4)]),
-)
-odd = st.one_of(st.sampled_from(NUMBERS), st.sampled_from(TEXTS), st.sampled_from(OTHERS), small)
+
+def small(random: Random) -> int:
+    return random.randint(-3, 4)
+
+
+def sizes(random: Random) -> list[int]:
+    return [small(random) for _ in range(random.randint(0, 3))]
+
+
+def shapes(random: Random) -> tuple[int, ...]:
+    least = random.choice([0, 1, None])
+    if least is None:
+        return random.choice([(3,), (2, 3), (2, 2), (3, 3), (2, 3, 3), (1, 2, 4)])
+    return tuple(random.randint(least, 4) for _ in range(random.randint(least, 3)))
+
+
+def odd(random: Random) -> Any:
+    values = random.choice([NUMBERS, TEXTS, OTHERS, None])
+    return small(random) if values is None else random.choice(values)
 
 
 def filled(shape: tuple[int, ...], fill: str, seed: int) -> np.ndarray[Any, Any]:
@@ -52,22 +64,21 @@ def filled(shape: tuple[int, ...], fill: str, seed: int) -> np.ndarray[Any, Any]
     return rng.choice([0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e38, 1e-45, 200.0], shape)
 
 
-@st.composite
-def tensors(draw: Any, like: tuple[int, ...] | None = None) -> nb.Tensor:
+def tensors(random: Random, like: tuple[int, ...] | None = None) -> nb.Tensor:
     """A tensor, often of the shape ``like`` or one that broadcasts with it."""
-    if like is None or not draw(st.sampled_from([0, 1, 1, 1])):
-        shape = draw(shapes)
+    if like is None or not random.choice([0, 1, 1, 1]):
+        shape = shapes(random)
     else:
-        shape = like[draw(st.sampled_from([0, 0, 0, 1])) :]
-        if shape and not draw(st.integers(0, 5)):
+        shape = like[random.choice([0, 0, 0, 1]) :]
+        if shape and not random.randint(0, 5):
             shape = (*shape[:-1], 1)
-    dtype = draw(st.sampled_from(["float32", "float64", "float32", "float64", "int64", *DTYPES]))
-    array = filled(shape, draw(st.sampled_from(FILLS)), draw(st.integers(0, 3)))
+    dtype = random.choice(["float32", "float64", "float32", "float64", "int64", *DTYPES])
+    array = filled(shape, random.choice(FILLS), random.randint(0, 3))
     if dtype.startswith("uint"):  # -1 would be the largest number, and a polynomial of that degree takes hours
         array = abs(array)
     with np.errstate(all="ignore"):
         t = nb.tensor(array).to(getattr(nb, dtype))
-    layout = draw(st.sampled_from(LAYOUTS))
+    layout = random.choice(LAYOUTS)
     if layout == "transposed" and t.ndim > 1:
         t = t.transpose(0, -1).contiguous().transpose(0, -1)
     elif layout == "expanded" and t.ndim:
@@ -75,7 +86,7 @@ def tensors(draw: Any, like: tuple[int, ...] | None = None) -> nb.Tensor:
     elif layout == "every other" and t.ndim:
         t = t.repeat_interleave(2, -1)[..., ::2]
     if t.dtype.is_floating_point or t.dtype.is_complex:
-        wanted = draw(st.sampled_from(["constant", "leaf", "computed"]))
+        wanted = random.choice(["constant", "leaf", "computed"])
         if wanted != "constant":
             t = t.detach().requires_grad_()
         if wanted == "computed":
@@ -83,27 +94,34 @@ def tensors(draw: Any, like: tuple[int, ...] | None = None) -> nb.Tensor:
     return t
 
 
-def for_hint(hint: str, like: tuple[int, ...]) -> st.SearchStrategy[Any]:
-    """Return a strategy for a parameter with this annotation."""
-    made: list[st.SearchStrategy[Any]] = []
+Draw = Callable[[Random], Any]
+
+
+def for_hint(hint: str, like: tuple[int, ...]) -> Draw:
+    """Return what draws a value for a parameter with this annotation."""
+
+    def tensor(random: Random) -> nb.Tensor:
+        return tensors(random, like)
+
+    made: list[Draw] = []
     if "Sequence[Tensor]" in hint or "list[Tensor]" in hint:
-        made.append(st.lists(tensors(like), max_size=3))
+        made.append(lambda random: [tensor(random) for _ in range(random.randint(0, 3))])
     elif "Tensor" in hint or "Mask" in hint:
-        made.append(tensors(like))
+        made.append(tensor)
     if "Number" in hint or "float" in hint:
-        made.append(st.sampled_from(NUMBERS[:12]))
+        made.append(lambda random: random.choice(NUMBERS[:12]))
     if any(word in hint for word in ("Sequence[int]", "tuple[int", "list[int", "Size", "Dims", "Ints")):
         made.append(sizes)
     if any(word in hint for word in ("int", "Dims", "Ints")):
         made.append(small)
     if "bool" in hint:
-        made.append(st.booleans())
+        made.append(lambda random: random.choice([False, True]))
     if "str" in hint:
-        made.append(st.sampled_from(TEXTS))
+        made.append(lambda random: random.choice(TEXTS))
     if "dtype" in hint:
-        made.append(st.sampled_from(DTYPES).map(lambda name: getattr(nb, name)))
+        made.append(lambda random: getattr(nb, random.choice(DTYPES)))
     if "Device" in hint or "device" in hint:
-        made.append(st.sampled_from([None, "cpu"]))
+        made.append(lambda random: random.choice([None, "cpu"]))
     if "None" in hint:
-        made.append(st.none())
-    return st.one_of(made) if made else st.one_of(tensors(like), small, odd)
+        made.append(lambda random: None)
+    return lambda random: random.choice(made or [tensor, small, odd])(random)
