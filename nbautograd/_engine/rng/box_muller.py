@@ -26,7 +26,9 @@ def fma(a: Array, b: Any, c: Any) -> Array:
     total = product + c
     part = total - product
     lost = (product - (total - part)) + (c - part)  # the rounding error of the sum (D. E. Knuth)
-    result: Array = total + (lost + _product_error(a, b, product))
+    error = lost + _product_error(a, b, product)
+    error[~np.isfinite(error)] = 0  # parts of numbers near the largest overflow
+    result: Array = total + error
     return result
 
 

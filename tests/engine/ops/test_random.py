@@ -476,3 +476,19 @@ def test_gradients_of_samples_have_no_derivative(name):
     (gradient,) = nb.autograd.grad(getattr(nb, name)(alpha)[0], alpha, create_graph=True)
     with pytest.raises(NotImplementedError, match=r"the derivative for '_(standard_gamma|dirichlet)_grad' is not"):
         gradient.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "cauchy_(1e308, 1.7e308)",
+        "exponential_(1e-320)",
+        "geometric_(1e-320)",
+        "log_normal_(1e6)",
+        "normal_(1e308, 1.7e308)",
+    ],
+)
+def test_numbers_that_are_too_large_are_infinite_without_a_warning(call):
+    nb.manual_seed(0)
+    filled = eval(f"x.{call}", {"x": nb.zeros(200, dtype=nb.float64)})
+    assert filled.isinf().any()

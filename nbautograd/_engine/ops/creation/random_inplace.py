@@ -171,7 +171,8 @@ def _bernoulli_each(input: Tensor, p: Tensor, values: Any) -> Tensor:
 def _fill(self: Tensor, name: str, draw: Draw, history: str | None = None) -> Tensor:
     """Fill a tensor in memory order."""
     check_call(check_writable, self, name, lambda _: draw((0,), self._a.dtype), (), {})
-    values = backend.module(self.device).asarray(in_memory_order(self._a, draw))
+    with np.errstate(all="ignore"):  # parameters may be as large as numbers are
+        values = backend.module(self.device).asarray(in_memory_order(self._a, draw))
     return copy_into(self, _HISTORIES[history or name](self, values))
 
 
