@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from typing import Any
 
 import nbautograd as nb
@@ -21,6 +21,7 @@ def once(make: Callable[[], Recording]) -> Callable[[], Recording]:
     """Return a function that records what this one records, once for all tests."""
     recorded = cache(make)
 
+    @wraps(make)
     def known() -> Recording:
         return recorded()
 
