@@ -12,14 +12,14 @@ FORKING = """
 import os, signal, sys, threading
 import nbautograd as torch
 
-layer, big = torch.nn.Linear(4, 4), torch.ones(2000, 1000)
+weight, big = torch.ones(2, 4, requires_grad=True), torch.ones(2000, 1000)
 
 def large():  # with threads of its own
     (big.exp() + big).sum()
 
-def modes():  # which exchange the code of operations, under a lock
+def modes():  # which exchange the code of operations, under a lock; no product, for which OpenBLAS has locks of its own
     with torch.autocast("cpu"), torch.autograd.detect_anomaly(check_nan=False):
-        layer(big[:2, :4]).sum().backward()
+        torch.nn.functional.mse_loss(weight, big[:2, :4]).backward()
     torch.func.vmap(torch.sin)(big[:2, :2])
 
 run, going = globals()[sys.argv[1]], True
@@ -29,6 +29,7 @@ def work():
     while going:
         run()
 
+sys.setswitchinterval(1e-5)  # else the thread has the lock nearly always
 thread = threading.Thread(target=work)
 thread.start()
 ended = []
