@@ -117,7 +117,10 @@ def _forward_calls(node: Node) -> Iterator[str]:
 
 def _set_mode(on: bool, check_nan: bool, check_forward: bool, inf: bool) -> None:
     if on != mode.on:
-        dispatch_mode.push(_NOTE, everywhere=True) if on else dispatch_mode.pop(_NOTE)
+        if on:
+            dispatch_mode.push(_NOTE, everywhere=True)
+        else:
+            dispatch_mode.pop(_NOTE)
     if (mode.check_forward, mode.inf) != (check_forward, inf):
         from nbautograd.autograd import bad_numbers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nbautograd._names.docstrings import INDENT, Family
+from nbautograd._names.docstrings import Family
 
 SHARED = {
     "anchor": "vectors, shape (n, m).",
@@ -315,8 +315,7 @@ def example(name: str, *lines: str) -> None:
     for n in (1, 2, 3):
         function, window = name.format(n=n), ("2", "(1, 2)", "(1, 1, 2)")[n - 1]
         words = {"f": f"torch.nn.functional.{function}", "a": "[" * n, "b": "]" * n, "w": window}
-        shown = [line.format(**words) for line in ("", *lines, "")]
-        EXAMPLES[function] = "\n" + f"\n{INDENT}".join(shown)
+        EXAMPLES[function] = "\n".join(lines).format(**words)
 
 
 TRIPLE, PAIRS = "torch.tensor({a}[1., 2., 3.]{b}), {w}", "torch.tensor({a}[1., 3., 2., 0.]{b}), {w}"
@@ -353,7 +352,7 @@ ACTIVATIONS = {
 }
 """The arguments and the result of each example."""
 for _name, (_arguments, _result) in ACTIVATIONS.items():
-    EXAMPLES[_name] = f"\n\n{INDENT}>>> torch.nn.functional.{_name}({_arguments})\n{INDENT}{_result}\n{INDENT}"
+    EXAMPLES[_name] = f">>> torch.nn.functional.{_name}({_arguments})\n{_result}"
 
 
 # -- initialization, and utilities of modules ------------------------------------------------------------------------

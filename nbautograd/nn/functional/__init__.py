@@ -42,9 +42,9 @@ for _name in __all__:
     _function = globals()[_name]
     if ">>> " not in (_function.__doc__ or ">>> "):  # in place, it has the example of the function of a new result
         _plain = _name.rstrip("_")
-        _, _mark, _example = globals()[_plain].__doc__.partition(f"\n\n{docstrings.INDENT}>>> ")
-        _example = layers.EXAMPLES.get(_name, _mark + _example.replace(f".{_plain}(", f".{_name}("))
-        _function.__doc__ = _function.__doc__.rstrip() + _example
+        _, _mark, _example = globals()[_plain].__doc__.partition(">>> ")
+        _example = (_mark + _example.rstrip()).replace(f"\n{docstrings.INDENT}", "\n")
+        docstrings.add_example(_function, layers.EXAMPLES.get(_name, _example.replace(f".{_plain}(", f".{_name}(")))
     _function.__doc__ = docstrings.with_import(_function.__doc__ or "")  # before it is wrapped: doctest finds both
     if _function.__module__.rpartition(".")[2] in STRICT or _name in (
         *("affine_grid", "avg_pool1d", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "threshold"),

@@ -20,7 +20,7 @@ import numpy as np
 from nbautograd.viz.capture.player_data import Reading, Readings
 from nbautograd.viz.read import formulas, jacobians, values
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.introspect import can_be_noted
+from nbautograd.viz.read.introspect import is_pytorchs_node
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MAX_TERMS, MOVE, OUTER, Terms
 from nbautograd.viz.read.local_derivative import LocalDerivative, Operands, kept_operands, local_derivative
 from nbautograd.viz.read.model import Edge, Formula, GraphModel, Handles
@@ -134,7 +134,7 @@ def kept_before(model: GraphModel) -> dict[Any, Operands | None]:
     kept: dict[Any, Operands | None] = {}
     size = 0
     for node, key in model.handles.ops.items():
-        if model.by_id[key].formulas and can_be_noted(node):
+        if model.by_id[key].formulas and is_pytorchs_node(node):
             known = kept[node] = _kept(node, model.handles) if size < MAX_COPIED_ELEMENTS else None
             size += sum(np.size(value) for value in (known or {}).values() if isinstance(value, np.ndarray))
     return kept

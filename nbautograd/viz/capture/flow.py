@@ -19,7 +19,7 @@ import numpy as np
 from nbautograd import protocol
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.read import introspect, values
-from nbautograd.viz.read.introspect import attribute, can_be_noted, trace_of
+from nbautograd.viz.read.introspect import attribute, is_pytorchs_node, trace_of
 from nbautograd.viz.read.local_derivative import evaluation
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -92,7 +92,7 @@ def flow_of(root: Any, targets: Sequence[Any], walk: GraphWalk) -> Flow:
     try:
         arguments = [root], list(targets), [ones]
         place = ((root.grad_fn, root.output_nr),)
-        theirs = torch_events.watch(place, (ones,), flow, retain_graph=True) if can_be_noted(root.grad_fn) else None
+        theirs = torch_events.watch(place, (ones,), flow, retain_graph=True) if is_pytorchs_node(root.grad_fn) else None
         with theirs or nullcontext():
             flow.gradients = list(library.autograd.grad(*arguments, retain_graph=True, allow_unused=True))
     except Exception as error:  # any error: the graph itself still answers

@@ -23,7 +23,7 @@ from nbautograd import protocol
 from nbautograd.viz.capture.timeline import Product
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
-from nbautograd.viz.read.introspect import attribute, can_be_noted
+from nbautograd.viz.read.introspect import attribute, is_pytorchs_node
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.walk import GraphWalk
 
@@ -133,7 +133,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
         walk = whole.handles.names.walk
         calls = [_replayed_call(key, whole, live[key], walk) for key in whole.order]
-        is_theirs = can_be_noted(root.grad_fn)  # PyTorch's graphs are computed again with our operations
+        is_theirs = is_pytorchs_node(root.grad_fn)  # PyTorch's graphs are computed again with our operations
         new = sys.modules["nbautograd"].tensor if is_theirs else next(iter(tensors.values())).new_tensor
         start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
         boxes = {place: edge.dst for place, edge in whole.results.items()}

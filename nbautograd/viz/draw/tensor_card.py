@@ -8,6 +8,7 @@ is not the only sign.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,9 @@ def card_svg(tensor: Any, name: str = "") -> str:
 
 
 def _about(tensor: Any) -> str:
-    device = str(attribute(tensor, "device", "cpu"))
+    device = "cpu"
+    with suppress(Exception):  # of a class of its own
+        device = str(tensor.device)
     parts = [values.dtype_text(attribute(tensor, "dtype", "")), values.shape_text(tensor)]
     return " ".join([*parts, *([one_line(device, 20)] if device != "cpu" else [])])
 

@@ -20,7 +20,7 @@ from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.read import fold as folding
 from nbautograd.viz.read.builder import Resolve, build
-from nbautograd.viz.read.introspect import can_be_noted, settle
+from nbautograd.viz.read.introspect import is_pytorchs_node, settle
 from nbautograd.viz.read.values import is_tensor
 from nbautograd.viz.settings import settings
 
@@ -175,7 +175,7 @@ def _run_observed(
     create: bool,
 ) -> None:
     refused = gradient is None and math.prod(tensor.shape) != 1  # no pass begins
-    if refused or not can_be_noted(tensor.grad_fn):
+    if refused or not is_pytorchs_node(tensor.grad_fn):
         with protocol.observe(recorder):
             run()
         return

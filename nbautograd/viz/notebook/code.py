@@ -21,7 +21,7 @@ from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.in_place import at_once, callers_names
-from nbautograd.viz.read.introspect import can_be_noted
+from nbautograd.viz.read.introspect import is_pytorchs_node
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.read.naming import ResultNames, SourceLines
 from nbautograd.viz.read.segments import plan
@@ -152,7 +152,7 @@ def player_lines(
     What the pass frees and what a user may change is copied now: the program is the same whenever it is written.
     """
     whole = model.entire
-    if not 0 < len(whole.order) <= MAX_PLAYED_OPS or can_be_noted(tensor.grad_fn):
+    if not 0 < len(whole.order) <= MAX_PLAYED_OPS or is_pytorchs_node(tensor.grad_fn):
         return None
     if any(getattr(leaf, "numel", int)() > MAX_PLAYED_ELEMENTS for leaf in whole.handles.kept):
         return None

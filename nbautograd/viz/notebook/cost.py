@@ -20,8 +20,8 @@ from nbautograd.viz.notebook.tables import Table
 from nbautograd.viz.read.costs import flops, modules_of, parameters, read_kept
 from nbautograd.viz.read.introspect import (
     attribute,
-    can_be_noted,
     hooks_of,
+    is_pytorchs_node,
     line_of,
     node_name,
     remarks,
@@ -295,7 +295,7 @@ class Times:
 
     def of(self, node: Any) -> tuple[float | None, float | None]:
         """The times of a node, forward and backward; None where it was not timed."""
-        key = can_be_noted(node), sequence(node) or 0
+        key = is_pytorchs_node(node), sequence(node) or 0
         return self.forward.get(key), self.backward.get(key)
 
 

@@ -38,9 +38,8 @@ from nbautograd.viz.read.tiles import Tile
 from nbautograd.viz.settings import settings
 
 __all__ = [
-    "MAX_OUTPUT_BYTES", "brief", "colored", "compact_images", "details", "drawing", "gradient_image",
-    "graph_table", "has_front_end", "image", "images", "in_kernel", "key_image",
-    "request", "table", "within",
+    "MAX_OUTPUT_BYTES", "brief", "colored", "compact_images", "details", "drawing", "gradient_image", "graph_table",
+    "has_front_end", "image", "images", "in_kernel", "key_image", "request", "table", "within",
 ]  # fmt: skip
 
 MAX_OUTPUT_BYTES = 2_000_000  # Jupyter drops more than a megabyte per second

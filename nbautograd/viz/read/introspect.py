@@ -26,7 +26,7 @@ from nbautograd.viz.read.model import Saved
 from nbautograd.viz.read.values import Digest, is_tensor
 
 __all__ = [
-    "KEY", "MAX_NOTED_OPS", "assigned", "attribute", "can_be_noted", "changed_saved", "declared", "hooks_of",
+    "KEY", "MAX_NOTED_OPS", "assigned", "attribute", "changed_saved", "declared", "hooks_of", "is_pytorchs_node",
     "line_of", "node_name", "note", "of_each", "operation_of", "passed_over", "remarks", "settle", "state_of",
     "trace_of", "transposes", "watchers", "window_of",
 ]  # fmt: skip
@@ -341,8 +341,8 @@ def settle(namespace: Mapping[str, Any] | None = None) -> None:
         watcher.settle(namespace)
 
 
-def can_be_noted(node: Any) -> bool:
-    """Return whether it is a node of PyTorch's, with a place for notes."""
+def is_pytorchs_node(node: Any) -> bool:
+    """Return whether a node is PyTorch's, which has a place for notes; False for None."""
     return hasattr(type(node), "metadata") and not hasattr(type(node), "trace")
 
 
@@ -353,7 +353,7 @@ def note(node: Any, trace: Any) -> None:
 
 def remarks(nodes: Iterable[Any]) -> tuple[str, ...]:
     """Return the remarks on PyTorch's operations: that not all were noted, or that their inside is hidden."""
-    theirs = {node: trace_of(node) for node in filter(can_be_noted, nodes)}
+    theirs = {node: trace_of(node) for node in filter(is_pytorchs_node, nodes)}
     if not theirs:
         return ()
     without = [node for node, trace in theirs.items() if trace is None]
