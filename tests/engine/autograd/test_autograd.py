@@ -55,6 +55,17 @@ def test_grad_shares_memory_with_nothing():
 
 
 @oracle.both
+def test_what_a_hook_keeps_is_not_the_grad_that_later_passes_add_to(T):
+    kept = []
+    w, c = T.ones(2, 3, requires_grad=True), T.full((2, 3), 2.0)
+    w.register_hook(kept.append)
+    (w * c).sum().backward()
+    assert kept[0].data_ptr() != w.grad.data_ptr()
+    (w * c).sum().backward()
+    assert kept[0].tolist() == [[2, 2, 2]] * 2 and w.grad.tolist() == [[4, 4, 4]] * 2
+
+
+@oracle.both
 def test_retain_grad_and_the_grads_of_non_leaves(T):
     w, _, a, b, y = example_graph(T)
     a.retain_grad()
