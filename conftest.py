@@ -62,23 +62,28 @@ WHOLE = {
     "tests/engine/strict": "test_kernels.py",
     "tests/pictures/viz": "test_in_place.py",
     "tests/product": """
-        *.ipynb test_course.py test_jupyterlab*.py test_lite.py test_marimo.py test_nbconvert.py test_notebook7.py
-        test_playground.py test_saving.py test_serving.py test_tutorial_documents.py""",
+        *.ipynb test_course.py test_lite.py test_marimo.py test_nbconvert.py test_notebook7.py test_playground.py
+        test_serving.py test_tutorial_documents.py""",
     "tests/product/faults": "test_kernel.py",
 }
 """By folder, the files of tests that one process runs: they share a kernel, a server, a page, or long preparations."""
 SHOWN_DURATION = 0.005
 """The shortest setup, in seconds, that ``--durations`` shows."""
-TREES = (
-    "tests/engine/test_warnings.py::test_one_function_warns",
-    "tests/parity/test_namespaces.py",
-    "tests/pictures/viz/test_advice.py::test_what_other_messages_name_exists",
-    "tests/product/faults/test_security.py",
-    "tests/product/test_house.py",
-    "tests/product/test_layers.py",
-    "tests/product/test_other_systems.py",
-)
-"""Tests, or whole files, that one process runs: they share the syntax trees of the package."""
+GROUPS = {
+    "JupyterLab": ("tests/product/test_jupyterlab.py", "tests/product/test_jupyterlab_guest.py",
+                   "tests/product/test_saving.py"),
+    "syntax trees": (
+        "tests/engine/test_warnings.py::test_one_function_warns",
+        "tests/parity/test_namespaces.py",
+        "tests/pictures/viz/test_advice.py::test_what_other_messages_name_exists",
+        "tests/product/faults/test_security.py",
+        "tests/product/test_house.py",
+        "tests/product/test_layers.py",
+        "tests/product/test_other_systems.py",
+    ),
+}  # fmt: skip
+"""By what they share, tests, or whole files, that one process runs: a server and its page, the trees of the package."""
+GROUP_OF = {test: group for group, tests in GROUPS.items() for test in tests}
 
 
 collect_ignore = [  # programs, of packages that few have
@@ -232,8 +237,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
         def _split_scope(self, nodeid: str) -> str:
             file, test = nodeid.partition("::")[0], nodeid.partition("[")[0]
-            if file in TREES or test in TREES:
-                return "syntax trees"
+            group = GROUP_OF.get(file) or GROUP_OF.get(test)
+            if group is not None:
+                return group
             if is_whole(file):
                 return file
             return nodeid if test == nodeid else f"{test} {self.tests.index(nodeid) // TOGETHER}"
