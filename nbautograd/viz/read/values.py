@@ -41,7 +41,7 @@ MAX_ROWS = 4
 LINE_CHARACTERS = 36
 MAX_SUMMARY_ELEMENTS = 100_000  # that a summary reads
 MAX_FAR_ELEMENTS = 1000  # that must be copied from another device
-ZERO_ROUNDINGS = 16  # a mean of this many rounding errors counts as 0
+ZERO_ROUNDINGS = 512  # a mean of this many rounding errors counts as 0: gradients are differences of larger numbers
 PLAIN = (np.ndarray, np.generic)  # texts that need no translation
 EPS = {name: float(np.finfo(name).eps) for name in ("float32", "float64", "complex64", "complex128")}
 
