@@ -122,8 +122,11 @@ def test_create_graph_of_backward_keeps_a_differentiable_grad(monkeypatch):
         (x**3).backward(create_graph=True)
     x.grad = None
     (x**3).backward(create_graph=True)  # only once
-    assert x.grad.item() == 27 and x.grad.requires_grad
-    x.grad.backward()
+    first = x.grad
+    assert first.item() == 27 and first.requires_grad
+    (x**3).backward(create_graph=True)  # the sum is recorded, too
+    assert x.grad.item() == 54 and first.item() == 27
+    assert nb.autograd.grad(x.grad, x)[0].item() == 36
 
 
 def test_branches_joined_late():
