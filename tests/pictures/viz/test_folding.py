@@ -297,3 +297,30 @@ def test_open_layers_that_are_larger_than_the_budget_are_drawn(budget: int) -> N
         y = net(nb.ones(1, 2)).sum()
     model = build([y], {"net": net, "y": y}, opened=("Sequential",), budget=budget)
     assert is_sound(model) and len(model.nodes) > budget
+
+
+@pytest.mark.parametrize(
+    ("names", "written"),
+    [
+        (["mul"] * 8, "mul · mul · mul · mul · mul · mul · mul · mul"),
+        (["mul"] * 6 + ["add"] * 2 + ["exp"], "mul ×6 · add ×2 · exp"),
+        (["mul"] * 6 + ["add", "exp", "neg"], "mul ×6 · add · exp · neg"),
+        (["mul"] * 6 + ["add", "exp", "neg", "sin"], "mul ×6 · add · exp · neg · …"),
+    ],
+)
+def test_of_more_than_eight_operations_the_words_of_a_group_are_counts(names: list[str], written: str) -> None:
+    assert fold._operations(names) == written
+
+
+def test_constants_are_hidden_inside_of_a_closed_group_only() -> None:
+    with tracing.traced():
+        w = nb.tensor([0.5, 1.0], requires_grad=True)
+        inner, outer = nb.tensor([2.0, 3.0]), nb.tensor([4.0, 5.0])
+        h = w
+        for _ in range(12):
+            h = nb.tanh(h * inner)
+        y = (h * outer).sum()
+    model = build(y, {"w": w, "inner": inner, "outer": outer, "y": y}, fold=True)
+    assert [(node.name, node.symbol) for node in model.nodes if node.kind == "group"] == [("mul · tanh", "×10")]
+    shown = [node.name for node in model.nodes if node.kind == "constant"]
+    assert sorted(shown) == ["inner", "inner", "outer"]  # of the first and the last step, which are open
