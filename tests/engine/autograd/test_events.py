@@ -29,6 +29,24 @@ def test_events_tell_the_whole_pass():
     assert accumulated.before is None and accumulated.incoming.item() == accumulated.after.item() == 5
 
 
+def test_an_observed_pass_with_create_graph_is_recorded():
+    x = nb.tensor(3.0, requires_grad=True)
+    h = x * x
+    h.register_hook(lambda g: g * x)
+    events = []
+    with observe(events.append):
+        (first,) = nb.autograd.grad(h * x, x, create_graph=True)
+    assert events and nb.autograd.grad(first, x)[0].item() == 72  # of 2 x³ + x²; the hook multiplies 2 x by x again
+
+
+def test_two_observers_are_told_the_same():
+    *_, y = example_graph(nb)
+    one, two = [], []
+    with observe(one.append), observe(two.append):
+        y.backward()
+    assert len(one) == 19 and list(map(type, one)) == list(map(type, two))
+
+
 def test_an_error_ends_the_events():
     w, *_, y = example_graph(nb)
     y.backward()
