@@ -385,6 +385,7 @@ def test_hooked_and_packed_graphs_die_too() -> None:
     assert [ref() for ref in refs] == [None] * 3
 
 
+@pytest.mark.sweep
 def test_peak_memory_of_many_steps_is_that_of_few() -> None:
     code = """
 import tracemalloc

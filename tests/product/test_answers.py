@@ -43,6 +43,7 @@ async def answered() -> Any:
             context.destroy(0)
 
 
+@pytest.mark.sweep
 def test_an_answer_that_came_during_a_send(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = importlib.util.spec_from_file_location("answers", FILE)
     assert spec is not None and spec.loader is not None

@@ -182,6 +182,7 @@ def test_of_a_large_array_a_sample_is_stored_that_misses_nothing() -> None:
         assert difference(ours, found) and difference(ours, found, exact=True)
 
 
+@pytest.mark.sweep
 def test_stored_files_are_equal_if_their_answers_are() -> None:
     for path in sorted(store.FOLDER.rglob("*.zip"))[:3]:
         data = path.read_bytes()

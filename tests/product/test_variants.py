@@ -133,6 +133,7 @@ def test_both_languages_say_all_numbers(name: str) -> None:
         assert {key for text in there for key in re.findall(r"<(\w+)>", text)} == {*page["variants"][0]}, language
 
 
+@pytest.mark.sweep
 def test_a_seed_is_stable_and_the_metadata_keep_it(tmp_path: Path) -> None:
     program = "import sys, json; from nbautograd.cli import main; main(json.loads(sys.argv[1]))"
     for folder in ("one", "two"):

@@ -121,6 +121,7 @@ def test_norms_of_long_rows(n, kind):
         assert np.abs(ours - exact).max() / np.abs(exact).max() < most * eps
 
 
+@pytest.mark.sweep
 def test_ones_are_counted():
     assert nb.ones(5000, 8, dtype=nb.float16).sum(0)[0].item() == 5000
     assert nb.ones(70_000, 2, dtype=nb.float16).mean(0)[0].item() == 1

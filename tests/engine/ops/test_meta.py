@@ -40,6 +40,7 @@ def test_shapes_and_dtypes(entry: Any) -> None:
     assert [text for kind, text in found if kind not in FINE] == []
 
 
+@pytest.mark.sweep
 def test_strides_are_those_on_the_cpu() -> None:
     """At least 95 in 100 samples with results in both libraries have equal strides."""
     kinds = [kind for entry in PRESENT for kind, _ in opinfo_meta.differences(entry, torch.float32, 2, grad=False)]

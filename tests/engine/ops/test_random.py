@@ -256,6 +256,7 @@ def test_many_points_of_the_dirichlet_distribution_are_pytorchs(alphas):
     oracle.same(program(nb), oracle.answer(program))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("first", [0, 1, 2])
 def test_gamma_numbers_made_at_once_are_those_made_one_by_one(monkeypatch, first):
     """With and without a normal number that is left from before, up to the state that they leave."""

@@ -239,6 +239,7 @@ def differing(name: str) -> tuple[int, dict[str, tuple[Places, Places]]]:
     return compared, output
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.filterwarnings("ignore")
 def test_results_and_gradients_lie_as_in_pytorch(layout: str) -> None:

@@ -52,6 +52,7 @@ def gradients(case: Case, place: Any, *arrays: Any) -> list[Any]:
     return [out, *(x.grad for x in inputs), *first, *second]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_case(case: Case) -> None:
     agree(lambda place, *arrays: gradients(case, place, *arrays), *case.arrays())
@@ -60,6 +61,7 @@ def test_every_case(case: Case) -> None:
 # -- every operation and formula, by dtype -----------------------------------------------------------------------------
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("functions", "least"), [(forward_functions, 450), (backward_functions, 280)])
 def test_the_code_of_every_operation_and_formula(functions: Any, least: int) -> None:
     """Includes kernels of one step, which CuPy's own kernels compute."""

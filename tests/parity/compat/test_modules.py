@@ -74,6 +74,7 @@ def test_modules_that_have_the_name_of_a_package_of_the_engine() -> None:
     assert nbautograd.ops is namespaces.module("ops")
 
 
+@pytest.mark.sweep
 def test_the_processor() -> None:
     oracle.live()
     code = "import torch; print(torch.backends.cpu.get_cpu_capability())"

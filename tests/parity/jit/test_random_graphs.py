@@ -112,6 +112,7 @@ def check(steps: list[tuple[int, int, int]], shape: tuple[int, int]) -> None:
                 assert runs.same_bits(np.asarray(gradients[name]), np.asarray(leaf.grad._a))
 
 
+@pytest.mark.sweep
 @settings(max_examples=25)
 @given(GRAPHS)
 def test_random_graphs(graph: Any) -> None:

@@ -173,6 +173,7 @@ class Block(nn.Module):
         return h
 
 
+@pytest.mark.sweep
 @given(st.data())
 @settings(max_examples=500 if LONG else 40)
 def test_random_loops_and_modules(data: Any) -> None:

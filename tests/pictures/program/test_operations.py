@@ -25,6 +25,7 @@ def leaves_of(case: Case) -> list[Any]:
     return [nb.tensor(a, dtype=nb.float32, requires_grad=True) for a in case.arrays()]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("chunk", range(12))
 def test_programs_of_all_operations(chunk: int) -> None:
     counts = {"right": 0}

@@ -149,6 +149,7 @@ def test_a_form_in_tensors_names_parameters_of_its_operation() -> None:
     assert wrong == set()
 
 
+@pytest.mark.sweep
 def test_saved_files_in_tensors_run_in_pytorch(tmp_path: Path) -> None:
     oracle.live()
     every = run_all(tmp_path, "torch")

@@ -259,6 +259,7 @@ def test_the_views_of_a_folded_graph_are_made_once() -> None:
     assert not any(key.endswith((":fold", ":open")) for key in data["views"]) and len(data["views"]) > 1
 
 
+@pytest.mark.sweep
 def test_ten_thousand_operations_are_shown_by_a_player() -> None:
     needs.package("anywidget")
     picture = loop(5000)
@@ -364,6 +365,7 @@ def outputs() -> list[list[Any]]:
     ]
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::RuntimeWarning")
 def test_a_notebook_that_nbconvert_runs_is_exported_with_its_pictures() -> None:
     """No widget, whose state would make nbconvert prefer scripts from the network."""

@@ -203,11 +203,13 @@ def test_a_page_of_sphinx_plays(sphinx_site: Any, browser: Any, theme: Any) -> N
     assert len([path for path in asked if "nb-player.mjs" in path]) == 1
 
 
+@pytest.mark.sweep
 def test_pages_of_sphinx_without_a_pass_load_no_player(sphinx_site: Any) -> None:
     pages = {name: (sphinx_site[0] / f"{name}.html").read_text(encoding="utf-8") for name in ("index", "without")}
     assert [text.count("nb-player.mjs") for text in pages.values()] == [1, 0]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("content", "says"), [("{}", "is no pass"), ("not JSON", "cannot read"), (None, "cannot read")]
 )

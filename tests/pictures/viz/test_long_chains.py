@@ -69,6 +69,7 @@ def coded(y: torch.Tensor) -> None:
     viz.code(y, namespace={"y": y}, flat=True)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("chain", [loop, mixed])
 @pytest.mark.parametrize(("show", "length"), [(animated, 1100), (drawn, 1100), (coded, 500)])
 def test_twice_the_length_takes_twice_the_steps(

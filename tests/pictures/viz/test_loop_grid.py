@@ -175,6 +175,7 @@ def test_no_grid_where_there_is_no_such_loop() -> None:
     assert loop_of(traced(independent).scenes[0]) is None
 
 
+@pytest.mark.sweep
 def test_labels_have_the_same_places_in_every_process() -> None:
     """Python gives sets another order in each process; of these labels some stand for several values' gradients."""
     code = """

@@ -66,6 +66,7 @@ def test_a_leaf_and_a_constant_as_roots() -> None:
     assert constant.nodes[0].notes == ("requires_grad=False: there is no graph",)
 
 
+@pytest.mark.sweep
 def test_a_long_chain_is_read_without_recursion() -> None:
     leaf = Tensor([1.0])
     node: Any = AccumulateGrad(leaf)

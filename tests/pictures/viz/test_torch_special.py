@@ -69,6 +69,7 @@ def test_a_checkpoint_of_the_old_kind_says_what_it_hides() -> None:
     assert viz.animate(y, namespace={"w": w, "y": y}).text.count("w.grad was None") == 1
 
 
+@pytest.mark.sweep
 def test_a_compiled_function_is_one_operation_and_says_so() -> None:
     w = leaf()
     try:

@@ -115,6 +115,7 @@ def test_a_mode_that_a_cell_left_open_stays(run, app):
     assert modes() == 0
 
 
+@pytest.mark.sweep
 def test_a_cell_that_imports_pytorch_is_watched_from_there_on():
     code = """
 import sys

@@ -102,6 +102,7 @@ def test_what_dot_adds_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 HANGS = "#!/bin/sh\nsleep 600 &\necho $! > '{0}/child'\necho $$ > '{0}/pid'\nwait\n"
 
 
+@pytest.mark.sweep
 def test_a_program_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is ended after its time, with the programs that it has started."""
     install(tmp_path / "bin", HANGS.format(tmp_path), monkeypatch)
