@@ -219,6 +219,25 @@ def test_sparse_gradients(program: str) -> None:
     oracle.check(lambda T: described(SPARSE[program](T)))
 
 
+PASSES = {
+    "sparse": lambda T, w: T.nn.functional.embedding(T.tensor([0, 2, 2]), w, sparse=True).sum(),
+    "dense": lambda T, w: (w * T.arange(6.0).reshape(3, 2)).sum(),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Using backward.. with create_graph=True:UserWarning")
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("order", ["sparse dense", "dense sparse", "sparse sparse"])
+def test_sparse_and_dense_gradients_of_one_leaf_add_up(order: str, create_graph: bool) -> None:
+    def added(T: Any) -> Any:
+        w = T.ones(3, 2, requires_grad=True)
+        for name in order.split():
+            PASSES[name](T, w).backward(create_graph=create_graph)
+        return w.grad.is_sparse, w.grad.detach().to_dense()
+
+    oracle.check(added)
+
+
 def test_the_gradient_of_an_embedding_prints_as_in_pytorch() -> None:
     def text(T: Any) -> str:
         w = T.ones(4, 2, requires_grad=True)
