@@ -12,7 +12,7 @@ from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.size import Size, as_int
 from nbautograd._engine.arrays.strides import restride, strides_of
 from nbautograd._engine.core.batched import BatchedTensor, batched
-from nbautograd._engine.core.grad_mode import is_forward_ad_active
+from nbautograd._engine.core.dispatch_mode import is_forward_ad_active
 from nbautograd._engine.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd._engine.core.sparse import SparseTensor, stored, wrapped
 from nbautograd._engine.core.tensor import Tensor, wrap_known

@@ -26,7 +26,8 @@ from nbautograd import protocol
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.version_counter import clock
 from nbautograd._engine.core.batched import BatchedTensor, levels
-from nbautograd._engine.core.grad_mode import anomaly, grad_enabled, is_forward_ad_active
+from nbautograd._engine.core.dispatch_mode import is_forward_ad_active
+from nbautograd._engine.core.grad_mode import anomaly, grad_enabled
 from nbautograd._engine.core.hooks import LeafHooks, alive
 from nbautograd._engine.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator, gradients_of
 from nbautograd._engine.core.tensor import Tensor, stored

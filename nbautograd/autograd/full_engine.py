@@ -16,7 +16,7 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd._engine.arrays.version_counter import clock
-from nbautograd._engine.core.grad_mode import forward_ad_below
+from nbautograd._engine.core.dispatch_mode import forward_ad_below
 from nbautograd._engine.core.node import (
     Node,
     OutputEdge,

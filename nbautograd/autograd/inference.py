@@ -9,7 +9,6 @@ from weakref import WeakSet
 from nbautograd._engine.arrays import version_counter
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.grad_mode import (
-    forward_ad_below,
     grad_enabled,
     inference,
     is_inference_mode_enabled,
@@ -115,7 +114,7 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     elif op.name in _COPIES:  # the copy is an ordinary tensor
         result = call(*args, **kwargs)
         version_counter.record_write(result._shared_array())
-    elif forward_ad_below.get() == 0:  # forward mode computes a tangent with the node of this call
+    elif dispatch_mode.forward_ad_below.get() == 0:  # forward mode computes a tangent with the node of this call
         result = call(*args, **kwargs)
     elif len(inferred) == len(inputs):
         result = unrecorded(call, *args, **kwargs)

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import dtypes, strides
-from nbautograd._engine.core.grad_mode import forward_ad_below, forward_ad_level, is_inference_mode_enabled
+from nbautograd._engine.core.dispatch_mode import forward_ad_below
+from nbautograd._engine.core.grad_mode import is_inference_mode_enabled
 from nbautograd._engine.core.inplace import check_writable
 from nbautograd._engine.core.tensor import Tensor, wrap
 from nbautograd._engine.core.views import DualView, replay_view
@@ -71,14 +72,12 @@ def enter_level() -> Level:
     """Enter a new innermost level."""
     level = Level(len(levels))
     levels.append(level)
-    forward_ad_level.number = level.number
     return level
 
 
 def leave_level() -> None:
     """Exit the innermost level."""
     levels.pop().close()
-    forward_ad_level.number = len(levels) - 1
 
 
 def visible() -> list[Level]:

@@ -110,12 +110,19 @@ _here: ContextVar[tuple[Interpreter, ...]] = ContextVar("interpreters", default=
 
 tangents: Any = None
 """``autograd/jvp.py`` while forward-mode AD is on, whose levels all threads share: it hears of saved tensors."""
+forward_ad_below: ContextVar[int | None] = ContextVar("forward_ad_below", default=None)
+"""Operations see only the tangents of the levels below this number; None for all. Set while tangents are computed."""
 override: Callable[..., Any] | None = None
 """Called with each operation's function and arguments while tensors have subclasses: see ``core/overrides.py``."""
 watcher: Callable[[str, Callable[..., Any], Any, Any], Any] | None = None
 """Called with each operation's name, the function that runs it, and its arguments, in all threads while a profiler is
 on. In-place methods, optimizer steps and batches of data loaders also pass through it.
 """
+
+
+def is_forward_ad_active() -> bool:
+    """Return whether a level of forward-mode AD is active, so that operations compute tangents."""
+    return tangents is not None and forward_ad_below.get() != 0
 
 
 def set_hook(slot: str, function: Callable[..., Any] | None) -> None:

@@ -1,7 +1,6 @@
 """Gradient modes, which control recording on the tape: ``no_grad``, ``enable_grad``, ``set_grad_enabled``.
 
-The modes are context variables, so that threads and asyncio tasks do not see each other's. The exception is the level
-of forward-mode AD, which all threads share, as in PyTorch.
+The modes are context variables, so that threads and asyncio tasks do not see each other's.
 """
 
 from __future__ import annotations
@@ -22,26 +21,6 @@ is_grad_enabled = grad_enabled.get
 inference: ContextVar[bool] = ContextVar("inference", default=False)
 is_inference_mode_enabled = inference.get
 """Returns True if ``inference_mode`` is on."""
-
-
-class _ForwardADLevel:
-    """The number of the innermost level of forward-mode AD; -1 outside."""
-
-    __slots__ = ("number",)
-
-    def __init__(self) -> None:
-        self.number = -1
-
-
-forward_ad_level = _ForwardADLevel()
-"""Set by ``autograd/tangents.py``; defined here since the engine checks for active levels."""
-forward_ad_below: ContextVar[int | None] = ContextVar("forward_ad_below", default=None)
-"""Operations see only the tangents of the levels below this number; None for all. Set while tangents are computed."""
-
-
-def is_forward_ad_active() -> bool:
-    """Return whether a level of forward-mode AD is active, so that operations compute tangents."""
-    return forward_ad_level.number >= 0 and forward_ad_below.get() != 0
 
 
 def boolean(value: Any, function: str, argument: str, position: int = 1) -> bool:

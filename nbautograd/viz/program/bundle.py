@@ -15,7 +15,7 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -340,7 +340,7 @@ class Bundle:
         if key not in self.names and self.named_only:
             self.names[key] = self._free(key[1].rpartition(" ")[2])
         if key not in self.names:
-            before = self.snapshot()
+            before = len(self.names), len(self.statements), len(self.imports)
             try:
                 self._import(key) if key[0] == OUTSIDE else self._take_over(definition(key))
             except Exception:
@@ -348,15 +348,13 @@ class Bundle:
                 raise
         return self.names[key]
 
-    def snapshot(self) -> Any:
-        """Return the current state, for ``restore``."""
-        return dict(self.names), dict(self.statements), dict(self.imports)
-
-    def restore(self, snapshot: Any) -> None:
-        """Forget all later additions."""
-        added = {*self.names.values(), *self.statements} - {*snapshot[0].values(), *snapshot[1]}
-        self.taken -= added - {"np"}
-        self.names, self.statements, self.imports = map(dict, snapshot)
+    def restore(self, sizes: Iterable[int]) -> None:
+        """Forget the names, statements and imports beyond these sizes; none of them is ever replaced."""
+        before = {*self.names.values(), *self.statements}
+        for part, size in zip((self.names, self.statements, self.imports), sizes, strict=True):
+            while len(part) > size:
+                part.popitem()
+        self.taken -= before - {*self.names.values(), *self.statements, "np"}
 
     def _free(self, name: str, module: str = "") -> str:
         own = name if name not in self.taken or not module else f"{module}_{name.lstrip('_')}"

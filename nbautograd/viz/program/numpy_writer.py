@@ -137,9 +137,9 @@ class NumpyWriter(Variables):
         """The first way to write an expression that gives the expected value, bit for bit."""
         reasons: list[Exception] = []
         reordered: str | None = None
-        key = self.key(call, slot)
+        key, bundle = self.key(call, slot), self.bundle
         for style in self.choices.ways(key, STYLES):
-            before = self.bundle.snapshot()
+            before = len(bundle.names), len(bundle.statements), len(bundle.imports)
             try:
                 tree: ast.expr = written(style)
                 value = self.computed(tree)
@@ -153,7 +153,7 @@ class NumpyWriter(Variables):
                     reordered = style
                 reasons.append(ArithmeticError("it comes to other numbers"))
             self.choices.failed(key, style)
-            self.bundle.restore(before)
+            bundle.restore(before)
             self.expressions.written.clear()  # their functions may have been dropped
         if reordered is not None:  # written again: its definitions were dropped with the bundle's state
             tree = written(reordered)

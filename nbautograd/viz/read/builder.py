@@ -56,8 +56,10 @@ def build(
     ops, leaves = len(walk.ops), len(walk.next) - len(walk.ops)
     turns = walk.turns(namespace) if ops >= MIN_TURN_OPS else ()
     tree = _tree(walk, scopes_of(walk, namespace), turns)
-    chosen = folding.choose(tree, folding.allowed(ops, leaves, budget), opened, fold=fold)
     builder = _Builder(walk, SourceLines(resolve or SourceLocator.locate), namespace)
+    if ops + leaves <= min(budget, described) and not any(segment.children for segment in tree.children):
+        return builder.model(tree, turns)  # it has neither layers nor loops, so that nothing folds
+    chosen = folding.choose(tree, folding.allowed(ops, leaves, budget), opened, fold=fold)
     if ops > described:
         builder.bare = {node for segment in chosen.folded() for node in walk.order[segment.start : segment.stop]}
     if leaves > max(budget, described):
