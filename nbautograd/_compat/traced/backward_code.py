@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._compat.traced.forward_code import CALLED, INLINE, Forward, Plan, number_as
-from nbautograd._compat.traced.graph import Copied, Graph, OpStep, Rehistoried, TraceStep, Value
+from nbautograd._compat.traced.graph import Copied, FunctionGraph, OpStep, Rehistoried, TraceStep, Value
 from nbautograd._compat.traced.specialize import Specializer
 from nbautograd._engine.compiler.backward import array_vocabulary, prepared
 from nbautograd._engine.compiler.elementwise import constants_as_arrays, operators_as_ufuncs
@@ -27,7 +27,7 @@ class Backward:
     :ivar gradient: the variable of each value's gradient.
     """
 
-    def __init__(self, graph: Graph, forward: Forward, outputs: list[Value], given: list[Any]) -> None:
+    def __init__(self, graph: FunctionGraph, forward: Forward, outputs: list[Value], given: list[Any]) -> None:
         self.graph, self.forward, self.outputs, self.space = graph, forward, outputs, forward.space
         space = self.space
         space.values.update({f"g{number}": g for number, g in enumerate(given)})

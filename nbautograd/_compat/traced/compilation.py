@@ -15,7 +15,7 @@ import numpy as np
 
 from nbautograd._compat.traced.backward_code import Backward
 from nbautograd._compat.traced.forward_code import Forward
-from nbautograd._compat.traced.graph import Changed, Graph, Rehistoried, Value, replay
+from nbautograd._compat.traced.graph import Changed, FunctionGraph, Rehistoried, Value, replay
 from nbautograd._compat.traced.memory import reusing
 from nbautograd._compat.traced.namespace import Namespace
 from nbautograd._engine.arrays import backend, version_counter
@@ -155,7 +155,13 @@ class Compilation:
     """
 
     def __init__(
-        self, graph: Graph, name: str, arrays: dict[Value, Any], wanted: set[Value], captured: list[Any], result: Any
+        self,
+        graph: FunctionGraph,
+        name: str,
+        arrays: dict[Value, Any],
+        wanted: set[Value],
+        captured: list[Any],
+        result: Any,
     ) -> None:
         self.graph, self.name, self.result = graph, name, result
         self.space = Namespace()

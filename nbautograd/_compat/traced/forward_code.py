@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd._compat.traced.graph import Graph, Opaque, OpStep, TraceStep, Transfer, Value, ValueCheck
+from nbautograd._compat.traced.graph import FunctionGraph, Opaque, OpStep, TraceStep, Transfer, Value, ValueCheck
 from nbautograd._compat.traced.namespace import WANTED, Namespace
 from nbautograd._compat.traced.specialize import Specializer
 from nbautograd._engine.compiler.elementwise import CONSTANTS, Constants, constants_as_arrays
@@ -57,7 +57,7 @@ class Forward:
     :ivar plans: the plan of each step through which gradients flow.
     """
 
-    def __init__(self, graph: Graph, arrays: dict[Value, Any], wanted: set[Value], space: Namespace) -> None:
+    def __init__(self, graph: FunctionGraph, arrays: dict[Value, Any], wanted: set[Value], space: Namespace) -> None:
         self.graph, self.space, self.wanted = graph, space, wanted
         self.lines: list[str] = []
         self.specializer = Specializer(space, self.lines, "t", {})

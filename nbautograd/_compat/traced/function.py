@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd._compat.traced.compilation import Compilation, layout
-from nbautograd._compat.traced.graph import Changed, Graph, call_again
+from nbautograd._compat.traced.graph import Changed, FunctionGraph, call_again
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.grad_mode import is_grad_enabled
@@ -85,7 +85,7 @@ class TracedGraph:
     """
 
     def __init__(
-        self, name: str, graph: Graph, function: Callable[..., Any], signature: Signature, result: Any
+        self, name: str, graph: FunctionGraph, function: Callable[..., Any], signature: Signature, result: Any
     ) -> None:
         self.name, self.graph, self.function, self.signature, self.result = name, graph, function, signature, result
         self.captured = [tensor for tensor, _ in graph.captured]

@@ -246,47 +246,21 @@ def fill(function: Any, place: tuple[Any, ...], arguments: Any, keywords: Any) -
 # -- functions -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
-class Output:
-    """One result of the function: a value; views are taken from their base, and arguments are returned themselves."""
-
-    value: Value
-    steps: Any = ()
-
-
-class Graph:
+class FunctionGraph(graph.Graph):
     """A recorded function.
 
-    :ivar inputs: its arguments, flat.
     :ivar captured: tensors from outside that it read, with their values.
-    :ivar outputs: its results, flat.
     :ivar effects: the final values of tensors from outside, by their initial values.
     """
 
     def __init__(self) -> None:
-        self.inputs: list[Value] = []
+        super().__init__()
         self.captured: list[tuple[Any, Value]] = []
-        self.steps: list[TraceStep] = []
-        self.outputs: list[Output] = []
         self.effects: list[tuple[Value, Value]] = []
 
     def ends(self) -> list[Value]:
         """Return the values of results and effects."""
-        return [output.value for output in self.outputs] + [end for _, end in self.effects]
-
-    def constants(self) -> list[Value]:
-        """Return the data of the trace that steps read, or that are results."""
-        read = [value for step in self.steps for value in step.reads()]
-        return list(dict.fromkeys(value for value in [*read, *self.ends()] if value.kind == CONSTANT))
-
-    def computing(self, wanted: set[Value], keeps: Callable[[TraceStep], bool]) -> list[TraceStep]:
-        """Return the steps that compute the values ``wanted``, directly or indirectly, and those to keep."""
-        steps = []
-        for step in reversed(self.steps):
-            if keeps(step) or any(value in wanted for value in step.results):
-                steps.append(step)
-                wanted.update(step.reads())
-        return steps[::-1]
+        return super().ends() + [end for _, end in self.effects]
 
     @functools.cached_property
     def needed(self) -> list[TraceStep]:
@@ -339,7 +313,7 @@ def replay(
     return tensors
 
 
-def call_again(graph: Graph, inputs: list[Tensor]) -> list[Tensor]:
+def call_again(graph: FunctionGraph, inputs: list[Tensor]) -> list[Tensor]:
     """Return the outputs for these inputs, by calling all operations on tensors; do the writes at the end."""
     first: dict[Value, Any] = dict(zip(graph.inputs, inputs, strict=True))
     first.update((value, tensor) for tensor, value in graph.captured)

@@ -53,7 +53,7 @@ class TraceRecorder(Interpreter):
     follows = True
 
     def __init__(self, inputs: list[Tensor], about: str) -> None:
-        self.graph, self.about = graph.Graph(), about
+        self.graph, self.about = graph.FunctionGraph(), about
         self.entries: dict[int, _Entry] = {}
         self.arrays: dict[int, tuple[Any, graph.Value]] = {}
         self.born: dict[int, tuple[Tensor, bool]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbautograd._compat.traced.function import TracedGraph
-from nbautograd._compat.traced.graph import Graph, TraceStep, Value
+from nbautograd._compat.traced.graph import FunctionGraph, TraceStep, Value
 from nbautograd._engine.arrays import dtypes
 from nbautograd._engine.compiler.graph import Array
 from nbautograd.nn.modules.module import Module
@@ -223,7 +223,7 @@ def parameters_of(function: Any, arguments: tuple[Any, ...]) -> list[str]:
 # -- a recorded graph as text, like PyTorch's ``.graph`` and ``.code`` -------------------------------------------------
 
 
-def listing(graph: Graph, names: list[str], values: bool = False) -> str:
+def listing(graph: FunctionGraph, names: list[str], values: bool = False) -> str:
     """Return the graph as text, a line for each step, as PyTorch's ``.graph``.
 
     :param values: show constants by their values.
@@ -252,7 +252,7 @@ def _kind(value: Value) -> str:
     return f"{dtypes.scalar_type(value.dtype)}({', '.join(map(str, value.shape))})"
 
 
-def listing_as_code(graph: Graph, name: str, names: list[str], is_module: bool) -> str:
+def listing_as_code(graph: FunctionGraph, name: str, names: list[str], is_module: bool) -> str:
     """Return the graph as Python, as PyTorch's ``.code``."""
     called = _called(graph, names)
     numbers = {value: f"CONSTANTS.c{i}" for i, value in enumerate(graph.constants())}
@@ -272,7 +272,7 @@ def listing_as_code(graph: Graph, name: str, names: list[str], is_module: bool) 
     return "\n".join([*lines, f"  return {outputs if len(graph.outputs) == 1 else f'({outputs})'}", ""])
 
 
-def _called(graph: Graph, names: list[str]) -> dict[Value, str]:
+def _called(graph: FunctionGraph, names: list[str]) -> dict[Value, str]:
     """Return the name of each value."""
     called = {
         value: name.replace("[", "_").replace("]", "").replace(".", "_")

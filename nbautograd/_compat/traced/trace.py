@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from nbautograd._compat.traced.function import Signature, TracedGraph
-from nbautograd._compat.traced.graph import Graph, Output
+from nbautograd._compat.traced.graph import FunctionGraph
 from nbautograd._compat.traced.interceptions import TracerWarning, recording
 from nbautograd._compat.traced.recorder import TraceRecorder, current
 from nbautograd._compat.traced.script import listing
+from nbautograd._engine.compiler.graph import Output
 from nbautograd._engine.core import batched, dispatch_mode
 from nbautograd._engine.core.pytree import tree_flatten, tree_map
 from nbautograd._engine.core.tensor import Tensor, wrap
@@ -31,7 +32,7 @@ class TracingCheckError(Exception):
 
 def record(
     function: Callable[..., Any], name: str, arguments: tuple[Any, ...], strict: bool
-) -> tuple[Graph, Any, TraceRecorder]:
+) -> tuple[FunctionGraph, Any, TraceRecorder]:
     """Run a function, and record it.
 
     :returns: the graph, the function's result, and the recorder.

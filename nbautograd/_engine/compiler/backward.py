@@ -24,7 +24,7 @@ from nbautograd._engine.compiler.forward import TEMPORARY_VIEW
 from nbautograd._engine.compiler.lowering import compile_kernel
 from nbautograd._engine.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half_recorded
 from nbautograd._engine.compiler.schema import OPS, POINTWISE, TILED, VIEW, OpSchema, slot
-from nbautograd._engine.compiler.source import compiled, parsed, rewritten
+from nbautograd._engine.compiler.source import compiled, evaluated_in, parsed, rewritten
 from nbautograd._engine.core import dispatch_mode
 from nbautograd._engine.core.node import FREED, MULTIPLE, Node, OutputEdge
 from nbautograd._engine.core.tensor import Tensor, wrap, wrap_known
@@ -69,7 +69,7 @@ def _members(op: OpSchema, saved: list[str], needs: dict[str, set[str]]) -> dict
         "formulas": {name: in_full(op.formulas[name]) for name in inputs},
         "symbol": op.symbol or op.name,
         "operation": staticmethod(functools.partial(getattr, op, "function")),  # called for each node of a picture
-        "formula_scope": staticmethod(functools.partial(array_vocabulary, op)),
+        "formula_value": staticmethod(functools.partial(evaluated_in, functools.partial(array_vocabulary, op))),
         "formula_slots": slots,
         "saved": tuple(map(slot, sorted(_tensors_in(saved, op), key=_pytorchs_order))),
         "takes_lazy_gradient": False,

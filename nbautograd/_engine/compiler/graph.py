@@ -1,4 +1,4 @@
-"""Values, and the steps that compute them: the parts of which graphs of operations consist.
+"""Graphs of operations: values, and the steps that compute them.
 
 ``torch.jit.trace`` records a graph while a function runs (``_compat/traced/recorder.py``). A program is written of one
 that is read from the nodes of a result (``viz/program/graph.py``). Each extends these classes by its own data.
@@ -7,7 +7,7 @@ that is read from the nodes of a result (``viz/program/graph.py``). Each extends
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nbautograd._engine.compiler.schema import OpSchema
@@ -86,3 +86,39 @@ class OpCall(GraphStep):
     def edges(self) -> list[Any]:
         """Return the values that get gradients; None for other arguments with a formula."""
         return [edge if isinstance(edge, Value) else None for edge in self.op.edges(self.arguments)]
+
+
+@dataclass(eq=False)
+class Output:
+    """A result, or the view of a value that these steps make."""
+
+    value: Any
+    steps: Any = ()
+
+
+@dataclass(eq=False)
+class Graph:
+    """The steps in the order in which they ran, from inputs and constants to outputs."""
+
+    inputs: list[Any] = field(default_factory=list)
+    """The values of arguments, or of leaves."""
+    steps: list[Any] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
+
+    def ends(self) -> list[Any]:
+        """Return the values of the results."""
+        return [output.value for output in self.outputs]
+
+    def constants(self) -> list[Any]:
+        """Return the data of the graph that steps read, or that are results."""
+        read = [value for step in self.steps for value in step.reads()]
+        return list(dict.fromkeys(value for value in [*read, *self.ends()] if value.kind == CONSTANT))
+
+    def computing(self, wanted: set[Any], keeps: Callable[[Any], bool]) -> list[Any]:
+        """Return the steps that compute the values ``wanted``, directly or indirectly, and those to keep."""
+        steps = []
+        for step in reversed(self.steps):
+            if keeps(step) or any(value in wanted for value in step.results):
+                steps.append(step)
+                wanted.update(step.reads())
+        return steps[::-1]

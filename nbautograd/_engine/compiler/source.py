@@ -124,6 +124,11 @@ def evaluated(expression: str, scope: dict[str, Any], names: dict[str, Any]) -> 
     return eval(_expression(expression), everything)  # as globals: a generator inside sees no other names
 
 
+def evaluated_in(scope: Callable[[], dict[str, Any]], expression: str, names: dict[str, Any]) -> Any:
+    """Return the value of an expression in a scope that is made when it is first needed."""
+    return evaluated(expression, scope(), names)
+
+
 def executed(lines: str, names: dict[str, Any]) -> None:
     """Run generated lines, which read and set ``names``."""
     exec(lines, names)

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from nbautograd import protocol
-from nbautograd._engine.compiler.source import evaluated
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.read import introspect, values
 from nbautograd.viz.read.introspect import attribute, is_pytorchs_node, trace_of
@@ -153,12 +152,12 @@ def _by_formula(node: Any, slot: int, g: Any, shape: tuple[int, ...] | None) -> 
     """Return what a node sends along an edge to a result of this shape, by its formula and the noted values."""
     declared = introspect.declared(node)
     name, formulas = tuple(attribute(declared, "inputs"))[slot], attribute(declared, "formulas")
-    evaluable = evaluation(node, name, formulas[name], shape)
-    if evaluable is None:
+    evaluated = evaluation(node, name, formulas[name], shape)
+    if evaluated is None:
         raise LookupError(name)
-    scope, known = evaluable
+    value, known = evaluated
     with np.errstate(all="ignore"):
-        sent = np.asarray(evaluated(formulas[name], scope, {**known, "g": g}))
+        sent = np.asarray(value(formulas[name], {**known, "g": g}))
     return sent if shape is None or sent.shape == shape else _brought_back(sent, shape)
 
 

@@ -351,7 +351,8 @@ class Bundle:
     def restore(self, sizes: Iterable[int]) -> None:
         """Forget the names, statements and imports beyond these sizes; none of them is ever replaced."""
         before = {*self.names.values(), *self.statements}
-        for part, size in zip((self.names, self.statements, self.imports), sizes, strict=True):
+        parts: tuple[dict[Any, Any], ...] = self.names, self.statements, self.imports
+        for part, size in zip(parts, sizes, strict=True):
             while len(part) > size:
                 part.popitem()
         self.taken -= before - {*self.names.values(), *self.statements, "np"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import strides
 from nbautograd._engine.arrays.version_counter import changed_since
-from nbautograd._engine.compiler.graph import CONSTANT, INPUT, RESULT, OpCall, Value
+from nbautograd._engine.compiler.graph import CONSTANT, INPUT, RESULT, Graph, OpCall, Output, Value
 from nbautograd._engine.compiler.schema import OPS, OpSchema
 from nbautograd._engine.core.node import FREED, AccumulateGrad, Node, saved_slots
 from nbautograd._engine.core.tensor import Tensor
@@ -23,7 +23,7 @@ from nbautograd.errors import ProgramError
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.program.literals import same_elements
 
-__all__ = ["Call", "Graph", "Tape", "apart", "drawn", "is_freed", "place_of", "read", "refuse"]
+__all__ = ["Call", "Tape", "apart", "drawn", "is_freed", "place_of", "read", "refuse"]
 
 Tape = Mapping[Any, tuple[tuple[Any, int], ...]]
 """For each node the node and the output to which each of its edges leads."""
@@ -53,14 +53,15 @@ class Call(OpCall):
     """The node's name, such as ``MulBackward0``."""
 
 
-@dataclass
-class Graph:
-    """All operations in the order in which they ran."""
+@dataclass(eq=False)
+class TapeGraph(Graph):
+    """A graph that is read from nodes, with its constants as they were found."""
 
-    calls: list[Call]
-    leaves: list[LeafValue]
-    root: Value
-    constants: list[Value]
+    found: list[Value] = field(default_factory=list)
+
+    def constants(self) -> list[Value]:
+        """Return the tensors without a gradient."""
+        return self.found
 
 
 def place_of(node: Any) -> str:
@@ -93,7 +94,7 @@ def read(
     counter = itertools.count(1)
     name_of = name_of or (lambda node, index: "y" if node is root.grad_fn else f"t{next(counter)}")
     graph = _Reader(name_of, tensor_name or (lambda tensor: "")).read(root, tape)
-    graph.root.array = root._a
+    graph.outputs[0].value.array = root._a
     return graph
 
 
@@ -105,12 +106,12 @@ def apart(graph: Graph) -> None:
     :raises ProgramError: an array cannot be copied with its strides.
     """
     copied = _Copies().of
-    for value in (*graph.leaves, *graph.constants, graph.root):
+    for value in (*graph.inputs, *graph.constants(), graph.outputs[0].value):
         value.array = copied(value.array)
         if isinstance(value, LeafValue):
             grad = value.tensor.grad
             value.tensor = SimpleNamespace(grad=None if grad is None else SimpleNamespace(_a=copied(grad._a)))
-    for call in graph.calls:
+    for call in graph.steps:
         if call.recorded is None and call.op.draws:
             call.recorded = copied(drawn(call))
         node = call.node = copy(call.node)
@@ -170,7 +171,8 @@ class _Reader:
             self.check(node, trace)
             self.calls[node] = self.call(node, trace, tape[node])
         calls = list(self.calls.values())
-        return Graph(calls, list(self.leaves.values()), self.calls[start].results[index], list(self.constants.values()))
+        outputs = [Output(self.calls[start].results[index])]
+        return TapeGraph(list(self.leaves.values()), calls, outputs, list(self.constants.values()))
 
     def check(self, node: Any, trace: Any) -> None:
         """Raise if a part of a node is not in its declaration, or has changed."""

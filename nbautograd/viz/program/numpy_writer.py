@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from nbautograd._engine.arrays import backend
-from nbautograd._engine.compiler.graph import INPUT, RESULT, Value
+from nbautograd._engine.compiler.graph import INPUT, RESULT, Graph, Value
 from nbautograd._engine.compiler.source import parsed
 from nbautograd._engine.core import tracing
 from nbautograd._engine.core.node import OutputGrads, gradients_of
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import NotBundled
 from nbautograd.viz.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand
-from nbautograd.viz.program.graph import Call, Graph, Tape, apart, drawn, is_freed, place_of, read, refuse
+from nbautograd.viz.program.graph import Call, Tape, apart, drawn, is_freed, place_of, read, refuse
 from nbautograd.viz.program.literals import dtype_text, same, same_elements
 from nbautograd.viz.program.statements import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.viz.program.variables import Variables, method
@@ -70,13 +70,13 @@ class NumpyWriter(Variables):
     def write(self) -> None:
         """All lines."""
         graph = self.graph
-        given = [*graph.leaves, *graph.constants]
-        for value in [*given, *[value for call in graph.calls for value in call.results]]:
+        given = [*graph.inputs, *graph.constants()]
+        for value in [*given, *[value for call in graph.steps for value in call.results]]:
             self.variable[value] = self.names.new(value.name)
         with backend.quiet():
             for value in given:
                 self.data(value, "leaf" if value.kind == INPUT else "")
-            for call in graph.calls:
+            for call in graph.steps:
                 self.forward(call)
             self.check_result()
             self.backward()
@@ -193,11 +193,11 @@ class NumpyWriter(Variables):
 
     def check_result(self) -> None:
         """Raise if the result is not that of the user's tensor."""
-        value = self.values[self.variable[self.graph.root]]
-        array = self.graph.root.array
+        value = self.values[self.variable[self.root]]
+        array = self.root.array
         if array is not None and not same_elements(array, value):
             raise ProgramError(
-                f"a program cannot be written of {self.graph.root.name!r}: computed again it has another value; a "
+                f"a program cannot be written of {self.root.name!r}: computed again it has another value; a "
                 "leaf or an operand has been written to since"
             )
 
@@ -205,7 +205,7 @@ class NumpyWriter(Variables):
 
     def backward(self) -> None:
         """The lines of the pass, node by node as the engine takes them."""
-        root = self.graph.root
+        root = self.root
         name = self.names.new(f"g_{self.variable[root]}")
         value = self.values[self.variable[root]]
         if self.seed is None:
@@ -219,7 +219,7 @@ class NumpyWriter(Variables):
             start = self.seed
         self.gradient[root] = name
         self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins", origin=("array", start))
-        for call in reversed(self.graph.calls):  # by sequence number, as in the engine
+        for call in reversed(self.graph.steps):  # by sequence number, as in the engine
             if not type(call.node)._relays:
                 self.backward_of(call)
         paths: dict[str, list[Line]] = {}
@@ -379,7 +379,7 @@ class NumpyWriter(Variables):
 
     def accumulate(self) -> None:
         """The lines that add to the gradients of the leaves."""
-        for leaf in self.graph.leaves:
+        for leaf in self.graph.inputs:
             gradient = self.gradient.get(leaf)
             if gradient is None:
                 continue
@@ -423,7 +423,7 @@ def write_later(
     :raises ProgramError: as for :func:`write`; what cannot be written may also be found when it is written.
     """
     graph, seed = read(root, name_of, tensor_name, tape), getattr(gradient, "_a", gradient)
-    nodes = [call.node for call in graph.calls]
+    nodes = [call.node for call in graph.steps]
     apart(graph)
     if isinstance(seed, np.ndarray):
         seed = seed.copy(order="K")
@@ -433,7 +433,7 @@ def write_later(
         with tracing.traced():
             return written(graph, seed, Choices(), named_only=True).lines
 
-    return lines, {call.node: node for call, node in zip(graph.calls, nodes, strict=True)}
+    return lines, {call.node: node for call, node in zip(graph.steps, nodes, strict=True)}
 
 
 def written(graph: Graph, gradient: Any, choices: Choices, *, named_only: bool = False) -> NumpyWriter:

@@ -162,14 +162,14 @@ def write(
             writer.choices.changed = False
             writer = written(read(root, name_of, tensor_name, tape), gradient, writer.choices)
     graph = writer.graph
-    leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
+    leaves = [leaf for leaf in graph.inputs if leaf in writer.results]
 
     if library == "torch":
         tensors = TensorWriter(writer)
         tensors.write()
         results = [(leaf.name, f"{writer.variable[leaf]}.grad") for leaf in leaves]
         return Program(
-            graph.root.name,
+            writer.root.name,
             tensors.lines,
             helpers=VJP if tensors.uses_vjp else "",
             stored=writer.stored,
@@ -184,7 +184,7 @@ def write(
         needs = "NumPy and nbautograd, of which it imports functions that have no source of their own"
     results = [(leaf.name, writer.results[leaf]) for leaf in leaves]
     return Program(
-        graph.root.name,
+        writer.root.name,
         writer.lines,
         imports=writer.bundle.imports.values(),
         helpers=functions,
@@ -207,14 +207,14 @@ def _folded(
     if tree is None:
         return None
     wanted = {name: value.name for value, name in writer.variable.items()}
-    order = [call.node for call in writer.graph.calls]
+    order = [call.node for call in writer.graph.steps]
     try:
         program = fold(lines, tree, order, [expression for _, expression in results], writer.names, wanted)
         with backend.quiet(), no_grad():
             gradients = program.computed({**scope, "data": writer.stored})
     except Exception:  # the flat program is known to be right
         return None
-    expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.leaves if leaf in writer.results]
+    expected = [writer.values[writer.results[leaf]] for leaf in writer.graph.inputs if leaf in writer.results]
     return program if all(map(alike, gradients, expected)) else None
 
 

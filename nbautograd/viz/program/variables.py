@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd._engine.arrays import memory_format
 from nbautograd._engine.arrays.summation import upcast_half
-from nbautograd._engine.compiler.graph import CONSTANT, Value
+from nbautograd._engine.compiler.graph import CONSTANT, Graph, Value
 from nbautograd._engine.compiler.promotion import HalfPrecision, promote, promote_half, widen_all
 from nbautograd._engine.compiler.schema import POINTWISE, UPCAST, VIEW
 from nbautograd._engine.compiler.source import evaluated, parsed
@@ -18,7 +18,7 @@ from nbautograd._engine.core.tensor import wrap
 from nbautograd.errors import ProgramError
 from nbautograd.viz.program.bundle import Bundle
 from nbautograd.viz.program.expressions import Expressions, Operand
-from nbautograd.viz.program.graph import Call, Graph
+from nbautograd.viz.program.graph import Call
 from nbautograd.viz.program.literals import array_text, dtype_text, literal, same
 from nbautograd.viz.program.names import RESERVED, identifier
 from nbautograd.viz.program.statements import DATA, Line
@@ -52,7 +52,7 @@ class Variables:
     """
 
     def __init__(self, graph: Graph, seed: Any = None) -> None:
-        self.graph, self.seed = graph, seed
+        self.graph, self.seed, self.root = graph, seed, graph.outputs[0].value
         self.names = Names()
         self.bundle = Bundle(self.names.taken)
         self.expressions = Expressions(self.bundle)
@@ -64,7 +64,7 @@ class Variables:
         self.variable: dict[Value, str] = {}
         self.gradient: dict[Value, str] = {}
         self.results: dict[Value, str] = {}
-        self.relays = {value: call for call in graph.calls if type(call.node)._relays for value in call.results}
+        self.relays = {value: call for call in graph.steps if type(call.node)._relays for value in call.results}
         """Temporary views, by their results."""
         self.operands: dict[Call, dict[str, Operand]] = {}
         self.option_arrays: dict[int, Value] = {}

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from nbautograd._engine.compiler.source import evaluated
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.read import formulas, introspect, values
 from nbautograd.viz.read.formulas import MAX_CHARACTERS, Mark
@@ -51,6 +50,8 @@ REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
 
 Operands = Mapping[str, Any]
 """Arrays, numbers and options by the names that formulas have for them."""
+Evaluate = Callable[..., Any]
+"""Return the value of a part of a formula, with the values of its names."""
 Came = Mapping[int, Any]
 """The gradients that a node received, by the number of their result."""
 
@@ -108,16 +109,16 @@ def local_derivative(
         if any(map(np.iscomplexobj, read)):
             return replace(nothing, unknown="complex")
         declared = introspect.declared(node) if declared is None else declared
-        evaluable = evaluation(node, written.input, source, wanted.shape, known, declared)
+        evaluated = evaluation(node, written.input, source, wanted.shape, known, declared)
     except Exception:  # objects that cannot be read still get a picture
         return replace(nothing, unknown="unsaved")
-    if evaluable is None:
+    if evaluated is None:
         only = next(iter(arrays.values()))
         numbers = _single_number(node, source, only, wanted) if kind == DIAGONAL else None
         return numbers or replace(nothing, unknown="foreign")
     if type(node).__name__.startswith("Native"):
         count = max(count, 3)  # PyTorch keeps only the first of a norm's three results
-    formula = _Formula(source, *evaluable, arrays, hasattr(declared, "count"), count, written.slot)
+    formula = _Formula(source, *evaluated, arrays, hasattr(declared, "count"), count, written.slot)
     try:
         with np.errstate(all="ignore"):
             return _numbers(nothing, formula, wanted, work) or replace(nothing, unknown="differs")
@@ -147,8 +148,7 @@ class _Formula:
     """A formula of a node, with the gradients that came."""
 
     source: str
-    scope: dict[str, Any]
-    """The functions in it."""
+    value: Evaluate
     names: Operands
     came: Mapping[int, np.ndarray[Any, Any]]
     several: bool
@@ -162,7 +162,7 @@ class _Formula:
             return g
         given = g if isinstance(g, Mapping) else dict.fromkeys(self.came, g)
         parts = [given.get(i) for i in range(self.count)] if self.several else next(iter(given.values()))
-        result = evaluated(part, self.scope, {**self.names, "conj": np.conjugate, "g": parts})
+        result = self.value(part, {**self.names, "conj": np.conjugate, "g": parts})
         return result[self.slot] if isinstance(result, (list, tuple)) else result
 
     def elements(self, shape: tuple[int, ...], given: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -214,11 +214,11 @@ def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | No
     :param shape: of the input, if it is known from elsewhere.
     """
     with suppress(Exception):  # the picture is drawn even if a formula cannot be evaluated
-        scope, names = evaluation(node, parameter, source, shape) or (None, {})
-        for part in ast.walk(ast.parse(source.strip(), mode="eval")) if scope is not None else ():
+        value, names = evaluation(node, parameter, source, shape) or (None, {})
+        for part in ast.walk(ast.parse(source.strip(), mode="eval")) if value is not None else ():
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("count", "each"):
                 counted = part if part.func.id == "count" else part.args[1]
-                result = evaluated(ast.unparse(counted), scope, names)
+                result = value(ast.unparse(counted), names)  # type: ignore[misc]
                 return ["n", str(int(result) if part.func.id == "count" else math.prod(result))]
     return ["i", "n"]
 
@@ -302,22 +302,22 @@ def evaluation(
     shape: tuple[int, ...] | None,
     known: Operands | None = None,
     declared: Any = None,
-) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the functions in a node's formula, and its values; None if the formula is not the library's own.
+) -> tuple[Evaluate, dict[str, Any]] | None:
+    """Return what evaluates parts of a node's formula, and its values; None if the formula is not the library's own.
 
     :param shape: of the parameter, if it is known.
     :param known: the result of ``kept_operands`` before the node ran; without it, the current values of the node.
     :param declared: the node's declaration, if it has been found.
     """
     declared = introspect.declared(node) if declared is None else declared
-    scope = getattr(declared, "formula_scope", None)
+    value = getattr(declared, "formula_value", None)
     written = (getattr(declared, "formulas", None) or {}).get(parameter, "")
-    if scope is None or source != one_line(written, MAX_CHARACTERS):
+    if value is None or source != one_line(written, MAX_CHARACTERS):
         return None
     names = dict(kept_operands(node) if known is None else known)
     if shape is not None and parameter not in names:
         names[parameter] = _ShapeOnly(shape)
-    return scope(), names
+    return value, names
 
 
 def _noted(trace: Any, saved: Mapping[str, Any]) -> dict[str, Any]:

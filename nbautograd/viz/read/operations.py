@@ -202,7 +202,7 @@ class OperationReader:
             narrow, name = self.shape(to, index), slots[slot]
             if _COUNTED.search(text):
                 known[formulas.COUNT] = [local_derivative.count_of(node, parameter, text, narrow)]
-            is_shown = getattr(cls, "formula_scope", None) is None or formulas.is_readable(text)
+            is_shown = getattr(cls, "formula_value", None) is None or formulas.is_readable(text)
             result = "" if is_shown else self.names.results.get((node, 0), "result")
             differs = wide is None or wide != narrow
             over = _summed_over(node, slot, wide, narrow) if differs and jacobians.sums_over(text) else ""

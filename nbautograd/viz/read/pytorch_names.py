@@ -33,15 +33,14 @@ _FORMS: dict[str, tuple[str, dict[Any, str]]] = {
 """Nodes of PyTorch's that stand for several operations: by which option, and the operation's name."""
 
 
-def _scope() -> dict[str, Any]:
-    """Return the meaning of names in a formula: that of our formulas of distances."""
+def _value(part: str, names: dict[str, Any]) -> Any:
+    """Return the value of a part of a formula, in the words of our formulas of distances."""
     declared: Any = protocol.declaration("EuclideanDistBackward0")
-    scope: dict[str, Any] = declared().formula_scope()
-    return scope
+    return declared().formula_value(part, names)
 
 
 def _declaration(symbol: str, **formulas: str) -> type:
-    members = {"symbol": symbol, "inputs": tuple(formulas), "formulas": formulas, "formula_scope": staticmethod(_scope)}
+    members = {"symbol": symbol, "inputs": tuple(formulas), "formulas": formulas, "formula_value": staticmethod(_value)}
     return type("Declared", (), members)
 
 

@@ -250,8 +250,8 @@ def _add_home(operands: dict[str, Any], node: Any) -> None:
     """Add the layout of a viewed tensor, if its elements are in order."""
     shape = introspect.result_shape(*node.next_functions[0]) or ()
     strides = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
-    geometry = introspect.declared(node).formula_scope()["Geometry"]
-    operands["home"] = geometry(shape, strides, 0)
+    layout = introspect.declared(node).formula_value
+    operands["home"] = layout("Geometry(shape, strides, 0)", {"shape": shape, "strides": strides})
     operands["storage_offset"] = operands["storage_offset"] or 0
 
 
