@@ -50,6 +50,7 @@ OBJECTS = st.recursive(
 )
 
 
+@pytest.mark.sweep
 @given(OBJECTS)
 @settings(max_examples=200)
 def test_objects_come_back(obj):

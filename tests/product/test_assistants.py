@@ -56,6 +56,7 @@ print(count, longest)
 """
 
 
+@pytest.mark.sweep
 def test_texts_of_the_tutorials_graphs_are_short() -> None:
     """In a separate process, as the cells of the tutorials change the library."""
     if not documents():
@@ -66,6 +67,7 @@ def test_texts_of_the_tutorials_graphs_are_short() -> None:
     assert count > 100 and longest < TOKENS * CHARACTERS
 
 
+@pytest.mark.sweep
 def test_a_shortened_text_keeps_steps_numbers_error_and_cures() -> None:
     w = nb.tensor([2.0], requires_grad=True)
     with viz.record(namespace={"w": w}) as passes:

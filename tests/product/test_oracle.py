@@ -191,6 +191,7 @@ def test_stored_files_are_equal_if_their_answers_are() -> None:
         assert store.dumps(version, answers) == store.dumps(*store.loads(store.dumps(version, answers)))
 
 
+@pytest.mark.sweep
 def test_all_answers_are_of_one_version_and_of_tests_that_are_there() -> None:
     files = sorted(store.FOLDER.rglob("*.zip"))
     assert len({store.loads(path.read_bytes())[0] for path in files}) == 1

@@ -37,6 +37,7 @@ def in_blocks(x: Any, w: Any, g: Any) -> tuple[Any, ...]:
     return results
 
 
+@pytest.mark.sweep
 @settings(max_examples=25)
 @given(
     batch=st.integers(1, 100),

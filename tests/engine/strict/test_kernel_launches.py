@@ -67,6 +67,7 @@ def test_hooks_see_the_gradients_of_a_chain() -> None:
     comparison.agree(program, np.linspace(-1, 1, 6, dtype=np.float32))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("dtype", [nb.float16, nb.float32, nb.float64], ids=str)
 def test_chains_give_the_numbers_of_their_steps(dtype: nb.dtype) -> None:
     """Half precision is rounded after each node, fused or not."""
@@ -140,6 +141,7 @@ LAYOUTS: dict[str, Any] = {
 }
 
 
+@pytest.mark.sweep
 @settings(max_examples=60)
 @given(
     st.tuples(st.integers(0, 4), st.integers(1, 4)),

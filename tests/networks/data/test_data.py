@@ -300,6 +300,7 @@ def test_workers_are_seeded_as_pytorchs() -> None:
     oracle.check(program, exact=True)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("persistent", [False, True])
 def test_streams(persistent: bool) -> None:
     def program(T: Any, options: dict[str, Any]) -> Any:

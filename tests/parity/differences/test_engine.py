@@ -211,6 +211,7 @@ def test_an_interrupt_while_the_thread_starts(monkeypatch: pytest.MonkeyPatch) -
     assert (threading.active_count(), caught) == (before, ["nbautograd backward"])
 
 
+@pytest.mark.sweep
 def test_deep_passes_where_the_recursion_limit_is_small() -> None:
     program = """
         import sys

@@ -60,6 +60,7 @@ def wrong_case(case: Case, counts: dict[str, int]) -> str:
     return ""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_all_operations(chunk: int) -> None:
     counts = {"right": 0}

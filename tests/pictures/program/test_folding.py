@@ -110,6 +110,7 @@ def test_twenty_steps_are_one_loop() -> None:
     assert next(line for line in statements(text) if "np.tanh" in line).lstrip().startswith("h[turn] = ")
 
 
+@pytest.mark.sweep
 def test_layers_share_a_function() -> None:
     names = built(layers)
     code = code_of(names)

@@ -59,6 +59,7 @@ def wrong_case(case: Case, counts: dict[str, int]) -> str:
     return ""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("chunk", range(3))
 def test_programs_in_tensors(chunk: int) -> None:
     counts = {"right": 0, "refused": 0}

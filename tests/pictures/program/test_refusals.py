@@ -274,6 +274,7 @@ BINARY = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep
 @given(st.data())
 @settings(max_examples=500 if LONG else 60)
 def test_random_graphs(data: Any) -> None:

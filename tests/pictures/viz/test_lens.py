@@ -255,6 +255,7 @@ def test_the_widget_asks_for_passes() -> None:
     assert [answer["pass"] for answer in sent] == [2] and sent[0]["data"]["timeline"]["frames"]
 
 
+@pytest.mark.sweep
 def test_a_notebook_keeps_as_much_of_a_run_as_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     needs.package("anywidget")
     watch = train(60, record=True)

@@ -159,6 +159,7 @@ def test_an_opened_loop_has_a_column_for_each_folded_step() -> None:
     assert sum(node.kind == "group" for node in view.nodes) >= 6
 
 
+@pytest.mark.sweep
 def test_no_grid_where_there_is_no_such_loop() -> None:
     for name in ("first_seed", "second_seed", "perceptron", "convolution", "used_four_times", "folded_loop"):
         assert all(loop_of(scene) is None for scene in PROGRAMS[name]().scenes), name

@@ -46,6 +46,7 @@ def test_answers_are_pytorchs(level: int) -> None:
     oracle.check(answers, level, exact=True)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("level", drawn.LEVELS)
 def test_questions_are_valid(level: int) -> None:
     """Small exact numbers, a line or a leaf that exists, each kind in turn, and different questions for most seeds."""
@@ -81,6 +82,7 @@ def test_every_answer_is_taken_and_a_wrong_one_is_not(level: int) -> None:
         assert series.next().number == 1
 
 
+@pytest.mark.sweep
 def test_a_question_is_the_same_in_another_process() -> None:
     code = """
 from nbautograd.viz.notebook.practice_questions import question

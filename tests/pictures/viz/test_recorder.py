@@ -386,6 +386,7 @@ def test_every_frame_can_be_read_aloud() -> None:
     assert all(frame.caption for frame in passes.timeline.frames)
 
 
+@pytest.mark.sweep
 def test_a_folded_graph_plays_operation_by_operation() -> None:
     w = leaf(0.5)
     h = w
@@ -403,6 +404,7 @@ def test_a_folded_graph_plays_operation_by_operation() -> None:
     assert shown.done <= {node.id for node in scene.nodes} | {edge.id for edge in scene.edges} | {""}
 
 
+@pytest.mark.sweep
 def test_of_a_large_graph_a_group_is_one_step() -> None:
     needs.package("anywidget")
     w = leaf(0.5)

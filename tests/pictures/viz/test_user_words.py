@@ -190,6 +190,7 @@ def test_what_is_differentiated_of_several_roots() -> None:
     assert [name for name, _ in frame.receives] == ["∂L/∂p", "∂L/∂q"]
 
 
+@pytest.mark.sweep
 def test_the_player_says_it(open_page: Any) -> None:
     page = open_page(several_roots())
     page.focus(".nb-player")
