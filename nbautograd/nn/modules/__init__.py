@@ -45,8 +45,9 @@ LATER = {
 
 _MODULES = """
     activation container conv dropout linear loss module normalization padding pooling rnn shaping sparse transformer"""
-__all__ = [name for each in _MODULES.split() for name in import_module(f"{__name__}.{each}").__all__]
-__all__ += " ".join(LATER.values()).split()
+if not TYPE_CHECKING:  # which reads the imports above, and no list that is computed
+    __all__ = [name for each in _MODULES.split() for name in import_module(f"{__name__}.{each}").__all__]
+    __all__ += " ".join(LATER.values()).split()
 
 
 def __getattr__(name: str) -> Any:
