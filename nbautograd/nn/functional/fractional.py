@@ -17,11 +17,9 @@ from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import floating_only, tuple_of
 
 __all__ = [
-    "fractional_max_pool2d",
-    "fractional_max_pool2d_with_indices",
-    "fractional_max_pool3d",
+    "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
     "fractional_max_pool3d_with_indices",
-]
+]  # fmt: skip
 
 Ints = int | tuple[int, ...]
 
