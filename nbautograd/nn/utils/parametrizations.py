@@ -18,7 +18,7 @@ from nbautograd._engine.ops.linalg.solvers import linalg_solve
 from nbautograd._engine.ops.linalg.vectors import vdot
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd.nn.functional.linear import normalize
-from nbautograd.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from nbautograd.nn.modules.conv import _ConvTransposeNd
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils._weight_norm import _lengths
 from nbautograd.nn.utils.parametrize import register_parametrization
@@ -31,9 +31,6 @@ def _weight_of(module: Module, name: str) -> Tensor:
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     return weight
-
-
-# -- orthogonal ----------------------------------------------------------------------------------------------------
 
 
 class _OrthMaps(Enum):
@@ -152,9 +149,6 @@ def orthogonal(
     return register_parametrization(module, name, parametrization, unsafe=True)
 
 
-# -- norms -------------------------------------------------------------------------------------------------------------
-
-
 class _WeightNorm(Module):
     def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
@@ -202,9 +196,7 @@ class _SpectralNorm(Module):
         if not -ndim <= dim < ndim:
             raise IndexError(f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})")
         if n_power_iterations <= 0:
-            raise ValueError(
-                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
-            )
+            raise ValueError(f"Expected n_power_iterations to be positive, but got {n_power_iterations=!s}")
         self.dim, self.eps = dim % ndim, eps
         if ndim > 1:
             self.n_power_iterations = n_power_iterations
@@ -215,8 +207,7 @@ class _SpectralNorm(Module):
             self._power_method(matrix, 15)
 
     def _reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
-        others = [d for d in range(weight.ndim) if d != self.dim]
-        return weight.permute(self.dim, *others).flatten(1)
+        return weight.permute(self.dim, *(d for d in range(weight.ndim) if d != self.dim)).flatten(1)
 
     def _power_method(self, matrix: Tensor, steps: int) -> None:
         """Improve the singular vectors in place."""
@@ -253,7 +244,6 @@ def spectral_norm(
     >>> bool(torch.linalg.matrix_norm(layer.weight, 2) < 1.1)
     True
     """
-    weight = _weight_of(module, name)
-    if dim is None:
-        dim = 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
-    return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+    dim = int(isinstance(module, _ConvTransposeNd)) if dim is None else dim
+    parametrization = _SpectralNorm(_weight_of(module, name), n_power_iterations, dim, eps)
+    return register_parametrization(module, name, parametrization)
