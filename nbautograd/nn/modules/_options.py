@@ -152,8 +152,6 @@ def _signature_of(options: tuple[str, ...], defaults: Mapping[str, Any], positio
 
 
 def _initializer(signature: inspect.Signature) -> Any:
-    """Return the ``__init__`` of a layer."""
-
     def __init__(self: Layer, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         self._take(args, kwargs)
 

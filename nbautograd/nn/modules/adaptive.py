@@ -82,10 +82,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if target_.ndim == 1 and input_.shape[0] != target_.shape[0]:
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if input_.ndim != target_.ndim + 1:
-            raise RuntimeError(
-                f"{target_.ndim}D target tensor expects {target_.ndim + 1}D input tensors, but found inputs with size "
-                f"{input_.shape}"
-            )
+            dims = f"{target_.ndim}D target tensor expects {target_.ndim + 1}D input tensors"
+            raise RuntimeError(f"{dims}, but found inputs with size {input_.shape}")
         batched = target_.ndim > 0
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         output = input.new_zeros((target.shape[0],))
@@ -106,8 +104,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"{target.max().item()}] were found. "
             )
         output = output + F.log_softmax(self.head(input), dim=1).gather(1, columns.unsqueeze(1)).squeeze(1)
-        loss = (-output).mean()
-        return _ASMoutput(output if batched else output.squeeze(0), loss)
+        return _ASMoutput(output if batched else output.squeeze(0), (-output).mean())
 
     def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
         """Return the log-probabilities of all classes, from the output of the head."""

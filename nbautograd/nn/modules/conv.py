@@ -169,9 +169,8 @@ class _ConvTransposeNd(_ConvNd):
         :raises ValueError: ``output_size`` is not possible.
         """
         extra = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
-        output: Tensor = self._function(
-            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
-        )
+        options = (self.stride, self.padding, extra, self.groups, self.dilation)
+        output: Tensor = self._function(input, self.weight, self.bias, *options)
         return output
 
     def _output_padding(self, input: Tensor, size: list[int]) -> tuple[int, ...]:
@@ -180,10 +179,8 @@ class _ConvTransposeNd(_ConvNd):
         if len(size) == others + n:
             size = size[others:]
         if len(size) != n:
-            raise ValueError(
-                f"{type(self).__name__}: for {input.ndim}D input, output_size must have {n} or {others + n} elements "
-                f"(got {len(size)})"
-            )
+            wanted = f"output_size must have {n} or {others + n} elements (got {len(size)})"
+            raise ValueError(f"{type(self).__name__}: for {input.ndim}D input, {wanted}")
         results = []
         for i, wanted in enumerate(size):
             least = (input.shape[others + i] - 1) * self.stride[i] - 2 * self.padding[i]

@@ -55,10 +55,8 @@ def functional_call(
                 raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
             state.update(part)
     else:
-        raise ValueError(
-            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
-            f"{type(parameter_and_buffer_dicts)}"
-        )
+        kind = type(parameter_and_buffer_dicts)
+        raise ValueError(f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {kind}")
     positional = args if isinstance(args, tuple) else () if args is None else (args,)
     with _state(module, state, tie_weights, strict):
         return module(*positional, **(kwargs or {}))
@@ -139,24 +137,19 @@ def stack_module_state(models: Sequence[Module] | Any) -> tuple[dict[str, Tensor
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    parameters = {
-        name: _stacked([dict(m.named_parameters())[name] for m in models], name)
-        for name, _ in models[0].named_parameters()
-    }
-    buffers = {
-        name: _stacked([dict(m.named_buffers())[name] for m in models], name) for name, _ in models[0].named_buffers()
-    }
-    return parameters, buffers
+    return _stacked([dict(m.named_parameters()) for m in models]), _stacked([dict(m.named_buffers()) for m in models])
 
 
-def _stacked(tensors: list[Tensor], name: str) -> Tensor:
-    if len({t.requires_grad for t in tensors}) > 1:
-        raise RuntimeError(
-            f"Expected {name} from each model to have the same .requires_grad, but got "
-            f"{[t.requires_grad for t in tensors]}"
-        )
-    whole: Tensor = stack([t.detach() for t in tensors])
-    return whole.requires_grad_(tensors[0].requires_grad)
+def _stacked(states: list[dict[str, Any]]) -> dict[str, Tensor]:
+    """Stack the tensors of each name."""
+    result = {}
+    for name in states[0]:
+        tensors = [state[name] for state in states]
+        flags = [t.requires_grad for t in tensors]
+        if len({*flags}) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad, but got {flags}")
+        result[name] = stack([t.detach() for t in tensors]).requires_grad_(flags[0])
+    return result
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:

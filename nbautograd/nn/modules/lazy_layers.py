@@ -113,10 +113,8 @@ class _LazyConv(_Lazy, _ConvNd):
 
     def _get_in_channels(self, input: Tensor) -> int:
         if input.ndim not in (self._n + 1, self._n + 2):
-            raise RuntimeError(
-                f"Expected {self._n + 1}D (unbatched) or {self._n + 2}D (batched) input to {type(self).__name__}, but "
-                f"got input of size: {input.shape}"
-            )
+            dims = f"{self._n + 1}D (unbatched) or {self._n + 2}D (batched)"
+            raise RuntimeError(f"Expected {dims} input to {type(self).__name__}, but got input of size: {input.shape}")
         return int(input.shape[1] if input.ndim == self._n + 2 else input.shape[0])
 
 

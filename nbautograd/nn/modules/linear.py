@@ -113,7 +113,5 @@ class Bilinear(Module):
 
     def extra_repr(self) -> str:
         """Return the sizes, and whether there is a bias."""
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )
+        sizes = f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}"
+        return f"{sizes}, bias={self.bias is not None}"

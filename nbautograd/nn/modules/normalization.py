@@ -82,10 +82,8 @@ class _NormBase(Module):
 
     def extra_repr(self) -> str:
         """Return the options."""
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
+        text = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+        return f"{text}bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *args: Any, **kwargs: Any
@@ -145,10 +143,8 @@ class _InstanceNorm(_NormBase):
         batched = input.ndim == self._dims[-1]
         channels = input.shape[1 if batched else 0]
         if channels != self.num_features and self.affine:
-            raise ValueError(
-                f"expected input's size at dim={1 if batched else 0} to match num_features "
-                f"({self.num_features}), but got: {channels}."
-            )
+            wanted = f"dim={1 if batched else 0} to match num_features ({self.num_features})"
+            raise ValueError(f"expected input's size at {wanted}, but got: {channels}.")
         x, own = input if batched else input.unsqueeze(0), self.training or not self.track_running_stats
         factor = 0.0 if self.momentum is None else self.momentum
         result = F.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias, own, factor, self.eps)
@@ -218,10 +214,8 @@ class GroupNorm(_Affine):
 
     def extra_repr(self) -> str:
         """Return the options."""
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
+        text = f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{text}, bias={self.bias is not None}"
 
 
 def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
@@ -257,10 +251,8 @@ class LayerNorm(_Affine):
 
     def extra_repr(self) -> str:
         """Return the options."""
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
+        text = f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return f"{text}, bias={self.bias is not None}"
 
 
 class RMSNorm(_Affine):

@@ -153,22 +153,17 @@ class RNNBase(Module):
             raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.ndim}D instead")
         kind = self.weight_ih_l0.dtype
         if data.dtype != kind:
-            raise ValueError(
-                f"RNN input dtype ({data.dtype!r}) does not match weight dtype ({kind!r}). Convert input: "
-                f"input.to({kind!r}), or convert model: model.to({data.dtype!r})"
-            )
-        if data.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}"
-            )
+            ways = f"Convert input: input.to({kind!r}), or convert model: model.to({data.dtype!r})"
+            raise ValueError(f"RNN input dtype ({data.dtype!r}) does not match weight dtype ({kind!r}). {ways}")
+        if (size := data.shape[-1]) != self.input_size:
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {size}")
 
     def _given_state(self, hx: Any, batched: bool, packed: PackedSequence | None) -> State:
         state = tuple(hx) if self.mode == "LSTM" else (hx,)
         kind, ndim = ("batched", 3) if batched else ("unbatched", 2)
-        if any(s.ndim != ndim for s in state):
-            raise RuntimeError(
-                f"For {kind} {ndim}-D input, hx should also be {ndim}-D but got {[s.ndim for s in state]}"
-            )
+        ndims = [s.ndim for s in state]
+        if any(each != ndim for each in ndims):
+            raise RuntimeError(f"For {kind} {ndim}-D input, hx should also be {ndim}-D but got {ndims}")
         if not batched:
             return tuple(s.unsqueeze(1) for s in state)
         return state if packed is None else _ordered(state, packed.sorted_indices)
@@ -331,10 +326,8 @@ class RNNCellBase(Module):
         name = type(self).__name__
         if input.ndim not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"{name}: input has inconsistent input_size: got {input.shape[-1]}, expected {self.input_size}"
-            )
+        if (size := input.shape[-1]) != self.input_size:
+            raise RuntimeError(f"{name}: input has inconsistent input_size: got {size}, expected {self.input_size}")
         shape = (*input.shape[:-1], self.hidden_size)
         if hidden is None:
             blank = zeros(shape, dtype=input.dtype, device=input.device)

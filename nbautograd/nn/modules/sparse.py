@@ -96,9 +96,8 @@ class Embedding(_Table):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the rows at these indices."""
-        return F.embedding(
-            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
-        )
+        options = (self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)
+        return F.embedding(input, self.weight, self.padding_idx, *options)
 
     def extra_repr(self) -> str:
         """Return the sizes, and the options that differ from the default."""

@@ -19,13 +19,9 @@ from nbautograd.nn.modules.module import Module
 from nbautograd.nn.modules.normalization import LayerNorm
 
 __all__ = [
-    "MultiheadAttention",
-    "Transformer",
-    "TransformerDecoder",
-    "TransformerDecoderLayer",
-    "TransformerEncoder",
+    "MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
     "TransformerEncoderLayer",
-]
+]  # fmt: skip
 
 Activation = str | Callable[[Tensor], Tensor]
 
@@ -65,9 +61,7 @@ class MultiheadAttention(Module):
     ) -> None:
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads}"
-            )
+            raise ValueError(f"embed_dim and num_heads must be greater than 0, got {embed_dim=!s} and {num_heads=!s}")
         if embed_dim % num_heads:
             raise AssertionError(f"embed_dim must be divisible by num_heads: {embed_dim} by {num_heads}")
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
@@ -126,23 +120,9 @@ class MultiheadAttention(Module):
             options = {name: getattr(self, name) for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight")}
             options["use_separate_proj_weight"] = True
         output, weights = F.multi_head_attention_forward(
-            query,
-            key,
-            value,
-            self.embed_dim,
-            self.num_heads,
-            self.in_proj_weight,
-            self.in_proj_bias,
-            self.bias_k,
-            self.bias_v,
-            self.add_zero_attn,
-            self.dropout,
-            self.out_proj.weight,
-            self.out_proj.bias,
-            training=self.training,
-            key_padding_mask=key_padding_mask,
-            need_weights=need_weights,
-            attn_mask=attn_mask,
+            *(query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias),
+            *(self.bias_k, self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias),
+            *(self.training, key_padding_mask, need_weights, attn_mask),
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
             **options,
@@ -181,28 +161,25 @@ class _TransformerLayer(Module):
         super().__init__()
         where = {"device": device, "dtype": dtype}
         for name in self.attentions:
-            setattr(
-                self, name, MultiheadAttention(d_model, nhead, dropout, bias=bias, batch_first=batch_first, **where)
-            )
+            attention = MultiheadAttention(d_model, nhead, dropout, bias=bias, batch_first=batch_first, **where)
+            setattr(self, name, attention)
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
         self.norm_first = norm_first
-        count = len(self.attentions) + 1
-        for i in range(1, count + 1):
+        numbers = range(1, len(self.attentions) + 2)
+        for i in numbers:
             setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where))
-        for i in range(1, count + 1):
+        for i in numbers:
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
 
     def _attend(
         self, number: int, x: Tensor, memory: Tensor | None, mask: Tensor | None, padding: Tensor | None, causal: bool
     ) -> Tensor:
-        attention = getattr(self, self.attentions[number])
-        source = x if memory is None else memory
-        attended = attention(
-            x, source, source, attn_mask=mask, key_padding_mask=padding, is_causal=causal, need_weights=False
-        )[0]
+        attention, source = getattr(self, self.attentions[number]), x if memory is None else memory
+        masks = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": causal}
+        attended = attention(x, source, source, **masks, need_weights=False)[0]
         dropped: Tensor = getattr(self, f"dropout{number + 1}")(attended)
         return dropped
 
@@ -235,9 +212,8 @@ class TransformerEncoderLayer(_TransformerLayer):
         is_causal: bool = False,
     ) -> Tensor:
         """Return the sequence, encoded; the masks are those of :class:`MultiheadAttention`."""
-        return self._blocks(
-            src, [lambda x: self._attend(0, x, None, src_mask, src_key_padding_mask, is_causal), self._feed_forward]
-        )
+        masks = (src_mask, src_key_padding_mask, is_causal)
+        return self._blocks(src, [lambda x: self._attend(0, x, None, *masks), self._feed_forward])
 
 
 class TransformerDecoderLayer(_TransformerLayer):
@@ -264,14 +240,10 @@ class TransformerDecoderLayer(_TransformerLayer):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """Return the sequence, decoded with attention to ``memory``; for the masks see :class:`MultiheadAttention`."""
-        return self._blocks(
-            tgt,
-            [
-                lambda x: self._attend(0, x, None, tgt_mask, tgt_key_padding_mask, tgt_is_causal),
-                lambda x: self._attend(1, x, memory, memory_mask, memory_key_padding_mask, memory_is_causal),
-                self._feed_forward,
-            ],
-        )
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        other = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        attend = [lambda x: self._attend(0, x, None, *own), lambda x: self._attend(1, x, memory, *other)]
+        return self._blocks(tgt, [*attend, self._feed_forward])
 
 
 class _LayerStack(Module):
@@ -445,25 +417,15 @@ class Transformer(Module):
         """
         batch = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
-            raise RuntimeError(
-                f"the batch number of src and tgt must be equal, got {src.shape[batch]} and {tgt.shape[batch]}"
-            )
+            sizes = f"{src.shape[batch]} and {tgt.shape[batch]}"
+            raise RuntimeError(f"the batch number of src and tgt must be equal, got {sizes}")
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
-            raise RuntimeError(
-                f"the feature number of src and tgt must be equal to d_model={self.d_model}, got {src.shape[-1]} and "
-                f"{tgt.shape[-1]}"
-            )
+            sizes = f"d_model={self.d_model}, got {src.shape[-1]} and {tgt.shape[-1]}"
+            raise RuntimeError(f"the feature number of src and tgt must be equal to {sizes}")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        decoded: Tensor = self.decoder(
-            tgt,
-            memory,
-            tgt_mask=tgt_mask,
-            memory_mask=memory_mask,
-            tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=tgt_is_causal,
-            memory_is_causal=memory_is_causal,
-        )
+        masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask, "tgt_key_padding_mask": tgt_key_padding_mask}
+        causal = {"tgt_is_causal": tgt_is_causal, "memory_is_causal": memory_is_causal}
+        decoded: Tensor = self.decoder(tgt, memory, **masks, memory_key_padding_mask=memory_key_padding_mask, **causal)
         return decoded
 
     @staticmethod
