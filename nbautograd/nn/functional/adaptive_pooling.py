@@ -13,16 +13,10 @@ from nbautograd.nn.functional._common import floating_only
 from nbautograd.nn.functional.pooling import Ints, as_2d
 
 __all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool1d_with_indices",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool2d_with_indices",
-    "adaptive_max_pool3d",
-    "adaptive_max_pool3d_with_indices",
-]
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices",
+]  # fmt: skip
 
 
 def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
@@ -49,7 +43,6 @@ def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...
 
 
 def _check_dimensions(name: str, n: int, input: Tensor) -> None:
-    """Check that a tensor has a channel and ``n`` dimensions, with a batch or without."""
     if input._a.ndim not in (n + 1, n + 2):
         raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input._a.shape)}")
 

@@ -115,9 +115,6 @@ def _check_bilinear(a: tuple[int, ...], b: tuple[int, ...], weight: Tensor, bias
         raise RuntimeError(f"bilinear(): bias size does not match weight size: expected {w[0]} of {weight.dtype!r}")
 
 
-# -- distances -------------------------------------------------------------------------------------------------------
-
-
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """Return ``input`` divided by its p-norm over ``dim``, or by ``eps`` where that is larger.
 

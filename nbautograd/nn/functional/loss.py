@@ -22,9 +22,6 @@ from nbautograd.nn.functional._common import check_reduction, floating_only, leg
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
 
 
-# -- shared helpers --------------------------------------------------------------------------------------------------
-
-
 def aggregate(losses: Any, reduction: str) -> Any:
     """Reduce arrays of losses as ``reduction`` says."""
     if reduction == "none":
@@ -75,15 +72,11 @@ def _weighted_difference(losses: Tensor, weight: Tensor | None, reduction: str, 
     check_reduction(reduction)
     if not isinstance(weight, Tensor):
         raise TypeError(f"argument 'weight' must be Tensor, not {kind_of(weight)}")
-    if weight._a.shape != losses._a.shape:
-        raise ValueError(
-            f"Weights and input must have the same size, got {list(weight._a.shape)} and {list(losses._a.shape)}"
-        )
+    own, wanted = weight._a.shape, losses._a.shape
+    if own != wanted:
+        raise ValueError(f"Weights and input must have the same size, got {list(own)} and {list(wanted)}")
     losses = losses * weight
     return losses.sum() / weight.sum() if reduction == "mean" and over_weights else reduced(losses, reduction)
-
-
-# -- differences -----------------------------------------------------------------------------------------------------
 
 
 @no_method(

@@ -11,12 +11,9 @@ from nbautograd.nn.functional._common import check_reduction, legacy_reduction, 
 from nbautograd.nn.functional.linear import pairwise_distance
 
 __all__ = [
-    "cosine_embedding_loss",
-    "hinge_embedding_loss",
-    "margin_ranking_loss",
-    "triplet_margin_loss",
+    "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
-]
+]  # fmt: skip
 
 
 def hinge_embedding_loss(
@@ -60,10 +57,8 @@ def margin_ranking_loss(
     check_reduction(reduction)
     check_tensors("margin_ranking_loss", input1=input1, input2=input2, target=target)
     if not input1._a.ndim == input2._a.ndim == target._a.ndim:
-        raise RuntimeError(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
-            f"{input1.shape}, input2: {input2.shape}, target: {target.shape}"
-        )
+        sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
+        raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: {sizes}")
     return reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
@@ -91,10 +86,8 @@ def cosine_embedding_loss(
         raise RuntimeError("cosine_embedding_loss(): 0D or 1D target tensor expected, multi-target not supported")
     for label, x in (("input1", input1), ("input2", input2)):
         if x._a.ndim != target._a.ndim + 1:
-            raise RuntimeError(
-                f"cosine_embedding_loss(): {target._a.ndim}D target tensor expects {target._a.ndim + 1}D input "
-                f"tensors, but found {label} with sizes {list(x._a.shape)}"
-            )
+            dims = f"{target._a.ndim}D target tensor expects {target._a.ndim + 1}D input tensors"
+            raise RuntimeError(f"cosine_embedding_loss(): {dims}, but found {label} with sizes {list(x._a.shape)}")
     eps = 1e-12  # inside the root, as in PyTorch, unlike in cosine_similarity
     product = (input1 * input2).sum(-1)
     lengths = ((input1 * input1).sum(-1) + eps) * ((input2 * input2).sum(-1) + eps)
