@@ -47,18 +47,11 @@ class Layer(Module):
     _signature = inspect.Signature()
 
     def __init_subclass__(
-        cls,
-        function: Callable[..., Any] | None = None,
-        inputs: str | None = None,
-        show: str | None = None,
-        convert: Mapping[str, Callable[[Any], Any]] | None = None,
-        buffers: str | None = None,
-        unused: str | None = None,
-        training: bool = False,
-        positional: int | None = None,
-        shared: bool = False,
+        cls, function: Callable[..., Any] | None = None, inputs: str | None = None, show: str | None = None,
+        convert: Mapping[str, Callable[[Any], Any]] | None = None, buffers: str | None = None,
+        unused: str | None = None, training: bool = False, positional: int | None = None, shared: bool = False,
         **kwargs: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init_subclass__(**kwargs)
         for name, words in (("_inputs", inputs), ("_buffer_names", buffers), ("_unused", unused)):
             if words is not None:

@@ -179,8 +179,8 @@ class _ConvTransposeNd(_ConvNd):
         if len(size) == others + n:
             size = size[others:]
         if len(size) != n:
-            wanted = f"output_size must have {n} or {others + n} elements (got {len(size)})"
-            raise ValueError(f"{type(self).__name__}: for {input.ndim}D input, {wanted}")
+            sizes = f"output_size must have {n} or {others + n} elements (got {len(size)})"
+            raise ValueError(f"{type(self).__name__}: for {input.ndim}D input, {sizes}")
         results = []
         for i, wanted in enumerate(size):
             least = (input.shape[others + i] - 1) * self.stride[i] - 2 * self.padding[i]

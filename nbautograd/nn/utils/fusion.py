@@ -12,7 +12,7 @@ from nbautograd.nn.parameter import Parameter
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
 
-def _statistics(layer: Any, bn: Any) -> tuple[Any, ...]:
+def _statistics(layer: Any, bn: Any) -> tuple[Any, Any, Any, Any, Any]:
     if layer.training or bn.training:
         raise AssertionError("Fusion only for eval!")
     if bn.running_mean is None or bn.running_var is None:

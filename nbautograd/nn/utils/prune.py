@@ -67,7 +67,7 @@ class BasePruningMethod(ABC):
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
         if own:
-            earlier = hooks.pop(own[0])
+            earlier: Any = hooks.pop(own[0])
             container = earlier if isinstance(earlier, PruningContainer) else PruningContainer(earlier)
             container.add_pruning_method(method)
             method = container
