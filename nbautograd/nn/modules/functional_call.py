@@ -41,22 +41,20 @@ def functional_call(
     >>> torch.func.functional_call(layer, state, torch.tensor([5.0]))
     tensor([11.])
     """
-    state: dict[str, Tensor] = {}
-    if isinstance(parameter_and_buffer_dicts, Mapping):
-        state = dict(parameter_and_buffer_dicts)
-    elif isinstance(parameter_and_buffer_dicts, Sequence):
-        for part in parameter_and_buffer_dicts:
-            if not isinstance(part, Mapping):
-                raise ValueError(
-                    f"Expected all elements of parameter_and_buffer_dicts to be dictionaries, got {part!r:.80}"
-                )
-            twice = sorted({*state} & {*part})
-            if twice:
-                raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
-            state.update(part)
-    else:
-        kind = type(parameter_and_buffer_dicts)
+    parts: Any = parameter_and_buffer_dicts
+    if not isinstance(parts, (Mapping, Sequence)):
+        kind = type(parts)
         raise ValueError(f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {kind}")
+    state: dict[str, Tensor] = {}
+    for part in [parts] if isinstance(parts, Mapping) else parts:
+        if not isinstance(part, Mapping):
+            raise ValueError(
+                f"Expected all elements of parameter_and_buffer_dicts to be dictionaries, got {part!r:.80}"
+            )
+        twice = sorted({*state} & {*part})
+        if twice:
+            raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        state.update(part)
     positional = args if isinstance(args, tuple) else () if args is None else (args,)
     with _state(module, state, tie_weights, strict):
         return module(*positional, **(kwargs or {}))

@@ -376,14 +376,15 @@ class Module(Calls, State, Conversion):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with zeros."""
         for p in self.parameters():
-            if p.grad is not None and not set_to_none:
-                if p.grad.grad_fn is not None:
-                    p.grad.detach_()
+            if p.grad is not None:
+                if set_to_none:
+                    p.grad = None
                 else:
-                    p.grad.requires_grad_(False)
-                p.grad.zero_()
-            elif p.grad is not None:
-                p.grad = None
+                    if p.grad.grad_fn is not None:
+                        p.grad.detach_()
+                    else:
+                        p.grad.requires_grad_(False)
+                    p.grad.zero_()
 
     # -- text --------------------------------------------------------------------------------------------------------
 

@@ -107,12 +107,6 @@ class RNNBase(Module):
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
         return [(self.num_layers * self._directions, batch, size) for size in sizes]
 
-    def _check_state(self, state: State, shapes: list[tuple[int, int, int]]) -> None:
-        for i, (tensor, expected) in enumerate(zip(state, shapes, strict=True)):
-            if tuple(tensor.shape) != expected:
-                which = "hidden" if len(shapes) == 1 else f"hidden[{i}]"
-                raise RuntimeError(f"Expected {which} size {expected}, got {list(tensor.shape)}")
-
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """Return the outputs of the last layer at all steps, and the last state of all layers.
 
@@ -134,8 +128,7 @@ class RNNBase(Module):
         if hx is None:
             state: State = tuple(zeros(shape, dtype=data.dtype, device=data.device) for shape in shapes)
         else:
-            state = self._given_state(hx, batched, packed)
-            self._check_state(state, shapes)
+            state = self._given_state(hx, batched, packed, shapes)
         output, last = self._all_layers(data, sizes, state)
         result: Tensor | PackedSequence = output
         if packed is not None:
@@ -158,15 +151,22 @@ class RNNBase(Module):
         if (size := data.shape[-1]) != self.input_size:
             raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {size}")
 
-    def _given_state(self, hx: Any, batched: bool, packed: PackedSequence | None) -> State:
+    def _given_state(self, hx: Any, batched: bool, packed: PackedSequence | None, shapes: list[Any]) -> State:
+        """Return the given state with a batch, in the order of the packed sequences; its tensors have ``shapes``."""
         state = tuple(hx) if self.mode == "LSTM" else (hx,)
         kind, ndim = ("batched", 3) if batched else ("unbatched", 2)
         ndims = [s.ndim for s in state]
         if any(each != ndim for each in ndims):
             raise RuntimeError(f"For {kind} {ndim}-D input, hx should also be {ndim}-D but got {ndims}")
         if not batched:
-            return tuple(s.unsqueeze(1) for s in state)
-        return state if packed is None else _ordered(state, packed.sorted_indices)
+            state = tuple(s.unsqueeze(1) for s in state)
+        elif packed is not None:
+            state = _ordered(state, packed.sorted_indices)
+        for i, (tensor, expected) in enumerate(zip(state, shapes, strict=True)):
+            if tuple(tensor.shape) != expected:
+                which = "hidden" if len(shapes) == 1 else f"hidden[{i}]"
+                raise RuntimeError(f"Expected {which} size {expected}, got {list(tensor.shape)}")
+        return state
 
     def _all_layers(self, data: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, State]:
         results: list[State] = []
