@@ -71,11 +71,9 @@ def _check_attention(
         ndims = f"query.dim: {query._a.ndim} key.dim: {key._a.ndim} and value.dim: {value._a.ndim}"
         raise ShapeError(f"{name}(): Expected query, key, and value to all be at least 2 dimensional, but got {ndims}")
     if not query._a.dtype == key._a.dtype == value._a.dtype:
-        raise DtypeError(
-            f"{name}(): Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{dtypes.c_type(query.dtype)} key.dtype: {dtypes.c_type(key.dtype)} and value.dtype: "
-            f"{dtypes.c_type(value.dtype)} instead."
-        )
+        q, k, v = (dtypes.c_type(t.dtype) for t in (query, key, value))
+        kinds = f"query.dtype: {q} key.dtype: {k} and value.dtype: {v} instead"
+        raise DtypeError(f"{name}(): Expected query, key, and value to have the same dtype, but got {kinds}.")
     if attn_mask is not None and is_causal:
         raise RuntimeError(f"{name}(): Explicit attn_mask should not be set when is_causal=True")
     if dropout_p > 1:  # PyTorch takes any other number as no dropout
