@@ -95,9 +95,7 @@ def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`adaptive_max_pool2d` and the index of each maximum in the flattened last two dimensions."""
-    out = _cells("adaptive_max_pool2d", 2, input, output_size)
-    values, indices = pool.ADAPTIVE_MAX[2](input, out)
-    return values, indices
+    return pool.ADAPTIVE_MAX[2](input, _cells("adaptive_max_pool2d", 2, input, output_size))
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
@@ -110,9 +108,7 @@ def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`adaptive_max_pool3d` and the index of each maximum in the flattened last three dimensions."""
-    out = _cells("adaptive_max_pool3d", 3, input, output_size)
-    values, indices = pool.ADAPTIVE_MAX[3](input, out)
-    return values, indices
+    return pool.ADAPTIVE_MAX[3](input, _cells("adaptive_max_pool3d", 3, input, output_size))
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:

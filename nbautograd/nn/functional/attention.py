@@ -158,8 +158,7 @@ def multi_head_attention_forward(
     >>> y.shape, p.shape
     (torch.Size([2, 1, 4]), torch.Size([1, 2, 2]))
     """
-    name = "multi_head_attention_forward"
-    check_tensors(name, query=query, key=key, value=value)
+    check_tensors("multi_head_attention_forward", query=query, key=key, value=value)
     batched = query._a.ndim == 3
     _check_heads((query, key, value), key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
     if is_causal and attn_mask is None:

@@ -107,8 +107,7 @@ def _shrink(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) ->
     used = wrap(np.unique(elements(index)))
     rows = weight.detach()[used]
     length = rows.norm(norm_type, 1, True)
-    scaled = rows * (max_norm / (length + 1e-7))
-    weight[used] = scaled.where(length > max_norm, rows)
+    weight[used] = (rows * (max_norm / (length + 1e-7))).where(length > max_norm, rows)
 
 
 def embedding(

@@ -84,7 +84,8 @@ def attention_by_steps(
     scores = (query * (root if factor >= 0 else -root)) @ (key * root).transpose(-2, -1)
     allowed = None
     if is_causal:
-        allowed = _causal_mask(scores)
+        module, (rows, columns) = backend.module(scores.device), scores._a.shape[-2:]
+        allowed = wrap_known(module.arange(columns) <= module.arange(rows)[:, None])  # keys up to the query's index
     elif mask is not None and mask._a.dtype.kind == "b":
         allowed = mask
     elif mask is not None:
@@ -94,9 +95,3 @@ def attention_by_steps(
         masked = scores.detach() == -math.inf if allowed is None else ~allowed
         weights = weights.masked_fill(masked.all(-1, True), 0)
     return dropout(weights, dropout_p) @ value if dropout_p else weights @ value
-
-
-def _causal_mask(scores: Tensor) -> Tensor:
-    """Return a mask of shape (l, s), True where the key's index is at most the query's."""
-    module, (rows, columns) = backend.module(scores.device), scores._a.shape[-2:]
-    return wrap_known(module.arange(columns) <= module.arange(rows)[:, None])

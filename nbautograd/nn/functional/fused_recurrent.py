@@ -166,8 +166,7 @@ def _parameters_back(slopes: Any, inputs: Any, bias: Any, shift: int = -1) -> tu
 
 def _layer(node: str, symbol: str, gradients: str, state: str = "h", **options: Any) -> Callable[[F], F]:
     """Declare a layer, of which one call computes all gradients: of the gates, the parameters and the state."""
-    names = ("w_ih", "w_hh", "b_ih", "b_hh", *state)
-    formulas = {name: f"{gradients}[{i}]" for i, name in enumerate(names, 1)}
+    formulas = {name: f"{gradients}[{i}]" for i, name in enumerate(("w_ih", "w_hh", "b_ih", "b_hh", *state), 1)}
     return no_method(node=node, symbol=symbol, input=f"input_back({gradients}[0], w_ih)", **formulas, **options)
 
 
@@ -371,6 +370,5 @@ def gru_back(
             np.add.reduce(products, 0, None, carried)
             np.add(carried, work, carried)
     of_ih, of_b_ih = _parameters_back(slopes[:3], x, b_ih)
-    before = _before(output, h, slice(0, length), backwards)
-    of_hh, of_b_hh = _parameters_back(slopes[1:], before, b_hh, 0)
+    of_hh, of_b_hh = _parameters_back(slopes[1:], _before(output, h, slice(0, length), backwards), b_hh, 0)
     return slopes[:3], of_ih, of_hh, of_b_ih, of_b_hh, carried

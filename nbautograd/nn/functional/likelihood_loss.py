@@ -169,8 +169,7 @@ def binary_cross_entropy_with_logits(
     no_derivative("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     check_cast(input.dtype.numpy, dtype.numpy)
     weight, pos_weight = (None if t is None else t.to(input.dtype) for t in (weight, pos_weight))
-    result: Tensor = _bce_logits(input, target, weight, pos_weight, reduction)
-    return result.to(dtype)
+    return _bce_logits(input, target, weight, pos_weight, reduction).to(dtype)
 
 
 @no_method(
@@ -306,6 +305,5 @@ def gaussian_nll_loss(
         raise DtypeError(f"gaussian_nll_loss(): result type Float can't be cast to the desired output type {kind}")
     # The bound is not differentiated.
     raised = var + (var.detach().clamp(min=eps) - var.detach())
-    difference = input - target
-    losses = (raised.log() + difference**2 / raised) * 0.5
+    losses = (raised.log() + (input - target) ** 2 / raised) * 0.5
     return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)

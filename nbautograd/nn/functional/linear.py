@@ -66,8 +66,7 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
             f"linear(): mat1 and mat2 shapes cannot be multiplied ({list(shape)} and {list(weight._a.shape)}): the "
             "last size of input must be the last of weight"
         )
-    rows = bias.addmm(input.reshape(-1, shape[-1]), weight.t())
-    return rows.view(*shape[:-1], weight._a.shape[0])
+    return bias.addmm(input.reshape(-1, shape[-1]), weight.t()).view(*shape[:-1], weight._a.shape[0])
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

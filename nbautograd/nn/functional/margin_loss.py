@@ -93,8 +93,7 @@ def cosine_embedding_loss(
     lengths = ((input1 * input1).sum(-1) + eps) * ((input2 * input2).sum(-1) + eps)
     cosine = product / lengths.sqrt()
     too_close = (cosine - float(margin)).clamp_min(0)
-    alike = where(target == 1, 1 - cosine, 0)
-    return reduced(alike + where(target == -1, too_close, 0), reduction)
+    return reduced(where(target == 1, 1 - cosine, 0) + where(target == -1, too_close, 0), reduction)
 
 
 def triplet_margin_loss(

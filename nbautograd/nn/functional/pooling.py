@@ -188,8 +188,7 @@ def _max(name: str, n: int, input: Tensor, windows: Windows, with_indices: bool 
         values, *_ = sliced_max_pool(input, out, kernel, step)
         return values, None
     if n > 1:
-        values, indices = pool.MAX[n](input, out, kernel, step, around, spread)
-        return values, indices
+        return pool.MAX[n](input, out, kernel, step, around, spread)
     options = (as_2d(out, 1), as_2d(kernel, 1), as_2d(step, 1), as_2d(around, 0), as_2d(spread, 1))
     values, indices = pool.MAX[2](input.unsqueeze(-2), *options)
     return values.squeeze(-2), indices.squeeze(-2)

@@ -126,6 +126,5 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         output: Tensor = head_output.argmax(dim=1)
         elsewhere = output >= self.shortlist_size
         if elsewhere.any():
-            logs = self._get_full_log_prob(input[elsewhere], head_output[elsewhere])
-            output[elsewhere] = logs.argmax(dim=1)
+            output[elsewhere] = self._get_full_log_prob(input[elsewhere], head_output[elsewhere]).argmax(dim=1)
         return output

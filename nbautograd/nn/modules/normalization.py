@@ -168,8 +168,7 @@ class _Affine(Module):
 
     def _make(self, shape: tuple[int, ...], device: Any, dtype: Any, **wanted: bool) -> None:
         for name, is_wanted in wanted.items():
-            parameter = Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None
-            self.register_parameter(name, parameter)
+            self.register_parameter(name, Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -57,7 +57,9 @@ class RNNBase(Module):
         if mode not in STEPS:
             raise ValueError(f"Unrecognized RNN mode: {mode}")
         _check_dropout(dropout, num_layers)
-        _check_flags(bias=bias, batch_first=batch_first, bidirectional=bidirectional)
+        for name, flag in (("bias", bias), ("batch_first", batch_first), ("bidirectional", bidirectional)):
+            if not isinstance(flag, bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
         _check_sizes(input_size, hidden_size, num_layers, proj_size)
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
@@ -123,8 +125,7 @@ class RNNBase(Module):
         if packed is None:
             data = data.unsqueeze(1) if not batched else data.transpose(0, 1) if self.batch_first else data
         sizes = None if packed is None else packed.batch_sizes.tolist()
-        batch = data.shape[1] if sizes is None else sizes[0]
-        shapes = self._state_shapes(batch)
+        shapes = self._state_shapes(data.shape[1] if sizes is None else sizes[0])
         if hx is None:
             state: State = tuple(zeros(shape, dtype=data.dtype, device=data.device) for shape in shapes)
         else:
@@ -206,12 +207,6 @@ class RNNBase(Module):
 
 def _ordered(state: State, indices: Tensor | None) -> State:
     return state if indices is None else tuple(s.index_select(1, indices) for s in state)
-
-
-def _check_flags(**flags: Any) -> None:
-    for name, value in flags.items():
-        if not isinstance(value, bool):
-            raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
 
 
 def _check_dropout(dropout: float, num_layers: int) -> None:
@@ -330,8 +325,7 @@ class RNNCellBase(Module):
             raise RuntimeError(f"{name}: input has inconsistent input_size: got {size}, expected {self.input_size}")
         shape = (*input.shape[:-1], self.hidden_size)
         if hidden is None:
-            blank = zeros(shape, dtype=input.dtype, device=input.device)
-            hidden = (blank,) * (2 if mode == "LSTM" else 1)
+            hidden = (zeros(shape, dtype=input.dtype, device=input.device),) * (2 if mode == "LSTM" else 1)
         for state in hidden:
             if state.ndim not in (1, 2):
                 raise ValueError(f"{name}: Expected hidden to be 1D or 2D, got {state.ndim}D instead")

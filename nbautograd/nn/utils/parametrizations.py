@@ -46,11 +46,6 @@ def _make_orthogonal(a: Tensor) -> Tensor:
     return q
 
 
-def _is_orthogonal(q: Tensor) -> bool:
-    n, k = q.shape[-2:]
-    return allclose(q.mH @ q, eye(k, dtype=q.dtype, device=q.device), atol=10.0 * n * finfo(q.dtype).eps)
-
-
 class _Orthogonal(Module):
     def __init__(self, weight: Tensor, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True) -> None:
         super().__init__()
@@ -110,7 +105,9 @@ class _Orthogonal(Module):
                 unconstrained: Tensor = a.mT if transposed else a
                 return unconstrained
             if n == k:
-                self.base = tall.clone() if _is_orthogonal(tall) else _make_orthogonal(tall)
+                one = eye(k, dtype=tall.dtype, device=tall.device)
+                is_orthogonal = allclose(tall.mH @ tall, one, atol=10.0 * n * finfo(tall.dtype).eps)
+                self.base = tall.clone() if is_orthogonal else _make_orthogonal(tall)
             else:
                 rest = randn(*tall.shape[:-2], n, n - k, dtype=tall.dtype, device=tall.device)
                 self.base = _make_orthogonal(cat([tall, rest], dim=-1))
