@@ -94,12 +94,12 @@ class _BackwardHooks:
         passed = BackwardHookFunction.apply(*[values[i] for i in places])
         node = next((t.grad_fn for t in passed if t.grad_fn is not None), None)
         new = dict(zip(places, passed, strict=True))
-        return tuple(new.get(i, value) for i, value in enumerate(values)), places, node
+        return tuple([new.get(i, value) for i, value in enumerate(values)]), places, node
 
     @staticmethod
     def _spread(gradients: tuple[Any, ...], places: list[int], count: int) -> tuple[Any, ...]:
         found = dict(zip(places, gradients, strict=True))
-        return tuple(found.get(i) for i in range(count))
+        return tuple([found.get(i) for i in range(count)])
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         passed, places, node = self._through_node(args)
