@@ -83,18 +83,9 @@ class _LazyConv(_Lazy, _ConvNd):
     _size = "in_channels"
 
     def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Ints,
-        stride: Ints = 1,
-        padding: Ints | str = 0,
-        dilation: Ints = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, out_channels: int, kernel_size: Ints, stride: Ints = 1, padding: Ints | str = 0, dilation: Ints = 1,
+        groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
         self.out_channels = out_channels
         self._forget_parameters(bias, device, dtype)
@@ -134,19 +125,10 @@ class _LazyConvTranspose(_LazyConv):
     """Base of lazy transposed convolutions."""
 
     def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Ints,
-        stride: Ints = 1,
-        padding: Ints = 0,
-        output_padding: Ints = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Ints = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
+        self, out_channels: int, kernel_size: Ints, stride: Ints = 1, padding: Ints = 0, output_padding: Ints = 0,
+        groups: int = 1, bias: bool = True, dilation: Ints = 1, padding_mode: str = "zeros", device: Any = None,
         dtype: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         options = (output_padding, groups, False, dilation, padding_mode, device, dtype)
         super(_LazyConv, self).__init__(0, 0, kernel_size, stride, padding, *options)
         self.out_channels = out_channels
@@ -178,16 +160,9 @@ class _LazyNorm(_Lazy, _NormBase):
             cls._dims = becomes._dims
 
     def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
+        self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
+        device: Any = None, dtype: Any = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine, self.track_running_stats = affine, track_running_stats
         if affine:
