@@ -100,13 +100,9 @@ def _refuse(name: str, instead: str) -> NoReturn:
 
 
 def data_parallel(
-    module: Module,
-    inputs: Any,
-    device_ids: Places = None,
-    output_device: int | Device | None = None,
-    dim: int = 0,
+    module: Module, inputs: Any, device_ids: Places = None, output_device: int | Device | None = None, dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return ``module(*inputs, **module_kwargs)``, on one device.
 
     :param module: the module.

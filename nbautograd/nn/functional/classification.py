@@ -133,14 +133,9 @@ def _check_target(name: str, input: Tensor, target: Tensor, weight: Any) -> None
 
 
 def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return minus the log probability of the right class.
 
     :param input: logarithms of probabilities, shape (n, c), (n, c, ...) or (c,).
@@ -191,15 +186,9 @@ def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
 
 @with_argument_errors
 def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
     """Return minus the log probability of the right class, from unnormalized scores: ``nll_loss(log_softmax(input))``.
 
     :param input: shape (n, c), (n, c, ...) or (c,).
@@ -308,15 +297,9 @@ def _multi_margin(
 
 
 def multi_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    p: Number = 1,
-    margin: float = 1.0,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input: Tensor, target: Tensor, p: Number = 1, margin: float = 1.0, weight: Tensor | None = None,
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Compute the mean over the classes of ``max(0, margin - input[right] + input[other]) ** p``.
 
     :param target: the index of the right class, shape (n,), or ().
@@ -427,13 +410,9 @@ def multilabel_margin_loss(
 
 
 def multilabel_soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Average the binary cross entropies of logits over the last dimension.
 
     :param target: 1 for right classes, 0 for others; shape as ``input``.

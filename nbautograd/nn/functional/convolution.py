@@ -132,14 +132,9 @@ def _named_padding(
 
 
 def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints | str = 0,
-    dilation: Ints = 1,
-    groups: int = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
+    dilation: Ints = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
     """Compute a convolution (cross-correlation) over one dimension; see :func:`conv2d`.
 
     :param weight: shape (o, c / groups, k).
@@ -151,14 +146,9 @@ def conv1d(
 
 
 def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints | str = 0,
-    dilation: Ints = 1,
-    groups: int = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
+    dilation: Ints = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
     """Compute a convolution (cross-correlation) over two dimensions.
 
     :param weight: shape (o, c / groups, kh, kw).
@@ -173,14 +163,9 @@ def conv2d(
 
 
 def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints | str = 0,
-    dilation: Ints = 1,
-    groups: int = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
+    dilation: Ints = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
     """Compute a convolution (cross-correlation) over three dimensions; see :func:`conv2d`.
 
     :param weight: shape (o, c / groups, kd, kh, kw).
@@ -218,15 +203,9 @@ def _transpose(
 
 
 def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints = 0,
-    output_padding: Ints = 0,
-    groups: int = 1,
-    dilation: Ints = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+) -> Tensor:  # fmt: skip
     """Compute the transpose of :func:`conv1d`; see :func:`conv_transpose2d`.
 
     >>> torch.nn.functional.conv_transpose1d(torch.tensor([[1., 2.]]), torch.tensor([[[-1., 1.]]]))
@@ -236,15 +215,9 @@ def conv_transpose1d(
 
 
 def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints = 0,
-    output_padding: Ints = 0,
-    groups: int = 1,
-    dilation: Ints = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+) -> Tensor:  # fmt: skip
     """Compute the transpose of :func:`conv2d`, which is the gradient of its input.
 
     :param output_padding: elements to add to the smallest of the sizes that :func:`conv2d` maps to the input's size.
@@ -259,15 +232,9 @@ def conv_transpose2d(
 
 
 def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints = 0,
-    output_padding: Ints = 0,
-    groups: int = 1,
-    dilation: Ints = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+) -> Tensor:  # fmt: skip
     """Compute the transpose of :func:`conv3d`; see :func:`conv_transpose2d`.
 
     >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))

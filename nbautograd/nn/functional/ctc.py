@@ -181,14 +181,9 @@ def _lengths(name: str, label: str, lengths: Any, like: Tensor, n: int) -> Any:
 
 @looks_at_elements
 def ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
-    blank: int = 0,
-    reduction: str = "mean",
-    zero_infinity: bool = False,
-) -> Tensor:
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+    reduction: str = "mean", zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
     """Return minus the log probability of sequences of labels, summed over all alignments in time.
 
     :param log_probs: logarithms of probabilities, as ``log_softmax`` gives them: shape (t, n, c), or (t, c).

@@ -111,14 +111,9 @@ def _shrink(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) ->
 
 
 def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Tensor:
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
     """Return the rows of ``weight`` at the indices in ``input``.
 
     :param input: int64 or int32, any shape.
@@ -295,18 +290,10 @@ def _check_table(weight: Tensor) -> None:
 
 @looks_at_elements
 def embedding_bag(
-    input: Tensor,
-    weight: Tensor,
-    offsets: Tensor | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2,
-    scale_grad_by_freq: bool = False,
-    mode: str = "mean",
-    sparse: bool = False,
-    per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False,
-    padding_idx: int | None = None,
-) -> Tensor:
+    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Tensor:  # fmt: skip
     """Compute the sums, means or maxima of bags of rows of ``weight``.
 
     :param input: indices, shape (bags, size), or (n,) with ``offsets``.

@@ -64,13 +64,9 @@ def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str) -
 
 
 def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return ``-(target * log(input) + (1 - target) * log(1 - input))``, the logarithms no less than -100.
 
     :param input: probabilities.
@@ -133,14 +129,9 @@ def _bce_logits(
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    pos_weight: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return :func:`binary_cross_entropy` of ``sigmoid(input)``, without overflow.
 
     :param weight: a factor for each, broadcast.
@@ -205,13 +196,9 @@ def soft_margin_loss(
 
 
 def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", log_target: bool = False,
+) -> Tensor:  # fmt: skip
     """Return ``target * (log(target) - input)``: the Kullback-Leibler divergence of distributions, term by term.
 
     :param input: logarithms of probabilities.
@@ -244,15 +231,9 @@ def kl_div(
 
 
 def poisson_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    log_input: bool = True,
-    full: bool = False,
-    size_average: bool | None = None,
-    eps: float = 1e-8,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
+    eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return minus the log likelihood of counts of a Poisson distribution.
 
     :param input: the logarithm of the expectation, or with ``log_input=False`` the expectation.

@@ -95,13 +95,9 @@ def _mse(input: Tensor, target: Tensor, reduction: str) -> Tensor:
 
 
 def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the squared differences: their mean, their sum, or all of them.
 
     :param weight: a factor for each; the mean is then over the weights.
@@ -119,13 +115,9 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the absolute differences: their mean, their sum, or all of them.
 
     :param weight: a factor for each; the mean is then over the weights.
@@ -160,13 +152,9 @@ def _smooth_l1(input: Tensor, target: Tensor, reduction: str, beta: float) -> Te
 
 
 def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", beta: float = 1.0,
+) -> Tensor:  # fmt: skip
     """Return the absolute differences less ``beta / 2``; below ``beta`` their squares over ``2 beta``.
 
     :raises RuntimeError: ``beta`` is negative.

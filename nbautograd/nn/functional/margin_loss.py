@@ -17,13 +17,9 @@ __all__ = [
 
 
 def hinge_embedding_loss(
-    input: Tensor,
-    target: Tensor,
-    margin: float = 1.0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return ``input`` where ``target`` is 1, ``max(0, margin - input)`` where it is -1.
 
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]), reduction="none")
@@ -38,14 +34,9 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return ``max(0, -target * (input1 - input2) + margin)``: target 1 wants ``input1`` to be larger, -1 ``input2``.
 
     :raises RuntimeError: the numbers of dimensions differ.
@@ -63,14 +54,9 @@ def margin_ranking_loss(
 
 
 def cosine_embedding_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return ``1 - cos(input1, input2)`` for target 1, and ``max(0, cos(input1, input2) - margin)`` for target -1.
 
     :param input1: shape (n, m), or (m,); likewise ``input2``.
@@ -97,17 +83,9 @@ def cosine_embedding_loss(
 
 
 def triplet_margin_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-6,
-    swap: bool = False,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return ``max(0, margin + d(anchor, positive) - d(anchor, negative))`` with p-norm distances d.
 
     :raises RuntimeError: the numbers of dimensions differ.
@@ -137,15 +115,9 @@ def _check_triplet(name: str, anchor: Tensor, positive: Tensor, negative: Tensor
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    *,
-    distance_function: Any = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> Tensor:
+    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Any = None, margin: float = 1.0,
+    swap: bool = False, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Compute :func:`triplet_margin_loss` with any distance, by default :func:`pairwise_distance`.
 
     :raises ValueError: ``margin`` is not positive, or ``reduction`` is invalid.

@@ -194,15 +194,9 @@ def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
 
 
 def batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
     """Normalize each channel to mean 0 and variance 1 over the batch (Ioffe and Szegedy, 2015).
 
     :param running_mean: shape (c,), like the next three; replaces the batch's mean in evaluation, and ``running_var``
@@ -256,15 +250,9 @@ def _batch_norm(input: Tensor, tensors: Sequence[Any], training: bool, momentum:
 
 
 def instance_norm(
-    input: Tensor,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
+    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
     """Normalize each channel of each sample to mean 0 and variance 1 (Ulyanov et al., 2016).
 
     :param use_input_stats: whether to use the input's statistics instead of the running ones.
@@ -330,12 +318,9 @@ def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tens
 
 
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Normalize the last dimensions together to mean 0 and variance 1 (Ba et al., 2016).
 
     :param normalized_shape: their sizes; also the shape of ``weight`` and ``bias``.

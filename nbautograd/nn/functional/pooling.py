@@ -92,13 +92,9 @@ def _avg(
 
 
 def avg_pool1d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    ceil_mode: bool = False,
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return the means of windows over one dimension; see :func:`avg_pool2d`.
 
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[1., 2., 3., 4.]]), 2)
@@ -109,14 +105,9 @@ def avg_pool1d(
 
 @composite(method=False, out=True)
 def avg_pool2d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
     """Return the means of windows.
 
     :param input: shape (n, c, h, w), or (c, h, w).
@@ -131,14 +122,9 @@ def avg_pool2d(
 
 @composite(method=False, out=True)
 def avg_pool3d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
     """Return the means of windows over three dimensions; see :func:`avg_pool2d`.
 
     >>> torch.nn.functional.avg_pool3d(torch.ones(1, 2, 2, 4), 2)
@@ -195,54 +181,34 @@ def _max(name: str, n: int, input: Tensor, windows: Windows, with_indices: bool 
 
 
 def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[Tensor, Tensor]:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return :func:`max_pool1d` and the index of each maximum in the last dimension."""
     return _max("max_pool1d", 1, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool1d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """Compute the maxima of windows over one dimension; see :func:`max_pool2d`."""
     result = _max("max_pool1d", 1, input, (kernel_size, stride, padding, dilation, ceil_mode))
     return result if return_indices else result[0]
 
 
 def max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[Tensor, Tensor]:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return :func:`max_pool2d` and the index of each maximum in the flattened last two dimensions."""
     return _max("max_pool2d", 2, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool2d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """Compute the maxima of windows; of equal elements, the first.
 
     >>> torch.nn.functional.max_pool2d(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))
@@ -253,27 +219,17 @@ def max_pool2d(
 
 
 def max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[Tensor, Tensor]:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return :func:`max_pool3d` and the index of each maximum in the flattened last three dimensions."""
     return _max("max_pool3d", 3, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool3d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """Compute the maxima of windows over three dimensions; see :func:`max_pool2d`."""
     result = _max("max_pool3d", 3, input, (kernel_size, stride, padding, dilation, ceil_mode))
     return result if return_indices else result[0]
@@ -325,36 +281,24 @@ def _size_near(name: str, least: list[int], step: tuple[int, ...], output_size: 
 
 
 def max_unpool1d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
+    input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
     output_size: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool1d`."""
     return _unpool("max_unpool1d", 1, input, indices, (kernel_size, stride, padding), output_size)
 
 
 def max_unpool2d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
+    input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
     output_size: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool2d`."""
     return _unpool("max_unpool2d", 2, input, indices, (kernel_size, stride, padding), output_size)
 
 
 def max_unpool3d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
+    input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
     output_size: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool3d`."""
     return _unpool("max_unpool3d", 3, input, indices, (kernel_size, stride, padding), output_size)

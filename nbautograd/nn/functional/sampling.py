@@ -117,14 +117,9 @@ def _check_mode(mode: str, n: int, antialias: bool, align_corners: Any) -> None:
 
 
 def interpolate(
-    input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
-) -> Tensor:
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None, antialias: bool = False,
+) -> Tensor:  # fmt: skip
     """Resize an image, a row or a volume.
 
     :param size: the new size; or pass ``scale_factor``, a factor of the old size, rounded down.

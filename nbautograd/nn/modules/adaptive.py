@@ -34,15 +34,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """
 
     def __init__(
-        self,
-        in_features: int,
-        n_classes: int,
-        cutoffs: Sequence[int],
-        div_value: float = 4.0,
-        head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:

@@ -19,14 +19,9 @@ State = Mapping[str, Tensor]
 
 
 def functional_call(
-    module: Module,
-    parameter_and_buffer_dicts: State | Sequence[State],
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
+    module: Module, parameter_and_buffer_dicts: State | Sequence[State], args: Any = None,
+    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
+) -> Any:  # fmt: skip
     """Call a module with the given parameters and buffers, then restore its own.
 
     :param parameter_and_buffer_dicts: a dict by name, as ``named_parameters()`` returns; or several such dicts.

@@ -173,16 +173,9 @@ class GroupNorm(_Affine):
     """
 
     def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        eps: float = 1e-5,
-        affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
+        dtype: Any = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__()
         if num_groups <= 0:
             raise ValueError(f"num_groups must be positive, got {num_groups}")
@@ -214,14 +207,9 @@ class LayerNorm(_Affine):
     """
 
     def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float = 1e-5,
-        elementwise_affine: bool = True,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.normalized_shape = _as_shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
@@ -248,13 +236,9 @@ class RMSNorm(_Affine):
     """
 
     def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float | None = None,
-        elementwise_affine: bool = True,
-        device: Any = None,
+        self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None,
         dtype: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__()
         self.normalized_shape = _as_shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine

@@ -40,19 +40,10 @@ class RNNBase(Module):
     """
 
     def __init__(
-        self,
-        mode: str,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         if mode not in STEPS:
             raise ValueError(f"Unrecognized RNN mode: {mode}")
@@ -353,14 +344,9 @@ class RNNCell(RNNCellBase):
     """
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        nonlinearity: str = "tanh",
-        device: Any = None,
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
         dtype: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 

@@ -46,19 +46,10 @@ class MultiheadAttention(Module):
     """
 
     def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        bias: bool = True,
-        add_bias_kv: bool = False,
-        add_zero_attn: bool = False,
-        kdim: int | None = None,
-        vdim: int | None = None,
-        batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
+        add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(f"embed_dim and num_heads must be greater than 0, got {embed_dim=!s} and {num_heads=!s}")
@@ -96,16 +87,10 @@ class MultiheadAttention(Module):
                 init.xavier_normal_(bias)
 
     def forward(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        key_padding_mask: Tensor | None = None,
-        need_weights: bool = True,
-        attn_mask: Tensor | None = None,
-        average_attn_weights: bool = True,
+        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+        need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
         is_causal: bool = False,
-    ) -> tuple[Tensor, Tensor | None]:
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
         """Return the attended values, and the weights, or None if ``need_weights`` is false.
 
         :param query: shape (l, n, e), see ``batch_first``, or (l, e) without batch; likewise key and value.
@@ -196,12 +181,9 @@ class TransformerEncoderLayer(_TransformerLayer):
     """
 
     def forward(
-        self,
-        src: Tensor,
-        src_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
+        self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         """Return the sequence, encoded; the masks are those of :class:`MultiheadAttention`."""
         masks = (src_mask, src_key_padding_mask, is_causal)
         return self._blocks(src, [lambda x: self._attend(0, x, None, *masks), self._feed_forward])
@@ -220,16 +202,10 @@ class TransformerDecoderLayer(_TransformerLayer):
     attentions = ("self_attn", "multihead_attn")
 
     def forward(
-        self,
-        tgt: Tensor,
-        memory: Tensor,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        tgt_is_causal: bool = False,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False, memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
         """Return the sequence, decoded with attention to ``memory``; for the masks see :class:`MultiheadAttention`."""
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
@@ -264,23 +240,16 @@ class TransformerEncoder(_LayerStack):
     """
 
     def __init__(
-        self,
-        encoder_layer: TransformerEncoderLayer,
-        num_layers: int,
-        norm: Module | None = None,
-        enable_nested_tensor: bool = True,
-        mask_check: bool = True,
-    ) -> None:
+        self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None,
+        enable_nested_tensor: bool = True, mask_check: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__(encoder_layer, num_layers, norm)
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
 
     def forward(
-        self,
-        src: Tensor,
-        mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
+        self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         """Return the sequence, encoded by the layers in order."""
         output = src
         for layer in self.layers:
@@ -318,16 +287,10 @@ class TransformerDecoder(_LayerStack):
         super().__init__(decoder_layer, num_layers, norm)
 
     def forward(
-        self,
-        tgt: Tensor,
-        memory: Tensor,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        tgt_is_causal: bool | None = None,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
         """Return the sequence, decoded by the layers in order."""
         masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         output = tgt
@@ -350,23 +313,11 @@ class Transformer(Module):
     """
 
     def __init__(
-        self,
-        d_model: int = 512,
-        nhead: int = 8,
-        num_encoder_layers: int = 6,
-        num_decoder_layers: int = 6,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        custom_encoder: Any | None = None,
-        custom_decoder: Any | None = None,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
+        custom_encoder: Any | None = None, custom_decoder: Any | None = None, layer_norm_eps: float = 1e-5,
+        batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         where = {"device": device, "dtype": dtype}
         shared = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
@@ -389,19 +340,11 @@ class Transformer(Module):
                 init.xavier_uniform_(p)
 
     def forward(
-        self,
-        src: Tensor,
-        tgt: Tensor,
-        src_mask: Tensor | None = None,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        src_is_causal: bool | None = None,
-        tgt_is_causal: bool | None = None,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
+        self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
         """Return the target sequence, decoded with attention to the encoded source.
 
         :raises RuntimeError: batches or sizes do not fit.

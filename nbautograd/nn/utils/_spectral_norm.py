@@ -103,15 +103,9 @@ class SpectralNormLoadStateDictPreHook:
         self.fn = fn
 
     def __call__(
-        self,
-        state_dict: dict[str, Any],
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
+        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
         """Complete a state before it is loaded."""
         fn, key = self.fn, prefix + self.fn.name
         version = local_metadata.get("spectral_norm", {}).get(f"{fn.name}.version")

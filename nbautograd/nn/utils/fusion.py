@@ -37,15 +37,9 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 
 
 def fuse_conv_bn_weights(
-    conv_w: Tensor,
-    conv_b: Tensor | None,
-    bn_rm: Tensor,
-    bn_rv: Tensor,
-    bn_eps: float,
-    bn_w: Tensor | None,
-    bn_b: Tensor | None,
-    transpose: bool = False,
-) -> tuple[Parameter, Parameter]:
+    conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor | None,
+    bn_b: Tensor | None, transpose: bool = False,
+) -> tuple[Parameter, Parameter]:  # fmt: skip
     """Return weight and bias of the fused convolution.
 
     >>> import nbautograd as torch

@@ -44,12 +44,9 @@ class PackedSequence(_Packed):
     __slots__ = ()
 
     def __new__(
-        cls,
-        data: Tensor,
-        batch_sizes: Tensor | None = None,
-        sorted_indices: Tensor | None = None,
+        cls, data: Tensor, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
-    ) -> PackedSequence:
+    ) -> PackedSequence:  # fmt: skip
         """Create a sequence; compute ``unsorted_indices`` if it is None."""
         if batch_sizes is None:
             raise ValueError("PackedSequence: batch_sizes must be given: use pack_padded_sequence to make one")
