@@ -63,8 +63,7 @@ class MultiheadAttention(Module):
         def make(*shape: int, wanted: bool = True) -> Any:
             return new_parameter(*shape, device=device, dtype=dtype, wanted=wanted)
 
-        inputs = {"q_proj_weight": embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
-        for name, size in inputs.items():
+        for name, size in (("q_proj_weight", embed_dim), ("k_proj_weight", self.kdim), ("v_proj_weight", self.vdim)):
             self.register_parameter(name, make(embed_dim, size, wanted=not same))
         self.register_parameter("in_proj_weight", make(3 * embed_dim, embed_dim, wanted=same))
         self.register_parameter("in_proj_bias", make(3 * embed_dim, wanted=bias))
