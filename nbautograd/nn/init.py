@@ -19,22 +19,9 @@ from nbautograd._names.docstrings import describe_all, layers
 from nbautograd.errors import warn
 
 __all__ = [
-    "calculate_gain",
-    "constant_",
-    "dirac_",
-    "eye_",
-    "kaiming_normal_",
-    "kaiming_uniform_",
-    "normal_",
-    "ones_",
-    "orthogonal_",
-    "sparse_",
-    "trunc_normal_",
-    "uniform_",
-    "xavier_normal_",
-    "xavier_uniform_",
-    "zeros_",
-]
+    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
+    "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+]  # fmt: skip
 
 LINEAR = ("linear", "sigmoid", *(f"conv{'_transpose' * t}{n}d" for t in (0, 1) for n in (1, 2, 3)))
 
@@ -90,13 +77,9 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
 
 @no_grad()
 def trunc_normal_(
-    tensor: Tensor,
-    mean: float = 0.0,
-    std: float = 1.0,
-    a: float = -2.0,
-    b: float = 2.0,
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
     generator: Generator | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Fill with samples of the normal distribution truncated to [a, b].
 
     Where [a, b] has less than 0.3 of the probability, uniform numbers are drawn instead and accepted with a
@@ -231,12 +214,9 @@ def _kaiming(fill: Callable[[float], Tensor], tensor: Tensor, a: float, mode: st
 
 
 def kaiming_uniform_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Fill with uniform samples of variance ``gain² / fan`` (He et al., "Delving deep into rectifiers", 2015).
 
     :param a: the slope below zero of the leaky ReLU that follows.
@@ -256,12 +236,9 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Tensor,
-    a: float = 0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Fill with normal samples of variance ``gain² / fan`` (He et al., "Delving deep into rectifiers", 2015).
 
     :param a: the slope below zero of the leaky ReLU that follows.

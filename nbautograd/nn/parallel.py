@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from nbautograd._engine.arrays import backend
 from nbautograd._engine.arrays.device import device as Device  # noqa: N812 - ``device`` is what parameters are called here
-from nbautograd._engine.core.pytree import tree_map
+from nbautograd._engine.core.pytree import tree_flatten, tree_map
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.shape.joining import cat, stack
 from nbautograd._engine.ops.shape.split import chunk
@@ -20,15 +20,9 @@ from nbautograd.errors import CudaUnavailableError
 from nbautograd.nn.modules.module import Module
 
 __all__ = [
-    "DataParallel",
-    "DistributedDataParallel",
-    "data_parallel",
-    "gather",
-    "parallel_apply",
-    "replicate",
-    "scatter",
+    "DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter",
     "scatter_kwargs",
-]
+]  # fmt: skip
 
 Places = Sequence[int | Device] | None
 
@@ -106,13 +100,9 @@ def _refuse(name: str, instead: str) -> NoReturn:
 
 
 def data_parallel(
-    module: Module,
-    inputs: Any,
-    device_ids: Places = None,
-    output_device: int | Device | None = None,
-    dim: int = 0,
+    module: Module, inputs: Any, device_ids: Places = None, output_device: int | Device | None = None, dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return ``module(*inputs, **module_kwargs)``, on one device.
 
     :param module: the module.
@@ -166,7 +156,7 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
     [torch.Size([2, 3]), torch.Size([2, 3])]
     """
     places = [_as_device(place) for place in target_gpus]
-    parts = {id(t): chunk(t, len(places), dim) for t in _tensors(inputs)}
+    parts = {id(t): chunk(t, len(places), dim) for t in tree_flatten(inputs)[0] if isinstance(t, Tensor)}
     count = min([len(places), *map(len, parts.values())])
     return [
         tree_map(lambda leaf, i=i, p=place: parts[id(leaf)][i].to(p) if isinstance(leaf, Tensor) else leaf, inputs)
@@ -180,12 +170,6 @@ def scatter_kwargs(
     """Split the arguments of a call, and its keyword arguments, into one part per device."""
     parts = scatter((inputs, kwargs or {}), target_gpus, dim)
     return tuple(part[0] for part in parts), tuple(part[1] for part in parts)
-
-
-def _tensors(tree: Any) -> list[Tensor]:
-    leaves: list[Tensor] = []
-    tree_map(lambda leaf: leaves.append(leaf) if isinstance(leaf, Tensor) else None, tree)
-    return leaves
 
 
 def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
@@ -231,11 +215,9 @@ def parallel_apply(
     >>> parallel_apply([torch.nn.ReLU(), torch.nn.Identity()], [torch.tensor(-1.0), torch.tensor(-1.0)])
     [tensor(0.), tensor(-1.)]
     """
-    if len(modules) != len(inputs):
-        raise AssertionError(
-            f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}"
-        )  # fmt: skip
-    keywords = [{}] * len(modules) if kwargs_tup is None else kwargs_tup
+    if (count := len(modules)) != len(inputs):
+        raise AssertionError(f"The number of modules {count} is not equal to the number of inputs {len(inputs)}")
+    keywords = [{}] * count if kwargs_tup is None else kwargs_tup
     return [
         module(*(given if isinstance(given, (tuple, list)) else (given,)), **options)
         for module, given, options in zip(modules, inputs, keywords, strict=True)

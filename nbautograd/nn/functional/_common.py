@@ -44,10 +44,7 @@ def is_fusible(*tensors: Tensor) -> bool:
 def gradients_of_steps(
     g: Sequence[Tensor | None], steps: Callable[..., Sequence[Tensor]], operands: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
-    """Return recorded gradients of a fused operation's operands: run its steps again and differentiate them.
-
-    :param g: the gradients of the results of ``steps``; None for one that is missing.
-    """
+    """Return recorded gradients of a fused operation's operands: differentiate its steps, by ``g`` of each result."""
     # Aliases: an operand's gradient comes from the steps, not from another operand that depends on it.
     aliases = [None if t is None else view_alias(t) for t in operands]
     pairs = [(t, d) for t, d in zip(steps(*aliases), g, strict=True) if d is not None]
@@ -125,7 +122,7 @@ def reduced(losses: Tensor, reduction: str) -> Tensor:
     return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
 
 
-def without_derivative(function: str, **tensors: Any) -> None:
+def no_derivative(function: str, **tensors: Any) -> None:
     """Check that no tensor requires grad for which the function has no derivative."""
     for name, tensor in tensors.items():
         if isinstance(tensor, Tensor) and tensor.requires_grad and is_grad_enabled():

@@ -17,31 +17,14 @@ from nbautograd.errors import UnsupportedDtypeError
 from nbautograd.nn.functional._common import in_place_or_not, pointwise
 
 __all__ = [
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "hardtanh_",
-    "leaky_relu",
-    "leaky_relu_",
-    "prelu",
-    "relu",
-    "relu6",
-    "relu_",
-    "rrelu",
-    "rrelu_",
-    "softshrink",
-    "threshold",
-    "threshold_",
-]
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "prelu", "relu",
+    "relu6", "relu_", "rrelu", "rrelu_", "softshrink", "threshold", "threshold_",
+]  # fmt: skip
 
 along_hardshrink = along("HardshrinkBackwardBackward0")
 along_hardtanh = along("HardtanhBackwardBackward0")
 along_leakyrelu = along("LeakyReluBackwardBackward0")
 along_softshrink = along("SoftshrinkBackwardBackward0")
-
-
-# -- rectifiers ------------------------------------------------------------------------------------------------------
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -139,10 +122,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     check_tensors("prelu", input=input, weight=weight)
     x, w = input._a, weight._a
     if x.dtype != w.dtype:
-        raise RuntimeError(
-            f"prelu: Type promoting not supported. Got {dtypes.scalar_type(input.dtype)} and "
-            f"{dtypes.scalar_type(weight.dtype)}"
-        )
+        kinds = f"{dtypes.scalar_type(input.dtype)} and {dtypes.scalar_type(weight.dtype)}"
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {kinds}")
     if w.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")
     if w.size != 1:
@@ -150,10 +131,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             raise RuntimeError("prelu: Not allow zero-dim input tensor with several weights.")
         channels = x.shape[1] if x.ndim > 1 else 1
         if channels != w.size:
-            raise RuntimeError(
-                f"prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = {w.size} "
-                f"and channel size = {channels}."
-            )
+            sizes = f"parameter numbers = {w.size} and channel size = {channels}"
+            raise RuntimeError(f"prelu: Mismatch of parameter numbers and input channel size. Found {sizes}.")
     return _prelu(input, weight.reshape((1, -1) + (1,) * (x.ndim - 2)) if x.ndim > 1 else weight.reshape((1,) * x.ndim))
 
 
@@ -222,7 +201,6 @@ def _threshold(input: Tensor, limit: Number, value: Number) -> Tensor:
 
 
 def _thresholded(input: Tensor, limit: Number, value: Number, inplace: bool) -> Tensor:
-    """Call the operation, with both numbers in the dtype of the input."""
     if isinstance(input, Tensor):
         limit, value = (number_in(number, input.dtype, "threshold") for number in (limit, value))
     return in_place_or_not("threshold", _threshold, inplace, input, limit, value)
@@ -236,9 +214,6 @@ def threshold(input: Tensor, threshold: Number, value: Number, inplace: bool = F
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """Write the result of :func:`threshold` into ``input``."""
     return _thresholded(input, threshold, value, True)
-
-
-# -- piecewise linear ------------------------------------------------------------------------------------------------
 
 
 @pointwise(
@@ -307,7 +282,6 @@ def softshrink(input: Tensor, lambd: Number = 0.5) -> Tensor:
     check_tensors("softshrink", input=input)
     lambd = number_in(lambd, dtypes.float64, "softshrink")
     if input._a.dtype.kind in "fV" and not 0 <= lambd <= dtypes.finfo(input.dtype).max:
-        raise RuntimeError(
-            f"lambda must be in range [0, {dtypes.of(input._a.dtype).name}'s largest] for softshrink, but found {lambd}"
-        )
+        kind = dtypes.of(input._a.dtype).name
+        raise RuntimeError(f"lambda must be in range [0, {kind}'s largest] for softshrink, but found {lambd}")
     return _softshrink(input, lambd)

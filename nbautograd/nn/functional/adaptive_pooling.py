@@ -13,16 +13,10 @@ from nbautograd.nn.functional._common import floating_only
 from nbautograd.nn.functional.pooling import Ints, as_2d
 
 __all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool1d_with_indices",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool2d_with_indices",
-    "adaptive_max_pool3d",
-    "adaptive_max_pool3d_with_indices",
-]
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices",
+]  # fmt: skip
 
 
 def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
@@ -49,7 +43,6 @@ def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...
 
 
 def _check_dimensions(name: str, n: int, input: Tensor) -> None:
-    """Check that a tensor has a channel and ``n`` dimensions, with a batch or without."""
     if input._a.ndim not in (n + 1, n + 2):
         raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(input._a.shape)}")
 
@@ -102,9 +95,7 @@ def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`adaptive_max_pool2d` and the index of each maximum in the flattened last two dimensions."""
-    out = _cells("adaptive_max_pool2d", 2, input, output_size)
-    values, indices = pool.ADAPTIVE_MAX[2](input, out)
-    return values, indices
+    return pool.ADAPTIVE_MAX[2](input, _cells("adaptive_max_pool2d", 2, input, output_size))
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
@@ -117,9 +108,7 @@ def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: Ints, return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Return :func:`adaptive_max_pool3d` and the index of each maximum in the flattened last three dimensions."""
-    out = _cells("adaptive_max_pool3d", 3, input, output_size)
-    values, indices = pool.ADAPTIVE_MAX[3](input, out)
-    return values, indices
+    return pool.ADAPTIVE_MAX[3](input, _cells("adaptive_max_pool3d", 3, input, output_size))
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:

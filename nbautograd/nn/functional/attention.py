@@ -19,15 +19,9 @@ __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 
 def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Tensor:
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
     """Return ``softmax(scale * query @ key.T + mask) @ value`` (Vaswani et al., "Attention is all you need", 2017).
 
     A query whose keys are all masked gets 0.
@@ -68,17 +62,12 @@ def _check_attention(
     """Check dimensions, dtypes and options before the computation."""
     check_tensors(name, query=query, key=key, value=value)
     if query._a.ndim < 2 or key._a.ndim < 2 or value._a.ndim < 2:
-        ndims = [t._a.ndim for t in (query, key, value)]
-        raise ShapeError(
-            f"{name}(): Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {ndims[0]} "
-            f"key.dim: {ndims[1]} and value.dim: {ndims[2]}"
-        )
+        ndims = f"query.dim: {query._a.ndim} key.dim: {key._a.ndim} and value.dim: {value._a.ndim}"
+        raise ShapeError(f"{name}(): Expected query, key, and value to all be at least 2 dimensional, but got {ndims}")
     if not query._a.dtype == key._a.dtype == value._a.dtype:
-        raise DtypeError(
-            f"{name}(): Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{dtypes.c_type(query.dtype)} key.dtype: {dtypes.c_type(key.dtype)} and value.dtype: "
-            f"{dtypes.c_type(value.dtype)} instead."
-        )
+        q, k, v = (dtypes.c_type(t.dtype) for t in (query, key, value))
+        kinds = f"query.dtype: {q} key.dtype: {k} and value.dtype: {v} instead"
+        raise DtypeError(f"{name}(): Expected query, key, and value to have the same dtype, but got {kinds}.")
     if attn_mask is not None and is_causal:
         raise RuntimeError(f"{name}(): Explicit attn_mask should not be set when is_causal=True")
     if dropout_p > 1:  # PyTorch takes any other number as no dropout
@@ -110,37 +99,18 @@ def _as_scores(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
         return mask
     if mask._a.dtype.kind != "b":
         raise AssertionError(f"only bool and floating types of {name} are supported, got {mask.dtype!r}")
-    zeros = mask.to(like.dtype) * 0
-    return zeros.masked_fill(mask, -math.inf)
+    return (mask.to(like.dtype) * 0).masked_fill(mask, -math.inf)
 
 
 def multi_head_attention_forward(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    embed_dim_to_check: int,
-    num_heads: int,
-    in_proj_weight: Tensor | None,
-    in_proj_bias: Tensor | None,
-    bias_k: Tensor | None,
-    bias_v: Tensor | None,
-    add_zero_attn: bool,
-    dropout_p: float,
-    out_proj_weight: Tensor,
-    out_proj_bias: Tensor | None,
-    training: bool = True,
-    key_padding_mask: Tensor | None = None,
-    need_weights: bool = True,
-    attn_mask: Tensor | None = None,
-    use_separate_proj_weight: bool = False,
-    q_proj_weight: Tensor | None = None,
-    k_proj_weight: Tensor | None = None,
-    v_proj_weight: Tensor | None = None,
-    static_k: Tensor | None = None,
-    static_v: Tensor | None = None,
-    average_attn_weights: bool = True,
-    is_causal: bool = False,
-) -> tuple[Tensor, Tensor | None]:
+    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float,
+    out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True,
+    key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None,
+    average_attn_weights: bool = True, is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Compute multi-head attention, with the linear maps before and after it (Vaswani et al., 2017).
 
     :param query: shape (l, n, e), or (l, e) without batch; likewise ``key`` and ``value``, with s for l.
@@ -164,8 +134,7 @@ def multi_head_attention_forward(
     >>> y.shape, p.shape
     (torch.Size([2, 1, 4]), torch.Size([1, 2, 2]))
     """
-    name = "multi_head_attention_forward"
-    check_tensors(name, query=query, key=key, value=value)
+    check_tensors("multi_head_attention_forward", query=query, key=key, value=value)
     batched = query._a.ndim == 3
     _check_heads((query, key, value), key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
     if is_causal and attn_mask is None:
@@ -220,14 +189,13 @@ def _mask_per_head(mask: Tensor | None, heads: int, length: int, sources: int) -
     """Return an attention mask of shape (1 or ``heads``, ``length``, ``sources``); ``heads`` counts the batch."""
     if mask is None:
         return None
-    expected = (length, sources) if mask._a.ndim == 2 else (heads, length, sources)
-    if mask._a.ndim not in (2, 3):
-        raise RuntimeError(f"attn_mask's dimension {mask._a.ndim} is not supported: expected 2 or 3")
-    if mask._a.shape != expected:
-        raise RuntimeError(
-            f"The shape of the {mask._a.ndim}D attn_mask is {list(mask._a.shape)}, but should be {list(expected)}."
-        )
-    return mask.unsqueeze(0) if mask._a.ndim == 2 else mask
+    shape, n = mask._a.shape, mask._a.ndim
+    expected = (length, sources) if n == 2 else (heads, length, sources)
+    if n not in (2, 3):
+        raise RuntimeError(f"attn_mask's dimension {n} is not supported: expected 2 or 3")
+    if shape != expected:
+        raise RuntimeError(f"The shape of the {n}D attn_mask is {list(shape)}, but should be {list(expected)}.")
+    return mask.unsqueeze(0) if n == 2 else mask
 
 
 def _has_bias(bias_k: Tensor | None, bias_v: Tensor | None, static_k: Tensor | None, static_v: Tensor | None) -> bool:
@@ -245,11 +213,7 @@ def _split_heads(x: Tensor, heads: int, size: int) -> Tensor:
 
 
 def _with_padding(mask: Tensor | None, padding: Tensor | None, sizes: tuple[int, int, int]) -> Tensor | None:
-    """Add the key padding mask, shape (n, s), to the mask of each head, and return shape (n heads, 1 or l, s).
-
-    :param sizes: the sizes of the batch, the heads and s.
-    :raises AssertionError: the shape of the key padding mask does not fit.
-    """
+    """Add the key padding mask, whose ``sizes`` are (n, heads, s), to each head's, shape (n heads, 1 or l, s)."""
     if padding is None:
         return mask
     batch, num_heads, sources = sizes
@@ -260,25 +224,20 @@ def _with_padding(mask: Tensor | None, padding: Tensor | None, sizes: tuple[int,
                 f"Expected key_padded_mask.shape[{dim}] to be {expected}, but got {size}: the key_padding_mask must "
                 f"be of shape (batch, keys), which is {[batch, sources]}"
             )
-    per_head = padding.view(batch, 1, 1, sources).expand(-1, num_heads, -1, -1)
-    per_head = per_head.reshape(batch * num_heads, 1, sources)
+    per_head = padding.view(batch, 1, 1, sources).expand(-1, num_heads, -1, -1).reshape(batch * num_heads, 1, sources)
     return per_head if mask is None else mask + per_head
 
 
 def _attend(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, drop: float, num_heads: int, need_weights: bool
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the heads' results, l first, and their weights, shape (n, heads, l, s), if required.
-
-    :param q: shape (n heads, l, e); likewise ``k`` and ``v``, with s for l.
-    """
+    """Return the results of heads (n heads, l, e), l first, and if required their weights, shape (n, heads, l, s)."""
     heads, length, size = q._a.shape
     batch, sources = heads // num_heads, k._a.shape[1]
     if not need_weights:
         if mask is not None:
-            mask = (
-                mask.unsqueeze(0) if mask._a.shape[0] == 1 else mask.view(batch, num_heads, mask._a.shape[1], sources)
-            )
+            count, rows, _ = mask._a.shape
+            mask = mask.unsqueeze(0) if count == 1 else mask.view(batch, num_heads, rows, sources)
         parts = (t.reshape(batch, num_heads, t._a.shape[1], size) for t in (q, k, v))
         return scaled_dot_product_attention(*parts, mask, drop).permute(2, 0, 1, 3), None
     scores = (q * math.sqrt(1.0 / size)).bmm(k.transpose(-2, -1))
@@ -318,15 +277,12 @@ def _check_heads(
             f"For {ndim}-D query, expected key_padding_mask to be None or {ndim - 1}-D but found "
             f"{key_padding_mask._a.ndim}-D tensor instead"
         )
-    if attn_mask is not None and attn_mask._a.ndim not in (2, 3):
-        raise AssertionError(
-            f"expected attn_mask to be None, 2-D or 3-D but found {attn_mask._a.ndim}-D tensor instead"
-        )
+    if attn_mask is not None and (dims := attn_mask._a.ndim) not in (2, 3):
+        raise AssertionError(f"expected attn_mask to be None, 2-D or 3-D but found {dims}-D tensor instead")
     if query._a.shape[-1] != size:
         raise AssertionError(f"was expecting embedding dimension of {size}, but got {query._a.shape[-1]}")
     if size % num_heads:
         raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
-    if key._a.shape[:-1] != value._a.shape[:-1]:
-        raise AssertionError(
-            f"key's sequence and batch dims {list(key._a.shape[:-1])} do not match value's {list(value._a.shape[:-1])}"
-        )
+    k, v = key._a.shape[:-1], value._a.shape[:-1]
+    if k != v:
+        raise AssertionError(f"key's sequence and batch dims {list(k)} do not match value's {list(v)}")

@@ -18,20 +18,11 @@ from nbautograd._engine.ops.reduction.reduction import sum_over
 from nbautograd._engine.ops.reduction.softmax import log_softmax_over
 from nbautograd._engine.ops.shape.shape import unsqueeze
 from nbautograd.errors import DtypeError, ShapeError
-from nbautograd.nn.functional._common import (
-    check_reduction,
-    floating_only,
-    legacy_reduction,
-    reduced,
-    without_derivative,
-)
+from nbautograd.nn.functional._common import check_reduction, floating_only, legacy_reduction, no_derivative, reduced
 from nbautograd.nn.functional.loss import aggregate, each  # noqa: F401 - formulas name each
 from nbautograd.nn.functional.smooth_activation import logsigmoid
 
 __all__ = ["cross_entropy", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss"]
-
-
-# -- negative log likelihood -----------------------------------------------------------------------------------------
 
 
 INT64, UINT8, UINT64 = np.dtype(np.int64), np.dtype(np.uint8), np.dtype(np.uint64)
@@ -111,8 +102,7 @@ def nll_back(
     where, weights = _chosen(shape, target, weight, ignored, input.dtype)
     if reduction == "mean":
         input = input / (target.size if weights is None else pairwise_sum(weights))
-    on_cpu = target.__class__ is np.ndarray
-    output = np.zeros(shape, input.dtype) if on_cpu else np.zeros_like(input, shape=shape)
+    output = np.zeros(shape, input.dtype) if target.__class__ is np.ndarray else np.zeros_like(input, shape=shape)
     slopes = -input if weights is None else -input * weights
     output[where] = slopes if ignored is None else np.where(target == ignored, np.zeros_like(slopes), slopes)
     return output
@@ -138,20 +128,14 @@ def _check_target(name: str, input: Tensor, target: Tensor, weight: Any) -> None
         reason += "only batches of spatial targets supported (3D tensors). " * (a.ndim == 4 and t.ndim != 3)
         raise ShapeError(f"{name}(): {reason}Expected target size {list(fitting[0])}, got {list(t.shape)}")
     if t.dtype not in (INT64, UINT8):
-        raise DtypeError(
-            f"{name}(): expected target dtype to be Long or Byte, but got {dtypes.scalar_type(target.dtype)}"
-        )
+        kind = dtypes.scalar_type(target.dtype)
+        raise DtypeError(f"{name}(): expected target dtype to be Long or Byte, but got {kind}")
 
 
 def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return minus the log probability of the right class.
 
     :param input: logarithms of probabilities, shape (n, c), (n, c, ...) or (c,).
@@ -172,7 +156,7 @@ def nll_loss(
     _check_target("nll_loss", input, target, weight)
     floating_only("nll_loss", input)
     _check_weight("nll_loss", input, weight)
-    without_derivative("nll_loss", weight=weight)
+    no_derivative("nll_loss", weight=weight)
     return _loss_of(input, target, weight, reduction, ignore_index)
 
 
@@ -196,23 +180,15 @@ def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
             f"tensor of shape: {list(weight._a.shape)}"
         )
     if weight._a.dtype != input._a.dtype:
-        raise DtypeError(
-            f"{name}(): expected scalar type {dtypes.scalar_type(input.dtype)} but found "
-            f"{dtypes.scalar_type(weight.dtype)} for weight"
-        )
+        kinds = f"{dtypes.scalar_type(input.dtype)} but found {dtypes.scalar_type(weight.dtype)}"
+        raise DtypeError(f"{name}(): expected scalar type {kinds} for weight")
 
 
 @with_argument_errors
 def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
     """Return minus the log probability of the right class, from unnormalized scores: ``nll_loss(log_softmax(input))``.
 
     :param input: shape (n, c), (n, c, ...) or (c,).
@@ -241,7 +217,7 @@ def cross_entropy(
     floating_only("cross_entropy", input)
     if weight is not None:
         _check_weight("cross_entropy", input, weight)
-        without_derivative("cross_entropy", weight=weight)
+        no_derivative("cross_entropy", weight=weight)
     scores = log_softmax_over(input, classes_dim)
     loss = _loss_of(scores, target, weight, reduction, ignore_index)
     if not label_smoothing:
@@ -273,9 +249,9 @@ def _spread_evenly(
 ) -> Tensor:
     """Return the label smoothing term: the loss averaged over all classes."""
     terms = scores if weight is None else scores * weight.reshape((-1,) + (1,) * (scores._a.ndim - d - 1))
-    ignored = target == ignore_index
     shape = scores._a.shape
-    losses = -terms.sum(d).masked_fill(ignored.reshape((*shape[:d], *shape[d + 1 :])), 0)
+    ignored = (target == ignore_index).reshape((*shape[:d], *shape[d + 1 :]))
+    losses = -terms.sum(d).masked_fill(ignored, 0)
     if reduction != "mean":
         return losses if reduction == "none" else losses.sum()
     if weight is None:
@@ -321,15 +297,9 @@ def _multi_margin(
 
 
 def multi_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    p: Number = 1,
-    margin: float = 1.0,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input: Tensor, target: Tensor, p: Number = 1, margin: float = 1.0, weight: Tensor | None = None,
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Compute the mean over the classes of ``max(0, margin - input[right] + input[other]) ** p``.
 
     :param target: the index of the right class, shape (n,), or ().
@@ -357,17 +327,15 @@ def _check_multi_margin(input: Tensor, target: Tensor, weight: Tensor | None) ->
     """Check the shapes and dtypes of ``multi_margin_loss``, and that each target is a class."""
     if weight is not None and weight._a.ndim != 1:
         raise ValueError(f"weight must be one-dimensional, got shape {list(weight._a.shape)}")
-    shape = input._a.shape
+    shape = [*input._a.shape]
     rows, classes = (1, *(shape or (1,)))[-2:]
     if len(shape) > 2 or not classes:
-        raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
-        )
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {shape}")
     if target._a.ndim > 1 or target._a.size != rows:
         raise RuntimeError(f"inconsistent target size, expected {rows} but got {list(target._a.shape)}")
     floating_only("multi_margin_loss", input)
     _check_long("multi_margin_loss", target)
-    without_derivative("multi_margin_loss", weight=weight)
+    no_derivative("multi_margin_loss", weight=weight)
     if weight is not None and weight._a.size != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight._a.shape)}")
     classes_of_all = elements(target)
@@ -376,7 +344,6 @@ def _check_multi_margin(input: Tensor, target: Tensor, weight: Tensor | None) ->
 
 
 def _check_long(name: str, target: Tensor) -> None:
-    """Check that the classes are of int64."""
     if target._a.dtype != np.int64:
         raise DtypeError(f"{name}(): expected target dtype to be Long, but got {dtypes.scalar_type(target.dtype)}")
 
@@ -429,9 +396,7 @@ def multilabel_margin_loss(
     check_reduction(reduction)
     shape = input._a.shape
     if len(shape) > 2 or 0 in shape[1:]:
-        raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
-        )
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {[*shape]}")
     if target._a.shape != shape and {target._a.shape, shape} != {(), (1,)}:
         raise RuntimeError(f"inconsistent target size: {list(target._a.shape)} for input of size: {list(shape)}")
     _check_long("multilabel_margin_loss", target)
@@ -445,13 +410,9 @@ def multilabel_margin_loss(
 
 
 def multilabel_soft_margin_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Average the binary cross entropies of logits over the last dimension.
 
     :param target: 1 for right classes, 0 for others; shape as ``input``.

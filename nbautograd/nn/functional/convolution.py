@@ -40,15 +40,11 @@ def _check(
     """Check that the shapes and dtypes of input, weight and bias fit each other."""
     check_tensors(name, input=input, weight=weight)
     if weight._a.ndim != n + 2:
-        raise ShapeError(
-            f"{name}(): expected a {n + 2}D weight ({'in, out' if transposed else 'out, in'} / groups, "
-            f"{n} sizes of the kernel), got shape {list(weight._a.shape)}"
-        )
+        sizes = f"{'in, out' if transposed else 'out, in'} / groups, {n} sizes of the kernel"
+        raise ShapeError(f"{name}(): expected a {n + 2}D weight ({sizes}), got shape {list(weight._a.shape)}")
     if input._a.ndim not in (n + 1, n + 2):
-        raise ShapeError(
-            f"{name}(): Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
-            f"{list(input._a.shape)}"
-        )
+        dims = f"{n + 1}D (unbatched) or {n + 2}D (batched)"
+        raise ShapeError(f"{name}(): Expected {dims} input to {name}, but got input of size: {list(input._a.shape)}")
     if groups <= 0:
         raise RuntimeError(f"{name}(): non-positive groups is not supported, got {groups}")
     first, second = weight._a.shape[:2]
@@ -88,9 +84,9 @@ def _check_dtypes(name: str, input: Tensor, weight: Tensor, bias: Tensor | None,
 
 
 def _convolution(
-    name: str, n: int, operands: Operands, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
+    name: str, n: int, tensors: Operands, stride: Ints, padding: Ints | str, dilation: Ints, groups: int
 ) -> Tensor:
-    input, weight, bias = operands
+    input, weight, bias = tensors
     _check(name, n, input, weight, bias, groups, False)
     step, spread = _options(name, n, stride, dilation)
     kernel = weight._a.shape[2:]
@@ -131,22 +127,14 @@ def _named_padding(
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
             "input be created"
         )
-        sides: list[int] = []
-        for total in reversed(totals):
-            sides += (0, total % 2)
-        input = pad(input, sides)
+        input = pad(input, [side for total in reversed(totals) for side in (0, total % 2)])
     return tuple(total // 2 for total in totals), input
 
 
 def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints | str = 0,
-    dilation: Ints = 1,
-    groups: int = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
+    dilation: Ints = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
     """Compute a convolution (cross-correlation) over one dimension; see :func:`conv2d`.
 
     :param weight: shape (o, c / groups, k).
@@ -158,14 +146,9 @@ def conv1d(
 
 
 def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints | str = 0,
-    dilation: Ints = 1,
-    groups: int = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
+    dilation: Ints = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
     """Compute a convolution (cross-correlation) over two dimensions.
 
     :param weight: shape (o, c / groups, kh, kw).
@@ -180,14 +163,9 @@ def conv2d(
 
 
 def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints | str = 0,
-    dilation: Ints = 1,
-    groups: int = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
+    dilation: Ints = 1, groups: int = 1,
+) -> Tensor:  # fmt: skip
     """Compute a convolution (cross-correlation) over three dimensions; see :func:`conv2d`.
 
     :param weight: shape (o, c / groups, kd, kh, kw).
@@ -199,16 +177,10 @@ def conv3d(
 
 
 def _transpose(
-    name: str,
-    n: int,
-    operands: Operands,
-    stride: Ints,
-    padding: Ints,
-    output_padding: Ints,
-    groups: int,
+    name: str, n: int, tensors: Operands, stride: Ints, padding: Ints, output_padding: Ints, groups: int,
     dilation: Ints,
-) -> Tensor:
-    input, weight, bias = operands
+) -> Tensor:  # fmt: skip
+    input, weight, bias = tensors
     if n < 3 and isinstance(bias, Tensor) and not bias.is_complex() and input.is_floating_point():
         bias = bias.to(input.dtype)  # it may have any real dtype
     _check(name, n, input, weight, bias, groups, True)
@@ -217,33 +189,23 @@ def _transpose(
     if min(extra) < 0:
         raise RuntimeError(f"{name}(): negative output_padding is not supported, got {output_padding!r}")
     if any(e >= max(s, d) for e, s, d in zip(extra, step, spread, strict=True)):
-        raise RuntimeError(
-            f"{name}(): output padding must be smaller than either stride or dilation, but got output_padding {extra}, "
-            f"stride {step} and dilation {spread}"
-        )
+        given = f"output_padding {extra}, stride {step} and dilation {spread}"
+        raise RuntimeError(f"{name}(): output padding must be smaller than either stride or dilation, but got {given}")
     x = input if input._a.ndim == n + 2 else input.unsqueeze(0)
     options = zip(x._a.shape[2:], step, around, spread, weight._a.shape[2:], extra, strict=True)
     size = tuple((m - 1) * s - 2 * p + d * (k - 1) + e + 1 for m, s, p, d, k, e in options)
     if min(size) <= 0:
-        raise ShapeError(
-            f"{name}(): Given input size per channel: ({_times(x._a.shape[2:])}). Calculated output size per channel: "
-            f"({_times(size)}). Output size is too small"
-        )
+        sizes = f"({_times(x._a.shape[2:])}). Calculated output size per channel: ({_times(size)})"
+        raise ShapeError(f"{name}(): Given input size per channel: {sizes}. Output size is too small")
     shape = (x._a.shape[0], weight._a.shape[1] * groups, *size)
     result = conv.conv_input(x, weight, bias, shape, step, around, spread, groups)
     return result if x is input else result.squeeze(0)
 
 
 def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints = 0,
-    output_padding: Ints = 0,
-    groups: int = 1,
-    dilation: Ints = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+) -> Tensor:  # fmt: skip
     """Compute the transpose of :func:`conv1d`; see :func:`conv_transpose2d`.
 
     >>> torch.nn.functional.conv_transpose1d(torch.tensor([[1., 2.]]), torch.tensor([[[-1., 1.]]]))
@@ -253,15 +215,9 @@ def conv_transpose1d(
 
 
 def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints = 0,
-    output_padding: Ints = 0,
-    groups: int = 1,
-    dilation: Ints = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+) -> Tensor:  # fmt: skip
     """Compute the transpose of :func:`conv2d`, which is the gradient of its input.
 
     :param output_padding: elements to add to the smallest of the sizes that :func:`conv2d` maps to the input's size.
@@ -276,15 +232,9 @@ def conv_transpose2d(
 
 
 def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints = 0,
-    output_padding: Ints = 0,
-    groups: int = 1,
-    dilation: Ints = 1,
-) -> Tensor:
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+    output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1,
+) -> Tensor:  # fmt: skip
     """Compute the transpose of :func:`conv3d`; see :func:`conv_transpose2d`.
 
     >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))

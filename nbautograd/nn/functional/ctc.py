@@ -102,14 +102,12 @@ def _scores(log_probs: Any, labels: Labels) -> Any:
 
 def _costs(alpha: Any, labels: Labels) -> Any:
     """Return minus the logarithm of the probability of each sequence (equation 8)."""
-    n = len(labels.ends)
-    rows = backend.module(backend.device_of(labels.ends)).arange(n)
+    rows = backend.module(backend.device_of(labels.ends)).arange(len(labels.ends))
     time = np.maximum(labels.steps - 1, 0)
     whole = alpha[time, rows, labels.ends]
     short = np.where(labels.ends > 0, alpha[time, rows, np.maximum(labels.ends - 1, 0)], -np.inf)
-    costs = -np.logaddexp(whole, short)
     nothing = np.where(labels.ends > 0, np.inf, 0)
-    return np.where(labels.steps > 0, costs, nothing).astype(alpha.dtype)
+    return np.where(labels.steps > 0, -np.logaddexp(whole, short), nothing).astype(alpha.dtype)
 
 
 @no_method(node="CtcLossBackward0", symbol="ctc", log_probs="ctc_back(g, log_probs, result, labels, zero_infinity)")
@@ -133,17 +131,12 @@ def ctc_back(g: Any, log_probs: Any, costs: Any, labels: Labels, zero_infinity: 
     logs = alpha + beta - scores + np.where(finite, true_costs, 0)[:, None]
     shares = np.where(np.isfinite(logs), precise.exp(logs), 0)
     result = precise.exp(log_probs)
-    n, t = len(labels.ends), len(log_probs)
-    module = backend.module(backend.device_of(log_probs))
-    key = (
-        module.arange(t)[:, None, None],
-        module.arange(n)[None, :, None],
-        np.broadcast_to(labels.states, (t, *labels.states.shape)),
-    )
-    backend.add_at(result, key, -shares)
+    t, module = len(log_probs), backend.module(backend.device_of(log_probs))
+    times, rows = module.arange(t)[:, None], module.arange(len(labels.ends))[None, :, None]
+    index = np.broadcast_to(labels.states, (t, *labels.states.shape))
+    backend.add_at(result, (times[..., None], rows, index), -shares)
     result = np.where(finite[:, None], result * g[:, None], 0 if zero_infinity else np.nan)
-    inside = (module.arange(t)[:, None] < labels.steps)[:, :, None]
-    return np.where(inside, result, 0).astype(log_probs.dtype)
+    return np.where((times < labels.steps)[:, :, None], result, 0).astype(log_probs.dtype)
 
 
 def _back_recorded(g: Tensor, log_probs: Tensor, labels: Labels, zero_infinity: bool) -> Tensor:
@@ -188,14 +181,9 @@ def _lengths(name: str, label: str, lengths: Any, like: Tensor, n: int) -> Any:
 
 @looks_at_elements
 def ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
-    blank: int = 0,
-    reduction: str = "mean",
-    zero_infinity: bool = False,
-) -> Tensor:
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+    reduction: str = "mean", zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
     """Return minus the log probability of sequences of labels, summed over all alignments in time.
 
     :param log_probs: logarithms of probabilities, as ``log_softmax`` gives them: shape (t, n, c), or (t, c).
@@ -245,17 +233,13 @@ def _rows(name: str, targets: Any, lengths: Any, n: int, batched: bool, blank: i
         if targets.ndim == 1:
             targets = targets.reshape((1, -1))
         if targets.shape[0] != n or targets.shape[1] < width:
-            raise RuntimeError(
-                f"{name}(): Expected tensor to have size at least {width} at dimension 1, and {n} rows, but got "
-                f"targets of shape {list(targets.shape)}"
-            )
+            sizes = f"{width} at dimension 1, and {n} rows, but got targets of shape {list(targets.shape)}"
+            raise RuntimeError(f"{name}(): Expected tensor to have size at least {sizes}")
         at = targets[:, :width]
     else:
         if targets.ndim != 1 or targets.shape[0] != int(lengths.sum()):
-            raise RuntimeError(
-                f"{name}(): Expected tensor to have size {int(lengths.sum())} at dimension 0, but got targets of shape "
-                f"{list(targets.shape)}"
-            )
+            sizes = f"{int(lengths.sum())} at dimension 0, but got targets of shape {list(targets.shape)}"
+            raise RuntimeError(f"{name}(): Expected tensor to have size {sizes}")
         starts = np.cumsum(lengths) - lengths
         at = np.take(targets, np.minimum(starts[:, None] + places, max(len(targets) - 1, 0))) if width else targets[:0]
         at = at.reshape((n, width))

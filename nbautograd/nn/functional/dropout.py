@@ -34,9 +34,8 @@ def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:
     """Return a mask of 1 (kept) and 0 (dropped), drawn in memory order as PyTorch does."""
     a = input._a
     if input.dtype.rank < 2:
-        raise RuntimeError(
-            f"dropout(): result type Float can't be cast to the desired output type {dtypes.scalar_type(input.dtype)}"
-        )
+        kind = dtypes.scalar_type(input.dtype)
+        raise RuntimeError(f"dropout(): result type Float can't be cast to the desired output type {kind}")
     if a.dtype.kind == "c":
         raise NotImplementedError(f'dropout(): "bernoulli_scalar_cpu_" not implemented for {input.dtype!r}')
     kind = np.dtype(np.float64 if a.dtype.char == "d" else np.float32)  # that of the factors of half types, too

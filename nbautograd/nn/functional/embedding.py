@@ -20,17 +20,11 @@ from nbautograd.errors import DtypeError, warn
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 
-# -- one row each ----------------------------------------------------------------------------------------------------
-
-
 def _factors(index: Any, padding: int, by_frequency: bool, kind: Any) -> Any:
     """Return the factor of each row's gradient, shaped to broadcast; None where all are 1."""
-    result = None
-    if padding >= 0:
-        result = (index != padding).astype(kind)
+    result = (index != padding).astype(kind) if padding >= 0 else None
     if by_frequency and index.size:
-        flat = index.reshape((-1,))
-        counts = np.bincount(flat, None, int(flat.max()) + 1)
+        counts = np.bincount(index.reshape((-1,)), None, int(index.max()) + 1)
         share = (1 / np.take(counts, index)).astype(kind)
         result = share if result is None else result * share
     return None if result is None else result[..., None]
@@ -71,8 +65,7 @@ def embedding_masked(input: Tensor, index: Tensor, padding: int, by_frequency: b
 @checks_values
 def _check_index(name: str, input: Tensor, rows: int) -> None:
     check_tensors(name, input=input)
-    a = input._a
-    if a.dtype not in (np.int64, np.int32):
+    if input._a.dtype not in (np.int64, np.int32):
         raise RuntimeError(
             f"{name}(): Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
             f"Int; but got {input.type()} instead"
@@ -84,7 +77,6 @@ def _check_index(name: str, input: Tensor, rows: int) -> None:
 
 
 def _padding_index(padding_idx: int | None, rows: int) -> int:
-    """Return the index from the front, or -1."""
     if padding_idx is None:
         return -1
     padding_idx = check_option("embedding", "padding_idx", padding_idx, "int", 2)
@@ -115,19 +107,13 @@ def _shrink(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) ->
     used = wrap(np.unique(elements(index)))
     rows = weight.detach()[used]
     length = rows.norm(norm_type, 1, True)
-    scaled = rows * (max_norm / (length + 1e-7))
-    weight[used] = scaled.where(length > max_norm, rows)
+    weight[used] = (rows * (max_norm / (length + 1e-7))).where(length > max_norm, rows)
 
 
 def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Tensor:
+    input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Tensor:  # fmt: skip
     """Return the rows of ``weight`` at the indices in ``input``.
 
     :param input: int64 or int32, any shape.
@@ -180,15 +166,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes == -1:
             tensor.max().item()  # raises on the device meta
             num_classes = int(a.max()) + 1
-        elif int(a.max()) >= num_classes:
-            raise RuntimeError(
-                f"one_hot(): Class values must be smaller than num_classes, got {int(a.max())} for {num_classes}"
-            )
+        elif (top := int(a.max())) >= num_classes:
+            raise RuntimeError(f"one_hot(): Class values must be smaller than num_classes, got {top} for {num_classes}")
     classes = backend.module(tensor.device).arange(num_classes)
     return wrap((a[..., None] == classes).astype(np.int64))
-
-
-# -- bags of rows ----------------------------------------------------------------------------------------------------
 
 
 @no_method(
@@ -199,14 +180,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     weights="(index_select(g, 0, bag) * index_select(weight, 0, index)).sum(1)",
 )
 def bag_sum(
-    weight: Tensor,
-    weights: Tensor | None,
-    index: Tensor,
-    bag: Tensor,
-    bags: int,
-    frequency: Tensor | None,
+    weight: Tensor, weights: Tensor | None, index: Tensor, bag: Tensor, bags: int, frequency: Tensor | None,
     sparse: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Add the rows at ``index``, each times its weight, to their bags."""
     rows = np.take(weight, index, 0)
     if weights is not None:
@@ -265,14 +241,10 @@ def _factors_of_rows(factors: Tensor, input: Tensor, weight: Tensor, mode: str) 
             f"same shape as the input ({input.shape})"
         )
     if mode != "sum":
-        raise NotImplementedError(
-            f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode={mode!r})"
-        )
+        raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum' (got {mode=})")
     if factors.dtype is not weight.dtype:
-        raise DtypeError(
-            f"embedding_bag: Expected weight and per_sample_weights of one dtype, but got {weight.dtype!r} and "
-            f"{factors.dtype!r}"
-        )
+        kinds = f"{weight.dtype!r} and {factors.dtype!r}"
+        raise DtypeError(f"embedding_bag: Expected weight and per_sample_weights of one dtype, but got {kinds}")
     return factors.reshape(-1)
 
 
@@ -318,18 +290,10 @@ def _check_table(weight: Tensor) -> None:
 
 @looks_at_elements
 def embedding_bag(
-    input: Tensor,
-    weight: Tensor,
-    offsets: Tensor | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2,
-    scale_grad_by_freq: bool = False,
-    mode: str = "mean",
-    sparse: bool = False,
-    per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False,
-    padding_idx: int | None = None,
-) -> Tensor:
+    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Tensor:  # fmt: skip
     """Compute the sums, means or maxima of bags of rows of ``weight``.
 
     :param input: indices, shape (bags, size), or (n,) with ``offsets``.

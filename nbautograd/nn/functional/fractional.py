@@ -17,11 +17,9 @@ from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import floating_only, tuple_of
 
 __all__ = [
-    "fractional_max_pool2d",
-    "fractional_max_pool2d_with_indices",
-    "fractional_max_pool3d",
+    "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
     "fractional_max_pool3d_with_indices",
-]
+]  # fmt: skip
 
 Ints = int | tuple[int, ...]
 
@@ -103,13 +101,9 @@ def _fractional_at_random(
 
 
 def fractional_max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: Ints,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
+    input: Tensor, kernel_size: Ints, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return :func:`fractional_max_pool2d` and the index of each maximum in the flattened last dimensions.
 
     >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.ones(1, 2, 7, 7), 2, 3)[1].shape
@@ -119,13 +113,9 @@ def fractional_max_pool2d_with_indices(
 
 
 def fractional_max_pool2d(
-    input: Tensor,
-    kernel_size: Ints,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
+    input: Tensor, kernel_size: Ints, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the maxima of windows at random, uneven steps, which allow any output size (Graham, 2014).
 
     :param output_size: the number of windows; or pass ``output_ratio``, their number over the size of the input.
@@ -138,13 +128,9 @@ def fractional_max_pool2d(
 
 
 def fractional_max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: Ints,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
+    input: Tensor, kernel_size: Ints, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return :func:`fractional_max_pool3d` and the index of each maximum in the flattened last dimensions.
 
     >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.ones(1, 2, 7, 7, 7), 2, 3)[1].shape
@@ -154,13 +140,9 @@ def fractional_max_pool3d_with_indices(
 
 
 def fractional_max_pool3d(
-    input: Tensor,
-    kernel_size: Ints,
-    output_size: Any = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
+    input: Tensor, kernel_size: Ints, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the maxima of windows at random, uneven steps, which allow any output size (Graham, 2014).
 
     :param output_size: the number of windows; or pass ``output_ratio``, their number over the size of the input.

@@ -25,10 +25,7 @@ __all__ = ["attention_by_steps", "fused_attention", "is_fused"]
 
 
 def is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> bool:
-    """Return whether attention is computed as one node: on the CPU, and no observer watches its steps.
-
-    For small inputs, this depends on the shapes, as in PyTorch.
-    """
+    """Return whether attention is one node: on the CPU, and no observer watches; if it is small, the shapes decide."""
     shape, of_key, of_value = query._a.shape, key._a.shape, value._a.shape
     one_node = len(shape) == 4 and of_key == of_value and (mask is None or mask._a.ndim != 3)
     return (
@@ -46,22 +43,16 @@ def is_fused(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> 
 def fused_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, factor: float
 ) -> Tensor:
-    """Compute attention for which ``is_fused`` holds.
-
-    :param mask: True where a query may attend, or numbers to add to the scores.
-    """
+    """Compute attention for which ``is_fused`` holds; ``mask``: True where a query may attend, or numbers to add."""
     output, *_ = _attention(query, key, value, mask, is_causal, factor)
     return output
 
 
-@no_method(
-    node="ScaledDotProductFlashAttentionForCpuBackward0",
-    symbol="attention",
-    many=True,
-    query="attention_back(g, query, key, value, mask, result[0], result[1], result[2], is_causal, factor)[0]",
-    key="attention_back(g, query, key, value, mask, result[0], result[1], result[2], is_causal, factor)[1]",
-    value="attention_back(g, query, key, value, mask, result[0], result[1], result[2], is_causal, factor)[2]",
-)
+_BACK = "attention_back(g, query, key, value, mask, result[0], result[1], result[2], is_causal, factor)"
+_SLOPES = {operand: f"{_BACK}[{i}]" for i, operand in enumerate(("query", "key", "value"))}
+
+
+@no_method(node="ScaledDotProductFlashAttentionForCpuBackward0", symbol="attention", many=True, **_SLOPES)
 def _attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, factor: float) -> Any:
     """Return the output; then the exponentials of the scores, shifted by a number per row, and their sums."""
     return kernels.attention(query, key, value, mask, is_causal, factor)
@@ -87,17 +78,14 @@ def attention_back(
 def attention_by_steps(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool, factor: float
 ) -> Tensor:
-    """Return ``softmax(factor * query @ key.T + mask) @ value``.
-
-    :param mask: True where a query may attend, or numbers to add to the scores.
-    :param dropout_p: the probability of dropping a weight.
-    """
+    """Return ``softmax(factor * query @ key.T + mask) @ value``, and drop weights by the probability ``dropout_p``."""
     # The root of the factor on either side, so that neither grows too large.
     root = math.sqrt(abs(factor))
     scores = (query * (root if factor >= 0 else -root)) @ (key * root).transpose(-2, -1)
     allowed = None
     if is_causal:
-        allowed = _causal_mask(scores)
+        module, (rows, columns) = backend.module(scores.device), scores._a.shape[-2:]
+        allowed = wrap_known(module.arange(columns) <= module.arange(rows)[:, None])  # keys up to the query's index
     elif mask is not None and mask._a.dtype.kind == "b":
         allowed = mask
     elif mask is not None:
@@ -107,9 +95,3 @@ def attention_by_steps(
         masked = scores.detach() == -math.inf if allowed is None else ~allowed
         weights = weights.masked_fill(masked.all(-1, True), 0)
     return dropout(weights, dropout_p) @ value if dropout_p else weights @ value
-
-
-def _causal_mask(scores: Tensor) -> Tensor:
-    """Return a mask of shape (l, s), True where the key's index is at most the query's."""
-    module, (rows, columns) = backend.module(scores.device), scores._a.shape[-2:]
-    return wrap_known(module.arange(columns) <= module.arange(rows)[:, None])

@@ -47,10 +47,7 @@ class Weights(NamedTuple):
 
 
 def is_fused(x: Tensor, weights: Weights, state: State) -> bool:
-    """Return whether a layer is computed as one node: it is large, on the CPU, and no observer watches its steps.
-
-    :param x: the inputs of all steps, shape (length, batch, input_size).
-    """
+    """Return whether a layer is computed as one node: it is large, on the CPU, and no observer watches its steps."""
     length, batch, _ = x._a.shape
     return (
         length * batch * len(weights.hh._a) >= MIN_SIZE
@@ -60,11 +57,7 @@ def is_fused(x: Tensor, weights: Weights, state: State) -> bool:
 
 
 def fused(mode: str, x: Tensor, weights: Weights, state: State, backwards: bool) -> tuple[Tensor, State]:
-    """Return the outputs of all steps, and the last state, of a layer for which ``is_fused`` holds.
-
-    :param mode: a key of ``STEPS``.
-    :param x: the inputs of all steps, shape (length, batch, input_size).
-    """
+    """Return the outputs for ``x``, shape (length, batch, size), and the last state, where ``is_fused`` holds."""
     if mode == "LSTM":
         output, cell, *_ = _lstm(x, *weights, *state, backwards)
     elif mode == "GRU":
@@ -76,10 +69,7 @@ def fused(mode: str, x: Tensor, weights: Weights, state: State, backwards: bool)
 
 
 def by_steps(g: Any, mode: str, backwards: bool, *operands: Tensor | None) -> list[Tensor | None]:
-    """Return recorded gradients of a layer's operands: run its steps again and differentiate them.
-
-    :param g: the gradients of the outputs and, of an LSTM, of the last cell state; None for one that is missing.
-    """
+    """Return recorded gradients of a layer's operands, by ``g`` of the outputs and, of an LSTM, the last cell state."""
 
     def outputs(x: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any, *state: Tensor) -> list[Tensor]:
         steps, last = run(list(linear(x, w_ih, b_ih).unbind(0)), state, STEPS[mode][1](w_hh, b_hh, None), backwards)
@@ -96,10 +86,7 @@ def _order(length: int, backwards: bool) -> range:
 
 
 def _parts(length: int, width: int, backwards: bool) -> Iterator[tuple[slice, range]]:
-    """Yield groups of successive steps: their slice, and their indices within it in the order of computation.
-
-    :param width: the number of values of a step; the values of a part fit into the cache.
-    """
+    """Yield parts of the steps, of ``width`` values each, that fit into the cache: their slice, and the order in it."""
     count = max(1, PART_SIZE // max(width, 1))
     for first in range(0, length, count):
         steps = min(count, length - first)
@@ -120,10 +107,7 @@ def _before(values: Any, first: Any, part: slice, backwards: bool) -> Any:
 
 
 def _blocks(parameter: Any, size: int, sigmoids: slice = slice(0)) -> Any:
-    """Return a copy of a parameter with a block for each gate, rolled by one.
-
-    :param sigmoids: the gates with a logistic function: their blocks are halved, see ``_logistic``.
-    """
+    """Return a copy of a parameter with a block for each gate, rolled by one; halve ``sigmoids`` for ``_logistic``."""
     blocks = np.roll(parameter.reshape(-1, size, *parameter.shape[1:]), 1, 0)
     blocks[sigmoids] *= 0.5
     return blocks
@@ -182,8 +166,7 @@ def _parameters_back(slopes: Any, inputs: Any, bias: Any, shift: int = -1) -> tu
 
 def _layer(node: str, symbol: str, gradients: str, state: str = "h", **options: Any) -> Callable[[F], F]:
     """Declare a layer, of which one call computes all gradients: of the gates, the parameters and the state."""
-    names = ("w_ih", "w_hh", "b_ih", "b_hh", *state)
-    formulas = {name: f"{gradients}[{i}]" for i, name in enumerate(names, 1)}
+    formulas = {name: f"{gradients}[{i}]" for i, name in enumerate(("w_ih", "w_hh", "b_ih", "b_hh", *state), 1)}
     return no_method(node=node, symbol=symbol, input=f"input_back({gradients}[0], w_ih)", **formulas, **options)
 
 
@@ -387,6 +370,5 @@ def gru_back(
             np.add.reduce(products, 0, None, carried)
             np.add(carried, work, carried)
     of_ih, of_b_ih = _parameters_back(slopes[:3], x, b_ih)
-    before = _before(output, h, slice(0, length), backwards)
-    of_hh, of_b_hh = _parameters_back(slopes[1:], before, b_hh, 0)
+    of_hh, of_b_hh = _parameters_back(slopes[1:], _before(output, h, slice(0, length), backwards), b_hh, 0)
     return slopes[:3], of_ih, of_hh, of_b_ih, of_b_hh, carried

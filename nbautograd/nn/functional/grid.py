@@ -213,10 +213,8 @@ def grid_sample(
             f"{len(a) - 2} in last dimension), but got input with sizes {list(a)} and grid with sizes {list(at)}"
         )
     if at[0] != a[0]:
-        raise ShapeError(
-            f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(a)} and "
-            f"grid with sizes {list(at)}"
-        )
+        sizes = f"input with sizes {list(a)} and grid with sizes {list(at)}"
+        raise ShapeError(f"grid_sampler(): expected grid and input to have same batch size, but got {sizes}")
     n = len(a) - 2
     if at[-1] != n:
         raise ShapeError(
@@ -228,10 +226,8 @@ def grid_sample(
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     floating_only("grid_sample", input)
     if input._a.dtype != grid._a.dtype:
-        raise DtypeError(
-            f"grid_sample(): expected scalar type {dtypes.scalar_type(input.dtype)} but found "
-            f"{dtypes.scalar_type(grid.dtype)} for grid"
-        )
+        kinds = f"{dtypes.scalar_type(input.dtype)} but found {dtypes.scalar_type(grid.dtype)}"
+        raise DtypeError(f"grid_sample(): expected scalar type {kinds} for grid")
     return _SAMPLERS[n](input, grid, (mode, padding_mode, bool(align_corners)), (0,) * n)
 
 
@@ -279,10 +275,8 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         )
     dims = len(size) - 2
     if theta._a.ndim != 3 or theta._a.shape[1:] != (dims, dims + 1):
-        raise ValueError(
-            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. Got "
-            f"{list(theta._a.shape)}."
-        )
+        shape = f"Nx{dims}x{dims + 1} for size {size}. Got {list(theta._a.shape)}"
+        raise ValueError(f"Expected a batch of {dims}D affine matrices of shape {shape}.")
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     if align_corners is None:

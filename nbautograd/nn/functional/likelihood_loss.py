@@ -18,30 +18,14 @@ from nbautograd._engine.ops.elementwise.selection import where
 from nbautograd._engine.ops.elementwise.special import xlogy
 from nbautograd._engine.ops.queries import check_tensors
 from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, warn
-from nbautograd.nn.functional._common import (
-    check_reduction,
-    floating_only,
-    legacy_reduction,
-    reduced,
-    without_derivative,
-)
-from nbautograd.nn.functional.loss import (
-    aggregate,
-    broadcast_pair,
-    each,  # noqa: F401 - formulas name it
-    joint_shape,
-    weighted,
-)
+from nbautograd.nn.functional._common import check_reduction, floating_only, legacy_reduction, no_derivative, reduced
+from nbautograd.nn.functional.loss import aggregate, broadcast_pair, each, joint_shape, weighted  # noqa: F401 - formulas name each
 from nbautograd.nn.functional.smooth_activation import logsigmoid
 
 __all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "gaussian_nll_loss",
-    "kl_div",
-    "poisson_nll_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "kl_div", "poisson_nll_loss",
     "soft_margin_loss",
-]
+]  # fmt: skip
 
 
 LEAST_LOG = -100.0
@@ -80,13 +64,9 @@ def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str) -
 
 
 def binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return ``-(target * log(input) + (1 - target) * log(1 - input))``, the logarithms no less than -100.
 
     :param input: probabilities.
@@ -106,12 +86,10 @@ def binary_cross_entropy(
             "Please ensure they have the same size."
         )
     floating_only("binary_cross_entropy", input)
-    without_derivative("binary_cross_entropy", weight=weight)
+    no_derivative("binary_cross_entropy", weight=weight)
     if target._a.dtype != input._a.dtype:
-        raise RuntimeError(
-            f"binary_cross_entropy(): Found dtype {dtypes.scalar_type(target.dtype)} but expected "
-            f"{dtypes.scalar_type(input.dtype)}"
-        )
+        kinds = f"{dtypes.scalar_type(target.dtype)} but expected {dtypes.scalar_type(input.dtype)}"
+        raise RuntimeError(f"binary_cross_entropy(): Found dtype {kinds}")
     for label, given in (("input", elements(input)), ("target", elements(target))):
         if given.size and not bool(((given >= 0) & (given <= 1)).all()):
             raise RuntimeError(f"binary_cross_entropy(): all elements of {label} should be between 0 and 1")
@@ -151,14 +129,9 @@ def _bce_logits(
 
 
 def binary_cross_entropy_with_logits(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    pos_weight: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return :func:`binary_cross_entropy` of ``sigmoid(input)``, without overflow.
 
     :param weight: a factor for each, broadcast.
@@ -179,18 +152,15 @@ def binary_cross_entropy_with_logits(
             continue
         check_tensors("binary_cross_entropy_with_logits", weight=t)
         if joint_shape("binary_cross_entropy_with_logits", input, t) != input._a.shape:
-            raise ShapeError(
-                f"binary_cross_entropy_with_logits(): output with shape {list(input._a.shape)} doesn't match the "
-                f"broadcast shape with a weight of shape {list(t._a.shape)}"
-            )
+            shapes = f"{[*input._a.shape]} doesn't match the broadcast shape with a weight of shape {[*t._a.shape]}"
+            raise ShapeError(f"binary_cross_entropy_with_logits(): output with shape {shapes}")
     dtype = target.dtype
     floating_only("binary_cross_entropy_with_logits", input)
     input, target = broadcast_pair("binary_cross_entropy_with_logits", input, target)
-    without_derivative("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+    no_derivative("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     check_cast(input.dtype.numpy, dtype.numpy)
     weight, pos_weight = (None if t is None else t.to(input.dtype) for t in (weight, pos_weight))
-    result: Tensor = _bce_logits(input, target, weight, pos_weight, reduction)
-    return result.to(dtype)
+    return _bce_logits(input, target, weight, pos_weight, reduction).to(dtype)
 
 
 @no_method(
@@ -226,13 +196,9 @@ def soft_margin_loss(
 
 
 def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", log_target: bool = False,
+) -> Tensor:  # fmt: skip
     """Return ``target * (log(target) - input)``: the Kullback-Leibler divergence of distributions, term by term.
 
     :param input: logarithms of probabilities.
@@ -265,15 +231,9 @@ def kl_div(
 
 
 def poisson_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    log_input: bool = True,
-    full: bool = False,
-    size_average: bool | None = None,
-    eps: float = 1e-8,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
+    eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return minus the log likelihood of counts of a Poisson distribution.
 
     :param input: the logarithm of the expectation, or with ``log_input=False`` the expectation.
@@ -318,15 +278,13 @@ def gaussian_nll_loss(
         if shape[:-1] == var._a.shape:
             var = var.unsqueeze(-1)
         elif var._a.ndim != len(shape) or [m for n, m in zip(shape, var._a.shape, strict=True) if n != m] != [1]:
-            raise ValueError(
-                f"gaussian_nll_loss(): var is of incorrect size {list(var._a.shape)} for input {list(shape)}"
-            )
+            size = list(var._a.shape)
+            raise ValueError(f"gaussian_nll_loss(): var is of incorrect size {size} for input {list(shape)}")
     check_reduction(reduction)
     if var.dtype.rank < 2:
         kind = SCALAR_TYPES[var.dtype.name]
         raise DtypeError(f"gaussian_nll_loss(): result type Float can't be cast to the desired output type {kind}")
     # The bound is not differentiated.
     raised = var + (var.detach().clamp(min=eps) - var.detach())
-    difference = input - target
-    losses = (raised.log() + difference**2 / raised) * 0.5
+    losses = (raised.log() + (input - target) ** 2 / raised) * 0.5
     return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)

@@ -66,8 +66,7 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
             f"linear(): mat1 and mat2 shapes cannot be multiplied ({list(shape)} and {list(weight._a.shape)}): the "
             "last size of input must be the last of weight"
         )
-    rows = bias.addmm(input.reshape(-1, shape[-1]), weight.t())
-    return rows.view(*shape[:-1], weight._a.shape[0])
+    return bias.addmm(input.reshape(-1, shape[-1]), weight.t()).view(*shape[:-1], weight._a.shape[0])
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -113,9 +112,6 @@ def _check_bilinear(a: tuple[int, ...], b: tuple[int, ...], weight: Tensor, bias
         raise IndexError("bilinear(): Dimension out of range: bias must have 1 dimension")
     if bias._a.shape[0] != w[0]:
         raise RuntimeError(f"bilinear(): bias size does not match weight size: expected {w[0]} of {weight.dtype!r}")
-
-
-# -- distances -------------------------------------------------------------------------------------------------------
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:

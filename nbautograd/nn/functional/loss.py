@@ -22,9 +22,6 @@ from nbautograd.nn.functional._common import check_reduction, floating_only, leg
 __all__ = ["huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"]
 
 
-# -- shared helpers --------------------------------------------------------------------------------------------------
-
-
 def aggregate(losses: Any, reduction: str) -> Any:
     """Reduce arrays of losses as ``reduction`` says."""
     if reduction == "none":
@@ -75,15 +72,11 @@ def _weighted_difference(losses: Tensor, weight: Tensor | None, reduction: str, 
     check_reduction(reduction)
     if not isinstance(weight, Tensor):
         raise TypeError(f"argument 'weight' must be Tensor, not {kind_of(weight)}")
-    if weight._a.shape != losses._a.shape:
-        raise ValueError(
-            f"Weights and input must have the same size, got {list(weight._a.shape)} and {list(losses._a.shape)}"
-        )
+    own, wanted = weight._a.shape, losses._a.shape
+    if own != wanted:
+        raise ValueError(f"Weights and input must have the same size, got {list(own)} and {list(wanted)}")
     losses = losses * weight
     return losses.sum() / weight.sum() if reduction == "mean" and over_weights else reduced(losses, reduction)
-
-
-# -- differences -----------------------------------------------------------------------------------------------------
 
 
 @no_method(
@@ -102,13 +95,9 @@ def _mse(input: Tensor, target: Tensor, reduction: str) -> Tensor:
 
 
 def mse_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the squared differences: their mean, their sum, or all of them.
 
     :param weight: a factor for each; the mean is then over the weights.
@@ -126,13 +115,9 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", weight: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """Return the absolute differences: their mean, their sum, or all of them.
 
     :param weight: a factor for each; the mean is then over the weights.
@@ -167,13 +152,9 @@ def _smooth_l1(input: Tensor, target: Tensor, reduction: str, beta: float) -> Te
 
 
 def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Tensor:
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", beta: float = 1.0,
+) -> Tensor:  # fmt: skip
     """Return the absolute differences less ``beta / 2``; below ``beta`` their squares over ``2 beta``.
 
     :raises RuntimeError: ``beta`` is negative.

@@ -11,22 +11,15 @@ from nbautograd.nn.functional._common import check_reduction, legacy_reduction, 
 from nbautograd.nn.functional.linear import pairwise_distance
 
 __all__ = [
-    "cosine_embedding_loss",
-    "hinge_embedding_loss",
-    "margin_ranking_loss",
-    "triplet_margin_loss",
+    "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
-]
+]  # fmt: skip
 
 
 def hinge_embedding_loss(
-    input: Tensor,
-    target: Tensor,
-    margin: float = 1.0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
+    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return ``input`` where ``target`` is 1, ``max(0, margin - input)`` where it is -1.
 
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1, -1]), reduction="none")
@@ -41,14 +34,9 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return ``max(0, -target * (input1 - input2) + margin)``: target 1 wants ``input1`` to be larger, -1 ``input2``.
 
     :raises RuntimeError: the numbers of dimensions differ.
@@ -60,22 +48,15 @@ def margin_ranking_loss(
     check_reduction(reduction)
     check_tensors("margin_ranking_loss", input1=input1, input2=input2, target=target)
     if not input1._a.ndim == input2._a.ndim == target._a.ndim:
-        raise RuntimeError(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
-            f"{input1.shape}, input2: {input2.shape}, target: {target.shape}"
-        )
+        sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
+        raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: {sizes}")
     return reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
 def cosine_embedding_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return ``1 - cos(input1, input2)`` for target 1, and ``max(0, cos(input1, input2) - margin)`` for target -1.
 
     :param input1: shape (n, m), or (m,); likewise ``input2``.
@@ -91,31 +72,20 @@ def cosine_embedding_loss(
         raise RuntimeError("cosine_embedding_loss(): 0D or 1D target tensor expected, multi-target not supported")
     for label, x in (("input1", input1), ("input2", input2)):
         if x._a.ndim != target._a.ndim + 1:
-            raise RuntimeError(
-                f"cosine_embedding_loss(): {target._a.ndim}D target tensor expects {target._a.ndim + 1}D input "
-                f"tensors, but found {label} with sizes {list(x._a.shape)}"
-            )
+            dims = f"{target._a.ndim}D target tensor expects {target._a.ndim + 1}D input tensors"
+            raise RuntimeError(f"cosine_embedding_loss(): {dims}, but found {label} with sizes {list(x._a.shape)}")
     eps = 1e-12  # inside the root, as in PyTorch, unlike in cosine_similarity
     product = (input1 * input2).sum(-1)
     lengths = ((input1 * input1).sum(-1) + eps) * ((input2 * input2).sum(-1) + eps)
     cosine = product / lengths.sqrt()
     too_close = (cosine - float(margin)).clamp_min(0)
-    alike = where(target == 1, 1 - cosine, 0)
-    return reduced(alike + where(target == -1, too_close, 0), reduction)
+    return reduced(where(target == 1, 1 - cosine, 0) + where(target == -1, too_close, 0), reduction)
 
 
 def triplet_margin_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-6,
-    swap: bool = False,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Return ``max(0, margin + d(anchor, positive) - d(anchor, negative))`` with p-norm distances d.
 
     :raises RuntimeError: the numbers of dimensions differ.
@@ -145,15 +115,9 @@ def _check_triplet(name: str, anchor: Tensor, positive: Tensor, negative: Tensor
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    *,
-    distance_function: Any = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> Tensor:
+    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Any = None, margin: float = 1.0,
+    swap: bool = False, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
     """Compute :func:`triplet_margin_loss` with any distance, by default :func:`pairwise_distance`.
 
     :raises ValueError: ``margin`` is not positive, or ``reduction`` is invalid.

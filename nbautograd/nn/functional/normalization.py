@@ -21,7 +21,7 @@ from nbautograd._engine.ops.queries import check_tensors
 from nbautograd._engine.ops.reduction.reduction import mean_over
 from nbautograd._engine.ops.shape.padding import pad
 from nbautograd.errors import SCALAR_TYPES, UnsupportedDtypeError, warn
-from nbautograd.nn.functional._common import check_running, floating_only, is_mixed, of_nothing, without_derivative
+from nbautograd.nn.functional._common import check_running, floating_only, is_mixed, no_derivative, of_nothing
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
@@ -36,15 +36,9 @@ Shape = tuple[int, ...]
 
 
 def _norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    rows: Shape,
-    axes: Shape,
-    wide: Shape,
-    own: Shape,
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, rows: Shape, axes: Shape, wide: Shape, own: Shape,
     eps: float,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return the normalized input; then the mean, the reciprocal of the standard deviation, and the variance."""
     planes = _planes(input, rows, axes, wide, own, weight, bias)
     if planes is not None:
@@ -80,8 +74,7 @@ def _planes(
 ) -> Shape | None:
     """Return the shape of the planes of channels, one weight each, samples first; () for a weight per element.
 
-    None where arrays are small, not contiguous, or in another memory order: samples of ``vmap`` come before all
-    dimensions.
+    None where arrays are small, not contiguous, or in another memory order, as the samples of ``vmap`` are.
     """
     last = len(rows) - 1
     if axes == (last,) and math.prod(own) == rows[last] and wide[len(wide) - len(own) :] == own:
@@ -101,10 +94,7 @@ def _planes(
 def norm_back(
     g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape, own: Shape
 ) -> tuple[Any, Any, Any]:
-    """Compute the gradients of input, weight and bias.
-
-    :param g: the gradients of the result and, in higher derivatives, of mean and rstd.
-    """
+    """Compute the gradients of input, weight and bias by ``g`` of the result and, in higher ones, of mean and rstd."""
     if x.__class__ is np.ndarray and g[1] is None and g[2] is None:
         cotangent = np.ascontiguousarray(g[0])
         planes = _planes(x, rows, axes, wide, own, cotangent, weight, backward=True)
@@ -127,10 +117,7 @@ def norm_back(
 
 @derivative_helper
 def _input_back(g: Any, part: Any, unit: Any, shape: Shape, rstd: Any, rows: Shape, axes: Shape) -> Any:
-    """Compute the gradient of the input.
-
-    :param part: the gradient of ``unit``, the normalized input.
-    """
+    """Compute the gradient of the input from ``part``, that of ``unit``, the normalized input."""
     result = None
     if part is not None:
         result = (part - mean_over(part, axes, True) - unit * mean_over(part * unit, axes, True)) * rstd
@@ -144,16 +131,9 @@ def _input_back(g: Any, part: Any, unit: Any, shape: Shape, rstd: Any, rows: Sha
 
 def _declare_norm(node: str, name: str) -> Any:
     backward = "norm_back(g, input, weight, result[1], result[2], rows, axes, wide, own)"
-    return op(
-        node=node,
-        symbol=name.replace("_", " "),
-        method=False,
-        many=True,
-        name=f"native_{name}",
-        input=f"{backward}[0]",
-        weight=f"{backward}[1]",
-        bias=f"{backward}[2]",
-    )(_norm)
+    slopes = {operand: f"{backward}[{i}]" for i, operand in enumerate(("input", "weight", "bias"))}
+    symbol = name.replace("_", " ")
+    return op(node=node, symbol=symbol, method=False, many=True, name=f"native_{name}", **slopes)(_norm)
 
 
 _layer = _declare_norm("NativeLayerNormBackward0", "layer_norm")
@@ -169,15 +149,9 @@ _batch = _declare_norm("NativeBatchNormBackward0", "batch_norm")
     bias="sum_to(g, wide).reshape(own)",
 )
 def _batch_norm_eval(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    wide: Shape,
-    own: Shape,
-    eps: float,
-) -> Tensor:
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, wide: Shape,
+    own: Shape, eps: float,
+) -> Tensor:  # fmt: skip
     """Return batch normalization with running statistics, in evaluation mode."""
     result = in_format(input) - running_mean.reshape(wide)
     result *= 1 / np.sqrt(running_var.reshape(wide) + eps)
@@ -202,11 +176,7 @@ def eval_weight_back(g: Any, x: Any, running_mean: Any, running_var: Any, wide: 
     return sum_to(g * unit, wide).reshape(shape)
 
 
-# -- public functions ------------------------------------------------------------------------------------------------
-
-
 def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> None:
-    """Check that each argument that is not None has an element per channel."""
     for label, t in arguments.items():
         if t is not None:
             if not isinstance(t, Tensor):
@@ -216,7 +186,6 @@ def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> Non
 
 
 def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
-    """Update a running statistic with the batch's."""
     value = running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum
     if batched.tracer is None and isinstance(running._a, np.ndarray) and isinstance(value._a, np.ndarray):
         running._shared_array()[...] = value._a  # this counts as no write, as in PyTorch; a trace records writes
@@ -225,15 +194,9 @@ def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
 
 
 def batch_norm(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
     """Normalize each channel to mean 0 and variance 1 over the batch (Ioffe and Szegedy, 2015).
 
     :param running_mean: shape (c,), like the next three; replaces the batch's mean in evaluation, and ``running_var``
@@ -271,7 +234,7 @@ def _batch_norm(input: Tensor, tensors: Sequence[Any], training: bool, momentum:
     floating_only("batch_norm", input)
     _check_channels("batch_norm", shape[1], **others)
     check_running(training, running_mean, running_var)
-    without_derivative("batch_norm", running_mean=running_mean, running_var=running_var)
+    no_derivative("batch_norm", running_mean=running_mean, running_var=running_var)
     weight, bias = (t if t is None or t._a.ndim == 1 else t.reshape(-1) for t in (weight, bias))
     if is_mixed("batch_norm", input, running_mean, running_var, weight, bias):
         tensors = (running_mean, running_var, weight, bias)
@@ -287,15 +250,9 @@ def _batch_norm(input: Tensor, tensors: Sequence[Any], training: bool, momentum:
 
 
 def instance_norm(
-    input: Tensor,
-    running_mean: Tensor | None = None,
-    running_var: Tensor | None = None,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
+    bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
     """Normalize each channel of each sample to mean 0 and variance 1 (Ulyanov et al., 2016).
 
     :param use_input_stats: whether to use the input's statistics instead of the running ones.
@@ -361,12 +318,9 @@ def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tens
 
 
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
     eps: float = 1e-5,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Normalize the last dimensions together to mean 0 and variance 1 (Ba et al., 2016).
 
     :param normalized_shape: their sizes; also the shape of ``weight`` and ``bias``.

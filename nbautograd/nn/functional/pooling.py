@@ -18,29 +18,14 @@ from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional._common import floating_only, is_fusible, tuple_of
 
 __all__ = [
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "lp_pool1d",
-    "lp_pool2d",
-    "lp_pool3d",
-    "max_pool1d",
-    "max_pool1d_with_indices",
-    "max_pool2d",
-    "max_pool2d_with_indices",
-    "max_pool3d",
-    "max_pool3d_with_indices",
-    "max_unpool1d",
-    "max_unpool2d",
-    "max_unpool3d",
-]
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
+    "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices",
+    "max_unpool1d", "max_unpool2d", "max_unpool3d",
+]  # fmt: skip
 
 Ints = int | tuple[int, ...]
 Windows = tuple[Ints, Ints | None, Ints, Ints, bool]
 """The options of windows: kernel, stride, padding, dilation, and whether the last one may be incomplete."""
-
-
-# -- reading arguments -----------------------------------------------------------------------------------------------
 
 
 def _check(name: str, n: int, input: Tensor) -> None:
@@ -66,10 +51,8 @@ def _windows(name: str, n: int, input: Tensor, windows: Windows) -> tuple[tuple[
     around = tuple_of(padding, n, f"{name}: padding", 0)
     for p, k, d in zip(around, kernel, spread, strict=True):
         if p > (d * (k - 1) + 1) // 2:
-            raise RuntimeError(
-                f"{name}(): pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
-                f"dilation={d}"
-            )
+            given = f"pad={p}, kernel_size={k} and dilation={d}"
+            raise RuntimeError(f"{name}(): pad should be at most half of effective kernel size, but got {given}")
     size = input._a.shape[-n:]
     if name == "avg_pool3d" and any(m < k for m, k in zip(size, kernel, strict=True)):
         raise ShapeError(f"{name}(): input image {list(size)} smaller than kernel size {list(kernel)}")
@@ -94,9 +77,6 @@ def as_2d(values: tuple[int, ...], first: int) -> tuple[int, ...]:
     return (first, *values)
 
 
-# -- averages --------------------------------------------------------------------------------------------------------
-
-
 def _avg(
     name: str, n: int, input: Tensor, windows: Windows, count_include_pad: bool, divisor_override: int | None
 ) -> Tensor:
@@ -106,20 +86,15 @@ def _avg(
     if not input.is_floating_point() and input._a.dtype != np.int64:
         raise UnsupportedDtypeError(name, input.dtype, "if")
     if n > 1:
-        options = (kernel, step, around, count_include_pad, divisor_override)
-        return pool.AVG[n](input, out, options)
+        return pool.AVG[n](input, out, (kernel, step, around, count_include_pad, divisor_override))
     options = (as_2d(kernel, 1), as_2d(step, 1), as_2d(around, 0), count_include_pad, None)
     return pool.AVG[2](input.unsqueeze(-2), as_2d(out, 1), options).squeeze(-2)
 
 
 def avg_pool1d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    ceil_mode: bool = False,
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return the means of windows over one dimension; see :func:`avg_pool2d`.
 
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[1., 2., 3., 4.]]), 2)
@@ -130,14 +105,9 @@ def avg_pool1d(
 
 @composite(method=False, out=True)
 def avg_pool2d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
     """Return the means of windows.
 
     :param input: shape (n, c, h, w), or (c, h, w).
@@ -146,29 +116,22 @@ def avg_pool2d(
     >>> torch.nn.functional.avg_pool2d(torch.ones(1, 2, 4), 2)
     tensor([[[1., 1.]]])
     """
-    return _avg(
-        "avg_pool2d", 2, input, (kernel_size, stride, padding, 1, ceil_mode), count_include_pad, divisor_override
-    )
+    windows = (kernel_size, stride, padding, 1, ceil_mode)
+    return _avg("avg_pool2d", 2, input, windows, count_include_pad, divisor_override)
 
 
 @composite(method=False, out=True)
 def avg_pool3d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Tensor:  # fmt: skip
     """Return the means of windows over three dimensions; see :func:`avg_pool2d`.
 
     >>> torch.nn.functional.avg_pool3d(torch.ones(1, 2, 2, 4), 2)
     tensor([[[[1., 1.]]]])
     """
-    return _avg(
-        "avg_pool3d", 3, input, (kernel_size, stride, padding, 1, ceil_mode), count_include_pad, divisor_override
-    )
+    windows = (kernel_size, stride, padding, 1, ceil_mode)
+    return _avg("avg_pool3d", 3, input, windows, count_include_pad, divisor_override)
 
 
 def _lp(
@@ -203,9 +166,6 @@ def lp_pool3d(
     return _lp("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-# -- maxima ----------------------------------------------------------------------------------------------------------
-
-
 def _max(name: str, n: int, input: Tensor, windows: Windows, with_indices: bool = True) -> tuple[Tensor, Tensor | None]:
     kernel, step, around, spread, out = _windows(name, n, input, windows)
     if input.dtype.rank not in (1, 2):
@@ -214,62 +174,41 @@ def _max(name: str, n: int, input: Tensor, windows: Windows, with_indices: bool 
         values, *_ = sliced_max_pool(input, out, kernel, step)
         return values, None
     if n > 1:
-        values, indices = pool.MAX[n](input, out, kernel, step, around, spread)
-        return values, indices
+        return pool.MAX[n](input, out, kernel, step, around, spread)
     options = (as_2d(out, 1), as_2d(kernel, 1), as_2d(step, 1), as_2d(around, 0), as_2d(spread, 1))
     values, indices = pool.MAX[2](input.unsqueeze(-2), *options)
     return values.squeeze(-2), indices.squeeze(-2)
 
 
 def max_pool1d_with_indices(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[Tensor, Tensor]:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return :func:`max_pool1d` and the index of each maximum in the last dimension."""
     return _max("max_pool1d", 1, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool1d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """Compute the maxima of windows over one dimension; see :func:`max_pool2d`."""
     result = _max("max_pool1d", 1, input, (kernel_size, stride, padding, dilation, ceil_mode))
     return result if return_indices else result[0]
 
 
 def max_pool2d_with_indices(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[Tensor, Tensor]:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return :func:`max_pool2d` and the index of each maximum in the flattened last two dimensions."""
     return _max("max_pool2d", 2, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool2d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """Compute the maxima of windows; of equal elements, the first.
 
     >>> torch.nn.functional.max_pool2d(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))
@@ -280,33 +219,20 @@ def max_pool2d(
 
 
 def max_pool3d_with_indices(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> tuple[Tensor, Tensor]:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Return :func:`max_pool3d` and the index of each maximum in the flattened last three dimensions."""
     return _max("max_pool3d", 3, input, (kernel_size, stride, padding, dilation, ceil_mode))
 
 
 def max_pool3d(
-    input: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    dilation: Ints = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
     """Compute the maxima of windows over three dimensions; see :func:`max_pool2d`."""
     result = _max("max_pool3d", 3, input, (kernel_size, stride, padding, dilation, ceil_mode))
     return result if return_indices else result[0]
-
-
-# -- maxima back in their places -------------------------------------------------------------------------------------
 
 
 def _unpool(
@@ -319,26 +245,20 @@ def _unpool(
     around = tuple_of(padding, n, f"{name}: padding")
     a, index = input._a, indices._a
     if index.dtype != np.int64:
-        raise RuntimeError(
-            f"{name}(): elements in indices should be type int64 but got: {dtypes.scalar_type(indices.dtype)}"
-        )
+        kind = dtypes.scalar_type(indices.dtype)
+        raise RuntimeError(f"{name}(): elements in indices should be type int64 but got: {kind}")
     if index.shape != a.shape:
-        raise ShapeError(
-            f"{name}(): Expected shape of indices to be same as that of the input tensor ({list(a.shape)}) but got "
-            f"indices tensor with shape: {list(index.shape)}"
-        )
+        shapes = f"({list(a.shape)}) but got indices tensor with shape: {list(index.shape)}"
+        raise ShapeError(f"{name}(): Expected shape of indices to be same as that of the input tensor {shapes}")
     if a.ndim not in (n + 1, n + 2) or 0 in a.shape[-n:]:
-        raise ShapeError(
-            f"{name}(): Input to max_unpooling should be a {n + 1}d or {n + 2}d Tensor, got {list(a.shape)}"
-        )
+        raise ShapeError(f"{name}(): Input to max_unpooling should be a {n + 1}d or {n + 2}d Tensor, got {[*a.shape]}")
     least = [(m - 1) * s + k - 2 * p for m, s, k, p in zip(a.shape[-n:], step, kernel, around, strict=True)]
     size = tuple(least) if output_size is None else _size_near(name, least, step, output_size, a.ndim)
     floating_only(name, input)
     index = elements(indices)
     if index.size and not 0 <= int(index.min()) <= int(index.max()) < math.prod(size):
-        raise RuntimeError(
-            f"{name}(): Found an invalid max index: {int(index.max())} (output volumes are of size {size})"
-        )
+        found = int(index.max())
+        raise RuntimeError(f"{name}(): Found an invalid max index: {found} (output volumes are of size {size})")
     if n > 1:
         return pool.UNPOOL[n](input, indices, (*a.shape[:-n], *size), n)
     shape = (*a.shape[:-1], *size, 1)
@@ -361,36 +281,24 @@ def _size_near(name: str, least: list[int], step: tuple[int, ...], output_size: 
 
 
 def max_unpool1d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
+    input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
     output_size: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool1d`."""
     return _unpool("max_unpool1d", 1, input, indices, (kernel_size, stride, padding), output_size)
 
 
 def max_unpool2d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
+    input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
     output_size: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool2d`."""
     return _unpool("max_unpool2d", 2, input, indices, (kernel_size, stride, padding), output_size)
 
 
 def max_unpool3d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
+    input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
     output_size: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Put maxima back in their original places, zeros elsewhere: a partial inverse of :func:`max_pool3d`."""
     return _unpool("max_unpool3d", 3, input, indices, (kernel_size, stride, padding), output_size)

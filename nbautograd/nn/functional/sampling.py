@@ -18,16 +18,9 @@ from nbautograd.errors import ShapeError, UnsupportedDtypeError, kind_of, warn
 from nbautograd.nn.functional.adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = [
-    "channel_shuffle",
-    "interpolate",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "upsample",
-    "upsample_bilinear",
+    "channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample", "upsample_bilinear",
     "upsample_nearest",
-]
-
-# -- interpolation ---------------------------------------------------------------------------------------------------
+]  # fmt: skip
 
 _LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}
 _SAMPLERS: dict[tuple[str, int], Any] = {("bicubic", 2): declare("UpsampleBicubic2DBackward0", "upsample_bicubic2d")}
@@ -124,14 +117,9 @@ def _check_mode(mode: str, n: int, antialias: bool, align_corners: Any) -> None:
 
 
 def interpolate(
-    input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
-) -> Tensor:
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None, antialias: bool = False,
+) -> Tensor:  # fmt: skip
     """Resize an image, a row or a volume.
 
     :param size: the new size; or pass ``scale_factor``, a factor of the old size, rounded down.
@@ -292,10 +280,8 @@ def _factor(name: str, input: Tensor, value: Any, label: str) -> int:
     """Return the factor of a shuffle of pixels, which is positive."""
     check_tensors(name, input=input)
     factor = as_int(value, f"{name}(): argument '{label}'")
-    if input._a.ndim < 3:
-        raise ShapeError(
-            f"{name} expects input to have at least 3 dimensions, but got input with {input._a.ndim} dimension(s)"
-        )
+    if (n := input._a.ndim) < 3:
+        raise ShapeError(f"{name} expects input to have at least 3 dimensions, but got input with {n} dimension(s)")
     if factor <= 0:
         raise RuntimeError(f"{name} expects a positive {label}, but got {factor}")
     return factor
@@ -354,8 +340,6 @@ def channel_shuffle(input: Tensor, groups: Any) -> Tensor:
         raise ShapeError(f"channel_shuffle expects input with > 2 dims, but got sizes {list(input._a.shape)}")
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
-    if input._a.shape[1] % groups:
-        raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {input._a.shape[1]} channels and {groups} groups."
-        )
+    if (c := input._a.shape[1]) % groups:
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
     return _channel_shuffle(input, groups)

@@ -19,23 +19,9 @@ from nbautograd._engine.ops.shape.joining import cat_same
 from nbautograd.nn.functional._common import fitting, in_place_or_not, pointwise
 
 __all__ = [
-    "celu",
-    "celu_",
-    "elu",
-    "elu_",
-    "gelu",
-    "glu",
-    "logsigmoid",
-    "mish",
-    "selu",
-    "selu_",
-    "sigmoid",
-    "silu",
-    "softplus",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-]
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "logsigmoid", "mish", "selu", "selu_", "sigmoid", "silu", "softplus",
+    "softsign", "tanh", "tanhshrink",
+]  # fmt: skip
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 """The fixed point of Klambauer et al., "Self-Normalizing Neural Networks" (2017)."""
@@ -43,9 +29,6 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 INVERSE_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
 GELU_SCALE = math.sqrt(2 / math.pi)
 GELU_CUBE = GELU_SCALE * 0.044715
-
-
-# -- exponential units -----------------------------------------------------------------------------------------------
 
 
 @pointwise(
@@ -97,9 +80,6 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """Write the result of :func:`celu` into ``input``."""
     return celu(input, alpha, True)
-
-
-# -- smooth units ----------------------------------------------------------------------------------------------------
 
 
 @pointwise(

@@ -76,12 +76,10 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     tensor([1., 1.])
     """
     check_tensors("gumbel_softmax", logits=logits)
-    array = logits._a
-    refuse_integers("gumbel_softmax", array)
+    refuse_integers("gumbel_softmax", logits._a)
     check_option("softmax", "dim", dim, "int", 1)
     soft = softmax((logits - _exponential_like(logits).log()) / tau, dim)
     if not hard:
         return soft
-    chosen = soft.detach().argmax(dim, True)
-    one_hot = (soft.detach() * 0).scatter(dim, chosen, 1.0)
+    one_hot = (soft.detach() * 0).scatter(dim, soft.detach().argmax(dim, True), 1.0)
     return one_hot - soft.detach() + soft

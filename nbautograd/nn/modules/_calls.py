@@ -15,7 +15,12 @@ from nbautograd._engine.ops.creation.creation import zeros
 from nbautograd.autograd.function import Function
 from nbautograd.errors import warn
 
-__all__ = ["Calls", "registered"]
+__all__ = [
+    "Calls", "register_module_backward_hook", "register_module_buffer_registration_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook", "registered",
+]  # fmt: skip
 
 Hook = Callable[..., Any]
 
@@ -88,17 +93,13 @@ class _BackwardHooks:
             return values, places, None
         passed = BackwardHookFunction.apply(*[values[i] for i in places])
         node = next((t.grad_fn for t in passed if t.grad_fn is not None), None)
-        result = list(values)
-        for i, t in zip(places, passed, strict=True):
-            result[i] = t
-        return tuple(result), places, node
+        new = dict(zip(places, passed, strict=True))
+        return tuple([new.get(i, value) for i, value in enumerate(values)]), places, node
 
     @staticmethod
     def _spread(gradients: tuple[Any, ...], places: list[int], count: int) -> tuple[Any, ...]:
-        result = [None] * count
-        for i, g in zip(places, gradients, strict=True):
-            result[i] = g
-        return tuple(result)
+        found = dict(zip(places, gradients, strict=True))
+        return tuple([found.get(i) for i in range(count)])
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         passed, places, node = self._through_node(args)
@@ -147,10 +148,7 @@ class _BackwardHooks:
         return tuple(grad_outputs[i] for i in places)
 
     def _at_inputs(self, gradients: tuple[Any, ...], _: Any) -> tuple[Any, ...] | None:
-        """Run after the backward pass has left the module, unless it reached the inputs another way.
-
-        A pass through a gradient does so, such as that of a gradient penalty.
-        """
+        """Run after the backward pass has left the module, unless it came another way, as of a gradient penalty."""
         if self.grad_outputs is None:
             return None
         assert self.inputs is not None
@@ -263,7 +261,6 @@ class Calls:
     __call__: Callable[..., Any] = _call_impl
 
     def _hooks(self, kind: str) -> list[tuple[_Registry, int]]:
-        """Return the hooks to run now: those of all modules before this one's own."""
         return [(hooks, number) for hooks in (EVERYWHERE[kind], self.__dict__[kind]) for number in tuple(hooks)]
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -63,10 +63,7 @@ def _code(activation: Any) -> int:
 
 
 def from_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of our module, computed from those in a file.
-
-    :raises ValueError: they are not those of a module.
-    """
+    """Return the attributes of our module, computed from those in a file; raise a ValueError if it has no module."""
     blank = object.__new__(Module)
     Module.__init__(blank)
     result = {**vars(blank), **state}

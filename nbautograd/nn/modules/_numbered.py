@@ -33,7 +33,6 @@ class Numbered(Module):
         return iter(self._modules.values())
 
     def _replace(self, modules: Iterable[Any]) -> None:
-        """Replace all modules by the given ones, numbered from 0."""
         self._modules = {str(i): m for i, m in enumerate(modules)}
 
     def __getitem__(self, index: Any) -> Any:
@@ -79,9 +78,8 @@ class Numbered(Module):
         :raises TypeError: one is not a Module, or ``modules`` is not iterable.
         """
         if not isinstance(modules, Iterable):
-            raise TypeError(
-                f"{type(self).__name__}.extend should be called with an iterable, but got {kind_of(modules)}"
-            )
+            name = type(self).__name__
+            raise TypeError(f"{name}.extend should be called with an iterable, but got {kind_of(modules)}")
         added = list(modules)
         for module in added:
             _check(module)

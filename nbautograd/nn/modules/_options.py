@@ -47,18 +47,11 @@ class Layer(Module):
     _signature = inspect.Signature()
 
     def __init_subclass__(
-        cls,
-        function: Callable[..., Any] | None = None,
-        inputs: str | None = None,
-        show: str | None = None,
-        convert: Mapping[str, Callable[[Any], Any]] | None = None,
-        buffers: str | None = None,
-        unused: str | None = None,
-        training: bool = False,
-        positional: int | None = None,
-        shared: bool = False,
+        cls, function: Callable[..., Any] | None = None, inputs: str | None = None, show: str | None = None,
+        convert: Mapping[str, Callable[[Any], Any]] | None = None, buffers: str | None = None,
+        unused: str | None = None, training: bool = False, positional: int | None = None, shared: bool = False,
         **kwargs: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init_subclass__(**kwargs)
         for name, words in (("_inputs", inputs), ("_buffer_names", buffers), ("_unused", unused)):
             if words is not None:
@@ -152,8 +145,6 @@ def _signature_of(options: tuple[str, ...], defaults: Mapping[str, Any], positio
 
 
 def _initializer(signature: inspect.Signature) -> Any:
-    """Return the ``__init__`` of a layer."""
-
     def __init__(self: Layer, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         self._take(args, kwargs)
 

@@ -164,8 +164,7 @@ class State:
         try:
             load(self, state_dict, "")
             if strict:
-                kinds = (("Unexpected", unexpected), ("Missing", missing))
-                for what, keys in kinds:
+                for what, keys in (("Unexpected", unexpected), ("Missing", missing)):
                     if keys:
                         listed = ", ".join('"' + key + '"' for key in keys)
                         problems.insert(0, f"{what} key(s) in state_dict: {listed}. ")
@@ -178,15 +177,9 @@ class State:
         return _IncompatibleKeys(missing, unexpected)
 
     def _load_from_state_dict(
-        self,
-        state_dict: dict[str, Any],
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
+        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
         """Load the module's own parameters and buffers, not those of its submodules."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -232,10 +225,8 @@ class State:
         if own.ndim == 0 and loaded.shape == (1,):  # as PyTorch before 0.4 saved numbers
             loaded = loaded[0]
         if own.shape != loaded.shape:
-            return (
-                f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, "
-                f"the shape in current model is {own.shape}."
-            )
+            shapes = f"{loaded.shape} from checkpoint, the shape in current model is {own.shape}"
+            return f"size mismatch for {key}: copying a param with shape {shapes}."
         if assign:
             if isinstance(own, Parameter):
                 if not isinstance(loaded, Parameter):

@@ -14,35 +14,10 @@ from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
 
 __all__ = [
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "SELU",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "LeakyReLU",
-    "LogSigmoid",
-    "LogSoftmax",
-    "Mish",
-    "PReLU",
-    "RReLU",
-    "ReLU",
-    "ReLU6",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Softmax2d",
-    "Softmin",
-    "Softplus",
-    "Softshrink",
-    "Softsign",
-    "Tanh",
-    "Tanhshrink",
-    "Threshold",
-]
+    "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU",
+    "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid", "Softmax", "Softmax2d",
+    "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+]  # fmt: skip
 
 
 class _Untold(Layer):
@@ -95,10 +70,9 @@ class Hardtanh(Layer, function=F.hardtanh, show="min_val max_val", unused="min_v
             if value is not None:
                 warn(f"keyword argument `{former}` is deprecated and renamed to `{name}`", FutureWarning)
                 options[name] = value
-        if not options["max_val"] > options["min_val"]:
-            raise AssertionError(
-                f"max_val must be greater than min_val, got {options['max_val']} and {options['min_val']}"
-            )
+        low, high = options["min_val"], options["max_val"]
+        if not high > low:
+            raise AssertionError(f"max_val must be greater than min_val, got {high} and {low}")
         return options
 
 

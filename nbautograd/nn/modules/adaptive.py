@@ -34,15 +34,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """
 
     def __init__(
-        self,
-        in_features: int,
-        n_classes: int,
-        cutoffs: Sequence[int],
-        div_value: float = 4.0,
-        head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:
@@ -82,10 +76,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if target_.ndim == 1 and input_.shape[0] != target_.shape[0]:
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if input_.ndim != target_.ndim + 1:
-            raise RuntimeError(
-                f"{target_.ndim}D target tensor expects {target_.ndim + 1}D input tensors, but found inputs with size "
-                f"{input_.shape}"
-            )
+            dims = f"{target_.ndim}D target tensor expects {target_.ndim + 1}D input tensors"
+            raise RuntimeError(f"{dims}, but found inputs with size {input_.shape}")
         batched = target_.ndim > 0
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         output = input.new_zeros((target.shape[0],))
@@ -106,8 +98,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"{target.max().item()}] were found. "
             )
         output = output + F.log_softmax(self.head(input), dim=1).gather(1, columns.unsqueeze(1)).squeeze(1)
-        loss = (-output).mean()
-        return _ASMoutput(output if batched else output.squeeze(0), loss)
+        return _ASMoutput(output if batched else output.squeeze(0), (-output).mean())
 
     def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
         """Return the log-probabilities of all classes, from the output of the head."""
@@ -129,6 +120,5 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         output: Tensor = head_output.argmax(dim=1)
         elsewhere = output >= self.shortlist_size
         if elsewhere.any():
-            logs = self._get_full_log_prob(input[elsewhere], head_output[elsewhere])
-            output[elsewhere] = logs.argmax(dim=1)
+            output[elsewhere] = self._get_full_log_prob(input[elsewhere], head_output[elsewhere]).argmax(dim=1)
         return output

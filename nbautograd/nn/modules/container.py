@@ -202,7 +202,6 @@ def _pairs(kind: str, items: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _as_member(value: Any) -> Any:
-    """Convert a tensor to a parameter; return any other value unchanged."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
@@ -384,9 +383,7 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         """Return a line for each value."""
-        return "\n".join(
-            _shown(key, value, value.type() if isinstance(value, Tensor) else None) for key, value in self.items()
-        )
+        return "\n".join(_shown(k, v, v.type() if isinstance(v, Tensor) else None) for k, v in self.items())
 
     def __call__(self, input: Any) -> Any:
         """Raise: a container of parameters is not callable."""

@@ -42,19 +42,10 @@ class _ConvNd(Module):
             cls._n, cls._function = n, staticmethod(function)
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Ints,
-        stride: Ints = 1,
-        padding: Ints | str = 0,
-        dilation: Ints = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
+        self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1, padding: Ints | str = 0,
+        dilation: Ints = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None,
         dtype: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__()
         full = tuples(self._n)
         strides: tuple[int, ...] = full(stride)
@@ -143,20 +134,10 @@ class _ConvTransposeNd(_ConvNd):
     transposed = True
 
     def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Ints,
-        stride: Ints = 1,
-        padding: Ints = 0,
-        output_padding: Ints = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Ints = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1, padding: Ints = 0,
+        output_padding: Ints = 0, groups: int = 1, bias: bool = True, dilation: Ints = 1, padding_mode: str = "zeros",
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         self.__dict__["output_padding"] = tuples(self._n)(output_padding)
@@ -169,9 +150,8 @@ class _ConvTransposeNd(_ConvNd):
         :raises ValueError: ``output_size`` is not possible.
         """
         extra = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
-        output: Tensor = self._function(
-            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
-        )
+        options = (self.stride, self.padding, extra, self.groups, self.dilation)
+        output: Tensor = self._function(input, self.weight, self.bias, *options)
         return output
 
     def _output_padding(self, input: Tensor, size: list[int]) -> tuple[int, ...]:
@@ -180,10 +160,8 @@ class _ConvTransposeNd(_ConvNd):
         if len(size) == others + n:
             size = size[others:]
         if len(size) != n:
-            raise ValueError(
-                f"{type(self).__name__}: for {input.ndim}D input, output_size must have {n} or {others + n} elements "
-                f"(got {len(size)})"
-            )
+            sizes = f"output_size must have {n} or {others + n} elements (got {len(size)})"
+            raise ValueError(f"{type(self).__name__}: for {input.ndim}D input, {sizes}")
         results = []
         for i, wanted in enumerate(size):
             least = (input.shape[others + i] - 1) * self.stride[i] - 2 * self.padding[i]

@@ -19,14 +19,9 @@ State = Mapping[str, Tensor]
 
 
 def functional_call(
-    module: Module,
-    parameter_and_buffer_dicts: State | Sequence[State],
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
+    module: Module, parameter_and_buffer_dicts: State | Sequence[State], args: Any = None,
+    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
+) -> Any:  # fmt: skip
     """Call a module with the given parameters and buffers, then restore its own.
 
     :param parameter_and_buffer_dicts: a dict by name, as ``named_parameters()`` returns; or several such dicts.
@@ -41,24 +36,20 @@ def functional_call(
     >>> torch.func.functional_call(layer, state, torch.tensor([5.0]))
     tensor([11.])
     """
+    parts: Any = parameter_and_buffer_dicts
+    if not isinstance(parts, (Mapping, Sequence)):
+        kind = type(parts)
+        raise ValueError(f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {kind}")
     state: dict[str, Tensor] = {}
-    if isinstance(parameter_and_buffer_dicts, Mapping):
-        state = dict(parameter_and_buffer_dicts)
-    elif isinstance(parameter_and_buffer_dicts, Sequence):
-        for part in parameter_and_buffer_dicts:
-            if not isinstance(part, Mapping):
-                raise ValueError(
-                    f"Expected all elements of parameter_and_buffer_dicts to be dictionaries, got {part!r:.80}"
-                )
-            twice = sorted({*state} & {*part})
-            if twice:
-                raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
-            state.update(part)
-    else:
-        raise ValueError(
-            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
-            f"{type(parameter_and_buffer_dicts)}"
-        )
+    for part in [parts] if isinstance(parts, Mapping) else parts:
+        if not isinstance(part, Mapping):
+            raise ValueError(
+                f"Expected all elements of parameter_and_buffer_dicts to be dictionaries, got {part!r:.80}"
+            )
+        twice = sorted({*state} & {*part})
+        if twice:
+            raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        state.update(part)
     positional = args if isinstance(args, tuple) else () if args is None else (args,)
     with _state(module, state, tie_weights, strict):
         return module(*positional, **(kwargs or {}))
@@ -139,24 +130,19 @@ def stack_module_state(models: Sequence[Module] | Any) -> tuple[dict[str, Tensor
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    parameters = {
-        name: _stacked([dict(m.named_parameters())[name] for m in models], name)
-        for name, _ in models[0].named_parameters()
-    }
-    buffers = {
-        name: _stacked([dict(m.named_buffers())[name] for m in models], name) for name, _ in models[0].named_buffers()
-    }
-    return parameters, buffers
+    return _stacked([dict(m.named_parameters()) for m in models]), _stacked([dict(m.named_buffers()) for m in models])
 
 
-def _stacked(tensors: list[Tensor], name: str) -> Tensor:
-    if len({t.requires_grad for t in tensors}) > 1:
-        raise RuntimeError(
-            f"Expected {name} from each model to have the same .requires_grad, but got "
-            f"{[t.requires_grad for t in tensors]}"
-        )
-    whole: Tensor = stack([t.detach() for t in tensors])
-    return whole.requires_grad_(tensors[0].requires_grad)
+def _stacked(states: list[dict[str, Any]]) -> dict[str, Tensor]:
+    """Stack the tensors of each name."""
+    result = {}
+    for name in states[0]:
+        tensors = [state[name] for state in states]
+        flags = [t.requires_grad for t in tensors]
+        if len({*flags}) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad, but got {flags}")
+        result[name] = stack([t.detach() for t in tensors]).requires_grad_(flags[0])
+    return result
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:

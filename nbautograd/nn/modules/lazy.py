@@ -39,16 +39,7 @@ class LazyModuleMixin:
         own = itertools.chain(module._parameters.items(), module._buffers.items())
         return [(name, value) for name, value in own if value is not None]
 
-    def _lazy_load_hook(
-        self,
-        state_dict: dict[str, Any],
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing_keys: Any,
-        unexpected_keys: Any,
-        error_msgs: Any,
-    ) -> None:
+    def _lazy_load_hook(self, state_dict: dict[str, Any], prefix: str, *_: Any) -> None:
         """Give tensors without a shape the shapes of the loaded tensors."""
         for name, own in self._own_tensors():
             loaded = state_dict.get(prefix + name)
@@ -65,8 +56,7 @@ class LazyModuleMixin:
 
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
         """Initialize the module before its first ``forward``, and make it a plain module."""
-        kwargs = kwargs or {}
-        module.initialize_parameters(*args, **kwargs)
+        module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise RuntimeError(f"module {module._get_name()} has not been fully initialized")
         module._initialize_hook.remove()

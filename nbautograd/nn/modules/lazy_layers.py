@@ -83,18 +83,9 @@ class _LazyConv(_Lazy, _ConvNd):
     _size = "in_channels"
 
     def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Ints,
-        stride: Ints = 1,
-        padding: Ints | str = 0,
-        dilation: Ints = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, out_channels: int, kernel_size: Ints, stride: Ints = 1, padding: Ints | str = 0, dilation: Ints = 1,
+        groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
         self.out_channels = out_channels
         self._forget_parameters(bias, device, dtype)
@@ -113,10 +104,8 @@ class _LazyConv(_Lazy, _ConvNd):
 
     def _get_in_channels(self, input: Tensor) -> int:
         if input.ndim not in (self._n + 1, self._n + 2):
-            raise RuntimeError(
-                f"Expected {self._n + 1}D (unbatched) or {self._n + 2}D (batched) input to {type(self).__name__}, but "
-                f"got input of size: {input.shape}"
-            )
+            dims = f"{self._n + 1}D (unbatched) or {self._n + 2}D (batched)"
+            raise RuntimeError(f"Expected {dims} input to {type(self).__name__}, but got input of size: {input.shape}")
         return int(input.shape[1] if input.ndim == self._n + 2 else input.shape[0])
 
 
@@ -136,19 +125,10 @@ class _LazyConvTranspose(_LazyConv):
     """Base of lazy transposed convolutions."""
 
     def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Ints,
-        stride: Ints = 1,
-        padding: Ints = 0,
-        output_padding: Ints = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Ints = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
+        self, out_channels: int, kernel_size: Ints, stride: Ints = 1, padding: Ints = 0, output_padding: Ints = 0,
+        groups: int = 1, bias: bool = True, dilation: Ints = 1, padding_mode: str = "zeros", device: Any = None,
         dtype: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         options = (output_padding, groups, False, dilation, padding_mode, device, dtype)
         super(_LazyConv, self).__init__(0, 0, kernel_size, stride, padding, *options)
         self.out_channels = out_channels
@@ -180,16 +160,9 @@ class _LazyNorm(_Lazy, _NormBase):
             cls._dims = becomes._dims
 
     def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
+        self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True, track_running_stats: bool = True,
+        device: Any = None, dtype: Any = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine, self.track_running_stats = affine, track_running_stats
         if affine:

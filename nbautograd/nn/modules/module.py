@@ -9,32 +9,15 @@ from typing import Any, Self
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._names.docstrings.classes import composed
 from nbautograd.errors import kind_of
-from nbautograd.nn.modules._calls import (
-    KINDS,
-    Calls,
-    _Registry,
-    register_module_backward_hook as register_module_backward_hook,
-    register_module_buffer_registration_hook as register_module_buffer_registration_hook,
-    register_module_forward_hook as register_module_forward_hook,
-    register_module_forward_pre_hook as register_module_forward_pre_hook,
-    register_module_full_backward_hook as register_module_full_backward_hook,
-    register_module_full_backward_pre_hook as register_module_full_backward_pre_hook,
-    register_module_module_registration_hook as register_module_module_registration_hook,
-    register_module_parameter_registration_hook as register_module_parameter_registration_hook,
-    registered,
-)
+from nbautograd.nn.modules._calls import *  # noqa: F403
+from nbautograd.nn.modules._calls import KINDS, Calls, _Registry, registered
 from nbautograd.nn.modules._conversion import Conversion
 from nbautograd.nn.modules._state import State
 from nbautograd.nn.parameter import Buffer, Parameter
 
 __all__ = ["Module"]
 
-STATE_HOOKS = (
-    "_state_dict_hooks",
-    "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks",
-    "_load_state_dict_post_hooks",
-)
+SAVE_HOOKS = ("_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
 MEMBERS = ("_parameters", "_buffers", "_modules")
 
 
@@ -79,16 +62,15 @@ class Module(Calls, State, Conversion):
             for name in kwargs:
                 raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'")
             if args:
-                raise TypeError(
-                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
-                )
+                name = type(self).__name__
+                raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         own = self.__dict__
         own["training"] = True
         own["_parameters"], own["_buffers"], own["_modules"] = {}, {}, {}
         own["_non_persistent_buffers_set"] = set()
         for kind in KINDS:
             own[kind] = _Registry()
-        for kind in STATE_HOOKS:
+        for kind in SAVE_HOOKS:
             own[kind] = OrderedDict()
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -182,14 +164,11 @@ class Module(Calls, State, Conversion):
         """
         self._check_name(name, "buffer", self.__dict__.get("_buffers", {}))
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"cannot assign '{kind_of(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
-            )
+            kind = kind_of(tensor)
+            raise TypeError(f"cannot assign '{kind}' object to buffer '{name}' (torch Tensor or None required)")
         self._buffers[name] = registered("buffer", self, name, tensor)
-        if persistent:
-            self._non_persistent_buffers_set.discard(name)
-        else:
-            self._non_persistent_buffers_set.add(name)
+        others = self._non_persistent_buffers_set
+        (others.discard if persistent else others.add)(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter; None means an absent one.
@@ -290,12 +269,9 @@ class Module(Calls, State, Conversion):
     # -- iteration ---------------------------------------------------------------------------------------------------
 
     def _named_members(
-        self,
-        get_members_fn: Callable[[Module], Any],
-        prefix: str = "",
-        recurse: bool = True,
+        self, get_members_fn: Callable[[Module], Any], prefix: str = "", recurse: bool = True,
         remove_duplicate: bool = True,
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, Any]]:  # fmt: skip
         """Yield the tensors that a function finds in each module, with their paths."""
         seen: set[int] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
@@ -422,9 +398,7 @@ class Module(Calls, State, Conversion):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = []
-        for name, module in self._modules.items():
-            children.append(f"({name}): " + repr(module).replace("\n", "\n  "))
+        children = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         inside = "\n  ".join(lines + children)

@@ -39,17 +39,9 @@ class _NormBase(Module):
             cls._dims = dims
 
     def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+        track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
@@ -82,10 +74,8 @@ class _NormBase(Module):
 
     def extra_repr(self) -> str:
         """Return the options."""
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
+        text = f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+        return f"{text}bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *args: Any, **kwargs: Any
@@ -126,17 +116,9 @@ class BatchNorm3d(_BatchNorm, dims=(5,)):
 
 class _InstanceNorm(_NormBase):
     def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
+        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
+        track_running_stats: bool = False, device: Any = None, dtype: Any = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -145,10 +127,8 @@ class _InstanceNorm(_NormBase):
         batched = input.ndim == self._dims[-1]
         channels = input.shape[1 if batched else 0]
         if channels != self.num_features and self.affine:
-            raise ValueError(
-                f"expected input's size at dim={1 if batched else 0} to match num_features "
-                f"({self.num_features}), but got: {channels}."
-            )
+            wanted = f"dim={1 if batched else 0} to match num_features ({self.num_features})"
+            raise ValueError(f"expected input's size at {wanted}, but got: {channels}.")
         x, own = input if batched else input.unsqueeze(0), self.training or not self.track_running_stats
         factor = 0.0 if self.momentum is None else self.momentum
         result = F.instance_norm(x, self.running_mean, self.running_var, self.weight, self.bias, own, factor, self.eps)
@@ -172,8 +152,7 @@ class _Affine(Module):
 
     def _make(self, shape: tuple[int, ...], device: Any, dtype: Any, **wanted: bool) -> None:
         for name, is_wanted in wanted.items():
-            parameter = Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None
-            self.register_parameter(name, parameter)
+            self.register_parameter(name, Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -194,16 +173,9 @@ class GroupNorm(_Affine):
     """
 
     def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        eps: float = 1e-5,
-        affine: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None,
+        dtype: Any = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__()
         if num_groups <= 0:
             raise ValueError(f"num_groups must be positive, got {num_groups}")
@@ -218,10 +190,8 @@ class GroupNorm(_Affine):
 
     def extra_repr(self) -> str:
         """Return the options."""
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
+        text = f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{text}, bias={self.bias is not None}"
 
 
 def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
@@ -237,14 +207,9 @@ class LayerNorm(_Affine):
     """
 
     def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float = 1e-5,
-        elementwise_affine: bool = True,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.normalized_shape = _as_shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
@@ -257,10 +222,8 @@ class LayerNorm(_Affine):
 
     def extra_repr(self) -> str:
         """Return the options."""
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
+        text = f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return f"{text}, bias={self.bias is not None}"
 
 
 class RMSNorm(_Affine):
@@ -273,13 +236,9 @@ class RMSNorm(_Affine):
     """
 
     def __init__(
-        self,
-        normalized_shape: Any,
-        eps: float | None = None,
-        elementwise_affine: bool = True,
-        device: Any = None,
+        self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None,
         dtype: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__()
         self.normalized_shape = _as_shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine

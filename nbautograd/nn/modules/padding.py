@@ -9,9 +9,7 @@ from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.modules.utils import _ntuple
 
-__all__ = [
-    f"{kind}Pad{n}d" for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in (1, 2, 3)
-]
+__all__ = [f"{how}Pad{n}d" for how in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in (1, 2, 3)]
 
 
 class _Pad(Module):

@@ -40,24 +40,17 @@ class RNNBase(Module):
     """
 
     def __init__(
-        self,
-        mode: str,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         if mode not in STEPS:
             raise ValueError(f"Unrecognized RNN mode: {mode}")
         _check_dropout(dropout, num_layers)
-        _check_flags(bias=bias, batch_first=batch_first, bidirectional=bidirectional)
+        for name, flag in (("bias", bias), ("batch_first", batch_first), ("bidirectional", bidirectional)):
+            if not isinstance(flag, bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(flag).__name__}")
         _check_sizes(input_size, hidden_size, num_layers, proj_size)
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
@@ -107,12 +100,6 @@ class RNNBase(Module):
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
         return [(self.num_layers * self._directions, batch, size) for size in sizes]
 
-    def _check_state(self, state: State, shapes: list[tuple[int, int, int]]) -> None:
-        for i, (tensor, expected) in enumerate(zip(state, shapes, strict=True)):
-            if tuple(tensor.shape) != expected:
-                which = "hidden" if len(shapes) == 1 else f"hidden[{i}]"
-                raise RuntimeError(f"Expected {which} size {expected}, got {list(tensor.shape)}")
-
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """Return the outputs of the last layer at all steps, and the last state of all layers.
 
@@ -129,13 +116,11 @@ class RNNBase(Module):
         if packed is None:
             data = data.unsqueeze(1) if not batched else data.transpose(0, 1) if self.batch_first else data
         sizes = None if packed is None else packed.batch_sizes.tolist()
-        batch = data.shape[1] if sizes is None else sizes[0]
-        shapes = self._state_shapes(batch)
+        shapes = self._state_shapes(data.shape[1] if sizes is None else sizes[0])
         if hx is None:
             state: State = tuple(zeros(shape, dtype=data.dtype, device=data.device) for shape in shapes)
         else:
-            state = self._given_state(hx, batched, packed)
-            self._check_state(state, shapes)
+            state = self._given_state(hx, batched, packed, shapes)
         output, last = self._all_layers(data, sizes, state)
         result: Tensor | PackedSequence = output
         if packed is not None:
@@ -153,25 +138,27 @@ class RNNBase(Module):
             raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.ndim}D instead")
         kind = self.weight_ih_l0.dtype
         if data.dtype != kind:
-            raise ValueError(
-                f"RNN input dtype ({data.dtype!r}) does not match weight dtype ({kind!r}). Convert input: "
-                f"input.to({kind!r}), or convert model: model.to({data.dtype!r})"
-            )
-        if data.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}"
-            )
+            ways = f"Convert input: input.to({kind!r}), or convert model: model.to({data.dtype!r})"
+            raise ValueError(f"RNN input dtype ({data.dtype!r}) does not match weight dtype ({kind!r}). {ways}")
+        if (size := data.shape[-1]) != self.input_size:
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {size}")
 
-    def _given_state(self, hx: Any, batched: bool, packed: PackedSequence | None) -> State:
+    def _given_state(self, hx: Any, batched: bool, packed: PackedSequence | None, shapes: list[Any]) -> State:
+        """Return the given state with a batch, in the order of the packed sequences; its tensors have ``shapes``."""
         state = tuple(hx) if self.mode == "LSTM" else (hx,)
         kind, ndim = ("batched", 3) if batched else ("unbatched", 2)
-        if any(s.ndim != ndim for s in state):
-            raise RuntimeError(
-                f"For {kind} {ndim}-D input, hx should also be {ndim}-D but got {[s.ndim for s in state]}"
-            )
+        ndims = [s.ndim for s in state]
+        if any(each != ndim for each in ndims):
+            raise RuntimeError(f"For {kind} {ndim}-D input, hx should also be {ndim}-D but got {ndims}")
         if not batched:
-            return tuple(s.unsqueeze(1) for s in state)
-        return state if packed is None else _ordered(state, packed.sorted_indices)
+            state = tuple(s.unsqueeze(1) for s in state)
+        elif packed is not None:
+            state = _ordered(state, packed.sorted_indices)
+        for i, (tensor, expected) in enumerate(zip(state, shapes, strict=True)):
+            if tuple(tensor.shape) != expected:
+                which = "hidden" if len(shapes) == 1 else f"hidden[{i}]"
+                raise RuntimeError(f"Expected {which} size {expected}, got {list(tensor.shape)}")
+        return state
 
     def _all_layers(self, data: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, State]:
         results: list[State] = []
@@ -211,12 +198,6 @@ class RNNBase(Module):
 
 def _ordered(state: State, indices: Tensor | None) -> State:
     return state if indices is None else tuple(s.index_select(1, indices) for s in state)
-
-
-def _check_flags(**flags: Any) -> None:
-    for name, value in flags.items():
-        if not isinstance(value, bool):
-            raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
 
 
 def _check_dropout(dropout: float, num_layers: int) -> None:
@@ -331,14 +312,11 @@ class RNNCellBase(Module):
         name = type(self).__name__
         if input.ndim not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"{name}: input has inconsistent input_size: got {input.shape[-1]}, expected {self.input_size}"
-            )
+        if (size := input.shape[-1]) != self.input_size:
+            raise RuntimeError(f"{name}: input has inconsistent input_size: got {size}, expected {self.input_size}")
         shape = (*input.shape[:-1], self.hidden_size)
         if hidden is None:
-            blank = zeros(shape, dtype=input.dtype, device=input.device)
-            hidden = (blank,) * (2 if mode == "LSTM" else 1)
+            hidden = (zeros(shape, dtype=input.dtype, device=input.device),) * (2 if mode == "LSTM" else 1)
         for state in hidden:
             if state.ndim not in (1, 2):
                 raise ValueError(f"{name}: Expected hidden to be 1D or 2D, got {state.ndim}D instead")
@@ -366,14 +344,9 @@ class RNNCell(RNNCellBase):
     """
 
     def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        nonlinearity: str = "tanh",
-        device: Any = None,
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
         dtype: Any = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 

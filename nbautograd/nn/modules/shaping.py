@@ -11,19 +11,9 @@ from nbautograd.nn.modules._options import Layer
 from nbautograd.nn.modules.module import Module
 
 __all__ = [
-    "ChannelShuffle",
-    "CosineSimilarity",
-    "Flatten",
-    "Fold",
-    "PairwiseDistance",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "Unflatten",
-    "Unfold",
-    "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
-]
+    "ChannelShuffle", "CosineSimilarity", "Flatten", "Fold", "PairwiseDistance", "PixelShuffle", "PixelUnshuffle",
+    "Unflatten", "Unfold", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d",
+]  # fmt: skip
 
 
 class Flatten(Layer, function=flatten, show="start_dim end_dim"):
@@ -51,15 +41,12 @@ class Unflatten(Module):
         if not isinstance(dim, int):
             raise TypeError("Unflatten: named dimensions are not supported: invalid combination of arguments")
         if not isinstance(unflattened_size, (tuple, list)):
-            raise TypeError(
-                f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
-            )
+            kind = type(unflattened_size).__name__
+            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {kind}")
         for i, size in enumerate(unflattened_size):
             if not isinstance(size, int):
-                raise TypeError(
-                    "unflattened_size must be tuple of ints, but found element of type "
-                    f"{type(size).__name__} at pos {i}"
-                )
+                kind = type(size).__name__
+                raise TypeError(f"unflattened_size must be tuple of ints, but found element of type {kind} at pos {i}")
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
@@ -141,13 +128,9 @@ class Upsample(Module):
     """
 
     def __init__(
-        self,
-        size: Any = None,
-        scale_factor: Any = None,
-        mode: str = "nearest",
-        align_corners: bool | None = None,
+        self, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
         recompute_scale_factor: bool | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__()
         self.name = type(self).__name__
         self.size = size

@@ -19,13 +19,9 @@ from nbautograd.nn.modules.module import Module
 from nbautograd.nn.modules.normalization import LayerNorm
 
 __all__ = [
-    "MultiheadAttention",
-    "Transformer",
-    "TransformerDecoder",
-    "TransformerDecoderLayer",
-    "TransformerEncoder",
+    "MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
     "TransformerEncoderLayer",
-]
+]  # fmt: skip
 
 Activation = str | Callable[[Tensor], Tensor]
 
@@ -50,24 +46,13 @@ class MultiheadAttention(Module):
     """
 
     def __init__(
-        self,
-        embed_dim: int,
-        num_heads: int,
-        dropout: float = 0.0,
-        bias: bool = True,
-        add_bias_kv: bool = False,
-        add_zero_attn: bool = False,
-        kdim: int | None = None,
-        vdim: int | None = None,
-        batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
+        add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads}"
-            )
+            raise ValueError(f"embed_dim and num_heads must be greater than 0, got {embed_dim=!s} and {num_heads=!s}")
         if embed_dim % num_heads:
             raise AssertionError(f"embed_dim must be divisible by num_heads: {embed_dim} by {num_heads}")
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
@@ -78,8 +63,7 @@ class MultiheadAttention(Module):
         def make(*shape: int, wanted: bool = True) -> Any:
             return new_parameter(*shape, device=device, dtype=dtype, wanted=wanted)
 
-        inputs = {"q_proj_weight": embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
-        for name, size in inputs.items():
+        for name, size in (("q_proj_weight", embed_dim), ("k_proj_weight", self.kdim), ("v_proj_weight", self.vdim)):
             self.register_parameter(name, make(embed_dim, size, wanted=not same))
         self.register_parameter("in_proj_weight", make(3 * embed_dim, embed_dim, wanted=same))
         self.register_parameter("in_proj_bias", make(3 * embed_dim, wanted=bias))
@@ -102,16 +86,10 @@ class MultiheadAttention(Module):
                 init.xavier_normal_(bias)
 
     def forward(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        key_padding_mask: Tensor | None = None,
-        need_weights: bool = True,
-        attn_mask: Tensor | None = None,
-        average_attn_weights: bool = True,
+        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+        need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
         is_causal: bool = False,
-    ) -> tuple[Tensor, Tensor | None]:
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
         """Return the attended values, and the weights, or None if ``need_weights`` is false.
 
         :param query: shape (l, n, e), see ``batch_first``, or (l, e) without batch; likewise key and value.
@@ -126,23 +104,9 @@ class MultiheadAttention(Module):
             options = {name: getattr(self, name) for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight")}
             options["use_separate_proj_weight"] = True
         output, weights = F.multi_head_attention_forward(
-            query,
-            key,
-            value,
-            self.embed_dim,
-            self.num_heads,
-            self.in_proj_weight,
-            self.in_proj_bias,
-            self.bias_k,
-            self.bias_v,
-            self.add_zero_attn,
-            self.dropout,
-            self.out_proj.weight,
-            self.out_proj.bias,
-            training=self.training,
-            key_padding_mask=key_padding_mask,
-            need_weights=need_weights,
-            attn_mask=attn_mask,
+            *(query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias),
+            *(self.bias_k, self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias),
+            *(self.training, key_padding_mask, need_weights, attn_mask),
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
             **options,
@@ -165,44 +129,32 @@ class _TransformerLayer(Module):
     attentions: tuple[str, ...] = ("self_attn",)
 
     def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         where = {"device": device, "dtype": dtype}
         for name in self.attentions:
-            setattr(
-                self, name, MultiheadAttention(d_model, nhead, dropout, bias=bias, batch_first=batch_first, **where)
-            )
+            attention = MultiheadAttention(d_model, nhead, dropout, bias=bias, batch_first=batch_first, **where)
+            setattr(self, name, attention)
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
         self.norm_first = norm_first
-        count = len(self.attentions) + 1
-        for i in range(1, count + 1):
+        numbers = range(1, len(self.attentions) + 2)
+        for i in numbers:
             setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where))
-        for i in range(1, count + 1):
+        for i in numbers:
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
 
     def _attend(
         self, number: int, x: Tensor, memory: Tensor | None, mask: Tensor | None, padding: Tensor | None, causal: bool
     ) -> Tensor:
-        attention = getattr(self, self.attentions[number])
-        source = x if memory is None else memory
-        attended = attention(
-            x, source, source, attn_mask=mask, key_padding_mask=padding, is_causal=causal, need_weights=False
-        )[0]
+        attention, source = getattr(self, self.attentions[number]), x if memory is None else memory
+        masks = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": causal}
+        attended = attention(x, source, source, **masks, need_weights=False)[0]
         dropped: Tensor = getattr(self, f"dropout{number + 1}")(attended)
         return dropped
 
@@ -228,16 +180,12 @@ class TransformerEncoderLayer(_TransformerLayer):
     """
 
     def forward(
-        self,
-        src: Tensor,
-        src_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
+        self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         """Return the sequence, encoded; the masks are those of :class:`MultiheadAttention`."""
-        return self._blocks(
-            src, [lambda x: self._attend(0, x, None, src_mask, src_key_padding_mask, is_causal), self._feed_forward]
-        )
+        masks = (src_mask, src_key_padding_mask, is_causal)
+        return self._blocks(src, [lambda x: self._attend(0, x, None, *masks), self._feed_forward])
 
 
 class TransformerDecoderLayer(_TransformerLayer):
@@ -253,25 +201,15 @@ class TransformerDecoderLayer(_TransformerLayer):
     attentions = ("self_attn", "multihead_attn")
 
     def forward(
-        self,
-        tgt: Tensor,
-        memory: Tensor,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        tgt_is_causal: bool = False,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False, memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
         """Return the sequence, decoded with attention to ``memory``; for the masks see :class:`MultiheadAttention`."""
-        return self._blocks(
-            tgt,
-            [
-                lambda x: self._attend(0, x, None, tgt_mask, tgt_key_padding_mask, tgt_is_causal),
-                lambda x: self._attend(1, x, memory, memory_mask, memory_key_padding_mask, memory_is_causal),
-                self._feed_forward,
-            ],
-        )
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        other = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        attend = [lambda x: self._attend(0, x, None, *own), lambda x: self._attend(1, x, memory, *other)]
+        return self._blocks(tgt, [*attend, self._feed_forward])
 
 
 class _LayerStack(Module):
@@ -301,23 +239,16 @@ class TransformerEncoder(_LayerStack):
     """
 
     def __init__(
-        self,
-        encoder_layer: TransformerEncoderLayer,
-        num_layers: int,
-        norm: Module | None = None,
-        enable_nested_tensor: bool = True,
-        mask_check: bool = True,
-    ) -> None:
+        self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None,
+        enable_nested_tensor: bool = True, mask_check: bool = True,
+    ) -> None:  # fmt: skip
         super().__init__(encoder_layer, num_layers, norm)
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
 
     def forward(
-        self,
-        src: Tensor,
-        mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
+        self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         """Return the sequence, encoded by the layers in order."""
         output = src
         for layer in self.layers:
@@ -355,16 +286,10 @@ class TransformerDecoder(_LayerStack):
         super().__init__(decoder_layer, num_layers, norm)
 
     def forward(
-        self,
-        tgt: Tensor,
-        memory: Tensor,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        tgt_is_causal: bool | None = None,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
         """Return the sequence, decoded by the layers in order."""
         masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         output = tgt
@@ -387,23 +312,11 @@ class Transformer(Module):
     """
 
     def __init__(
-        self,
-        d_model: int = 512,
-        nhead: int = 8,
-        num_encoder_layers: int = 6,
-        num_decoder_layers: int = 6,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        custom_encoder: Any | None = None,
-        custom_decoder: Any | None = None,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
+        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
+        custom_encoder: Any | None = None, custom_decoder: Any | None = None, layer_norm_eps: float = 1e-5,
+        batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         where = {"device": device, "dtype": dtype}
         shared = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
@@ -426,44 +339,26 @@ class Transformer(Module):
                 init.xavier_uniform_(p)
 
     def forward(
-        self,
-        src: Tensor,
-        tgt: Tensor,
-        src_mask: Tensor | None = None,
-        tgt_mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-        src_key_padding_mask: Tensor | None = None,
-        tgt_key_padding_mask: Tensor | None = None,
-        memory_key_padding_mask: Tensor | None = None,
-        src_is_causal: bool | None = None,
-        tgt_is_causal: bool | None = None,
-        memory_is_causal: bool = False,
-    ) -> Tensor:
+        self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
         """Return the target sequence, decoded with attention to the encoded source.
 
         :raises RuntimeError: batches or sizes do not fit.
         """
         batch = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
-            raise RuntimeError(
-                f"the batch number of src and tgt must be equal, got {src.shape[batch]} and {tgt.shape[batch]}"
-            )
+            sizes = f"{src.shape[batch]} and {tgt.shape[batch]}"
+            raise RuntimeError(f"the batch number of src and tgt must be equal, got {sizes}")
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
-            raise RuntimeError(
-                f"the feature number of src and tgt must be equal to d_model={self.d_model}, got {src.shape[-1]} and "
-                f"{tgt.shape[-1]}"
-            )
+            sizes = f"d_model={self.d_model}, got {src.shape[-1]} and {tgt.shape[-1]}"
+            raise RuntimeError(f"the feature number of src and tgt must be equal to {sizes}")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        decoded: Tensor = self.decoder(
-            tgt,
-            memory,
-            tgt_mask=tgt_mask,
-            memory_mask=memory_mask,
-            tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=tgt_is_causal,
-            memory_is_causal=memory_is_causal,
-        )
+        masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask, "tgt_key_padding_mask": tgt_key_padding_mask}
+        causal = {"tgt_is_causal": tgt_is_causal, "memory_is_causal": memory_is_causal}
+        decoded: Tensor = self.decoder(tgt, memory, **masks, memory_key_padding_mask=memory_key_padding_mask, **causal)
         return decoded
 
     @staticmethod

@@ -40,8 +40,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"nbautograd.nn.utils.{name}")
     for place, names in LATER.items():
         if name in names.split():
-            module = import_module(f"nbautograd.nn.utils.{place}")
-            globals()[name] = getattr(module, name)
+            globals()[name] = getattr(import_module(f"nbautograd.nn.utils.{place}"), name)
             describe_all([globals()[name]], layers.FAMILIES, layers.SHARED_BY_UTILITIES)
             return globals()[name]
     return absent.fail("nn.utils", name)

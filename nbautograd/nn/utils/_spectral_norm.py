@@ -8,17 +8,14 @@ from nbautograd._engine.core.grad_mode import no_grad
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.linalg.matmul import dot, mv
 from nbautograd.nn.functional.linear import normalize
-from nbautograd.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from nbautograd.nn.modules.conv import _ConvTransposeNd
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter, is_lazy
 
 __all__ = [
-    "SpectralNorm",
-    "SpectralNormLoadStateDictPreHook",
-    "SpectralNormStateDictHook",
-    "remove_spectral_norm",
+    "SpectralNorm", "SpectralNormLoadStateDictPreHook", "SpectralNormStateDictHook", "remove_spectral_norm",
     "spectral_norm",
-]
+]  # fmt: skip
 
 
 class SpectralNorm:
@@ -31,9 +28,7 @@ class SpectralNorm:
 
     def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         if n_power_iterations <= 0:
-            raise ValueError(
-                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
-            )
+            raise ValueError(f"Expected n_power_iterations to be positive, but got {n_power_iterations=!s}")
         self.name, self.dim, self.n_power_iterations, self.eps = name, dim, n_power_iterations, eps
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
@@ -108,15 +103,9 @@ class SpectralNormLoadStateDictPreHook:
         self.fn = fn
 
     def __call__(
-        self,
-        state_dict: dict[str, Any],
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
+        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
         """Complete a state before it is loaded."""
         fn, key = self.fn, prefix + self.fn.name
         version = local_metadata.get("spectral_norm", {}).get(f"{fn.name}.version")
@@ -159,8 +148,7 @@ def spectral_norm(
     >>> layer.weight_u.shape
     torch.Size([2])
     """
-    if dim is None:
-        dim = 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
+    dim = int(isinstance(module, _ConvTransposeNd)) if dim is None else dim
     SpectralNorm.apply(module, name, n_power_iterations, dim, eps)
     return module
 

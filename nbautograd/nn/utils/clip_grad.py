@@ -65,12 +65,9 @@ def clip_grads_with_norm_(
 
 
 def clip_grad_norm_(
-    parameters: Tensors,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
     foreach: bool | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Scale the gradients of all parameters together, in place, to a norm of at most ``max_norm``.
 
     :returns: the norm before.
@@ -89,12 +86,9 @@ def clip_grad_norm_(
 
 
 def clip_grad_norm(
-    parameters: Tensors,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
     foreach: bool | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Warn and call :func:`clip_grad_norm_`; deprecated name.
 
     :returns: the norm before, a tensor of shape ().

@@ -12,11 +12,12 @@ from nbautograd.nn.parameter import Parameter
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
 
-def _check(layer: Any, bn: Any) -> None:
+def _statistics(layer: Any, bn: Any) -> tuple[Any, Any, Any, Any, Any]:
     if layer.training or bn.training:
         raise AssertionError("Fusion only for eval!")
     if bn.running_mean is None or bn.running_var is None:
         raise AssertionError("bn.running_mean and bn.running_var must not be None")
+    return bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
@@ -30,24 +31,15 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     >>> torch.allclose(torch.nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-6)
     True
     """
-    _check(conv, bn)
-    fused = copy.deepcopy(conv)
-    fused.weight, fused.bias = fuse_conv_bn_weights(
-        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
-    )
+    statistics, fused = _statistics(conv, bn), copy.deepcopy(conv)
+    fused.weight, fused.bias = fuse_conv_bn_weights(fused.weight, fused.bias, *statistics, transpose)
     return fused
 
 
 def fuse_conv_bn_weights(
-    conv_w: Tensor,
-    conv_b: Tensor | None,
-    bn_rm: Tensor,
-    bn_rv: Tensor,
-    bn_eps: float,
-    bn_w: Tensor | None,
-    bn_b: Tensor | None,
-    transpose: bool = False,
-) -> tuple[Parameter, Parameter]:
+    conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor | None,
+    bn_b: Tensor | None, transpose: bool = False,
+) -> tuple[Parameter, Parameter]:  # fmt: skip
     """Return weight and bias of the fused convolution.
 
     >>> import nbautograd as torch
@@ -78,16 +70,12 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     >>> torch.allclose(fused(torch.ones(4, 3)), norm(linear(torch.ones(4, 3))), atol=1e-6)
     True
     """
-    _check(linear, bn)
+    statistics = _statistics(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
-        raise AssertionError(
-            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
-            f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}"
-        )
+        given = f"{linear.out_features=!s} and {bn.num_features=!s}"
+        raise AssertionError(f"To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got {given}")
     fused = copy.deepcopy(linear)
-    fused.weight, fused.bias = fuse_linear_bn_weights(
-        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
-    )
+    fused.weight, fused.bias = fuse_linear_bn_weights(fused.weight, fused.bias, *statistics)
     return fused
 
 

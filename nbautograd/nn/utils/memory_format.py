@@ -11,10 +11,9 @@ from nbautograd.nn.modules.module import Module
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
 
 
-def _convert(module: Any, kinds: tuple[type, ...], memory_format: Any) -> Any:
+def _convert(module: Any, kinds: Any, memory_format: Any) -> Any:
     if isinstance(module, kinds):
-        weight: Any = getattr(module, "weight")  # noqa: B009 - of one of several classes
-        weight.data = contiguous(weight.detach().clone(), memory_format)
+        module.weight.data = contiguous(module.weight.detach().clone(), memory_format)
     for child in module.children():
         _convert(child, kinds, memory_format)
     return module

@@ -18,7 +18,7 @@ from nbautograd._engine.ops.linalg.solvers import linalg_solve
 from nbautograd._engine.ops.linalg.vectors import vdot
 from nbautograd._engine.ops.shape.joining import cat
 from nbautograd.nn.functional.linear import normalize
-from nbautograd.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from nbautograd.nn.modules.conv import _ConvTransposeNd
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils._weight_norm import _lengths
 from nbautograd.nn.utils.parametrize import register_parametrization
@@ -33,9 +33,6 @@ def _weight_of(module: Module, name: str) -> Tensor:
     return weight
 
 
-# -- orthogonal ----------------------------------------------------------------------------------------------------
-
-
 class _OrthMaps(Enum):
     matrix_exp = auto()
     cayley = auto()
@@ -47,11 +44,6 @@ def _make_orthogonal(a: Tensor) -> Tensor:
     x, tau = geqrf(a)
     q: Tensor = linalg_householder_product(x, tau) * x.diagonal(0, -2, -1).sgn().unsqueeze(-2)
     return q
-
-
-def _is_orthogonal(q: Tensor) -> bool:
-    n, k = q.shape[-2:]
-    return allclose(q.mH @ q, eye(k, dtype=q.dtype, device=q.device), atol=10.0 * n * finfo(q.dtype).eps)
 
 
 class _Orthogonal(Module):
@@ -113,7 +105,9 @@ class _Orthogonal(Module):
                 unconstrained: Tensor = a.mT if transposed else a
                 return unconstrained
             if n == k:
-                self.base = tall.clone() if _is_orthogonal(tall) else _make_orthogonal(tall)
+                one = eye(k, dtype=tall.dtype, device=tall.device)
+                is_orthogonal = allclose(tall.mH @ tall, one, atol=10.0 * n * finfo(tall.dtype).eps)
+                self.base = tall.clone() if is_orthogonal else _make_orthogonal(tall)
             else:
                 rest = randn(*tall.shape[:-2], n, n - k, dtype=tall.dtype, device=tall.device)
                 self.base = _make_orthogonal(cat([tall, rest], dim=-1))
@@ -150,9 +144,6 @@ def orthogonal(
         )
     parametrization = _Orthogonal(weight, kind, use_trivialization=use_trivialization)
     return register_parametrization(module, name, parametrization, unsafe=True)
-
-
-# -- norms -------------------------------------------------------------------------------------------------------------
 
 
 class _WeightNorm(Module):
@@ -202,9 +193,7 @@ class _SpectralNorm(Module):
         if not -ndim <= dim < ndim:
             raise IndexError(f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})")
         if n_power_iterations <= 0:
-            raise ValueError(
-                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
-            )
+            raise ValueError(f"Expected n_power_iterations to be positive, but got {n_power_iterations=!s}")
         self.dim, self.eps = dim % ndim, eps
         if ndim > 1:
             self.n_power_iterations = n_power_iterations
@@ -215,8 +204,7 @@ class _SpectralNorm(Module):
             self._power_method(matrix, 15)
 
     def _reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
-        others = [d for d in range(weight.ndim) if d != self.dim]
-        return weight.permute(self.dim, *others).flatten(1)
+        return weight.permute(self.dim, *(d for d in range(weight.ndim) if d != self.dim)).flatten(1)
 
     def _power_method(self, matrix: Tensor, steps: int) -> None:
         """Improve the singular vectors in place."""
@@ -253,7 +241,6 @@ def spectral_norm(
     >>> bool(torch.linalg.matrix_norm(layer.weight, 2) < 1.1)
     True
     """
-    weight = _weight_of(module, name)
-    if dim is None:
-        dim = 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
-    return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))
+    dim = int(isinstance(module, _ConvTransposeNd)) if dim is None else dim
+    parametrization = _SpectralNorm(_weight_of(module, name), n_power_iterations, dim, eps)
+    return register_parametrization(module, name, parametrization)

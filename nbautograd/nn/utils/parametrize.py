@@ -15,15 +15,11 @@ from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
 
 __all__ = [
-    "ParametrizationList",
-    "cached",
-    "is_parametrized",
-    "register_parametrization",
-    "remove_parametrizations",
-    "transfer_parametrizations_and_params",
-    "type_before_parametrizations",
-]
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "transfer_parametrizations_and_params", "type_before_parametrizations",
+]  # fmt: skip
 
+WANTED = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...)."
 _cache: ContextVar[dict[tuple[int, str], Tensor] | None] = ContextVar("parametrize_cache", default=None)
 
 
@@ -41,7 +37,6 @@ def cached() -> Iterator[None]:
 
 
 def _keep(module: Module, name: str, value: Any) -> None:
-    """Register a tensor as a parameter or a buffer."""
     if isinstance(value, Parameter):
         module.register_parameter(name, value)
     else:
@@ -98,10 +93,7 @@ class ParametrizationList(ModuleList):
         with no_grad():
             new = _inverse(self, original, required=False)
         if not isinstance(new, (Tensor, Sequence)):
-            raise ValueError(
-                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
-                f"{type(new).__name__}"
-            )
+            raise ValueError(f"{WANTED} Got {type(new).__name__}")
         self.is_tensor, self.ntensors = isinstance(new, Tensor), 1
         if isinstance(new, Tensor):
             for what in ("dtype", "device"):
@@ -117,10 +109,7 @@ class ParametrizationList(ModuleList):
             self.ntensors = len(new)
             for i, each in enumerate(new):
                 if not isinstance(each, Tensor):
-                    raise ValueError(
-                        "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
-                        f"{i} of the sequence with type {type(each).__name__}."
-                    )
+                    raise ValueError(f"{WANTED} Got element {i} of the sequence with type {type(each).__name__}.")
                 if isinstance(original, Parameter):
                     each = Parameter(each.detach(), original.requires_grad)
                 _keep(self, f"original{i}", each)
@@ -150,17 +139,13 @@ class ParametrizationList(ModuleList):
         elif not isinstance(new, Sequence):
             raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(new).__name__}.")
         elif len(new) != self.ntensors:
-            raise ValueError(
-                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of "
-                f"length {len(new)}."
-            )
+            lengths = f"{self.ntensors}. Got a sequence of length {len(new)}"
+            raise ValueError(f"'right_inverse' must return a sequence of tensors of length {lengths}.")
         for name, each in zip(self._names, new, strict=True):
             own = getattr(self, name)
             if own.dtype != each.dtype:
-                raise ValueError(
-                    f"The tensor returned by `right_inverse` has dtype {each.dtype} while `{name}` has dtype "
-                    f"{own.dtype}"
-                )
+                kinds = f"{each.dtype} while `{name}` has dtype {own.dtype}"
+                raise ValueError(f"The tensor returned by `right_inverse` has dtype {kinds}")
             own.data = each.detach()
 
     def forward(self) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 from nbautograd._engine.core.tensor import Tensor
@@ -17,29 +17,10 @@ from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils.convert_parameters import parameters_to_vector
 
 __all__ = [
-    "BasePruningMethod",
-    "CustomFromMask",
-    "Identity",
-    "L1Unstructured",
-    "LnStructured",
-    "PruningContainer",
-    "RandomStructured",
-    "RandomUnstructured",
-    "custom_from_mask",
-    "global_unstructured",
-    "identity",
-    "is_pruned",
-    "l1_unstructured",
-    "ln_structured",
-    "random_structured",
-    "random_unstructured",
-    "remove",
-]
-
-
-def _require(condition: bool, message: Callable[[], str]) -> None:
-    if not condition:
-        raise AssertionError(message())  # it may show a whole module
+    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
+    "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
+    "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
+]  # fmt: skip
 
 
 class BasePruningMethod(ABC):
@@ -62,7 +43,8 @@ class BasePruningMethod(ABC):
 
     def apply_mask(self, module: Module) -> Tensor:
         """Return the original parameter times the mask."""
-        _require(self._tensor_name is not None, lambda: f"Module {module} has to be pruned")
+        if self._tensor_name is None:
+            raise AssertionError(f"Module {module} has to be pruned")
         mask, original = getattr(module, f"{self._tensor_name}_mask"), getattr(module, f"{self._tensor_name}_orig")
         result: Tensor = mask.to(dtype=original.dtype) * original
         return result
@@ -77,41 +59,35 @@ class BasePruningMethod(ABC):
         """
         hooks = module._forward_pre_hooks
         own = [k for k, hook in hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
-        _require(
-            len(own) < 2,
-            lambda: (
+        if len(own) > 1:
+            raise AssertionError(
                 f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a "
                 "PruningContainer."
-            ),
-        )
+            )
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
-        earlier: Any = hooks.pop(own[0]) if own else None
-        if earlier is not None:
+        if own:
+            earlier: Any = hooks.pop(own[0])
             container = earlier if isinstance(earlier, PruningContainer) else PruningContainer(earlier)
             container.add_pruning_method(method)
             method = container
         value = getattr(module, name)
         scores = value if importance_scores is None else importance_scores
-        _require(
-            scores.shape == value.shape,
-            lambda: (
-                f"importance_scores should have the same shape as parameter {name} of {module}, got {scores.shape} vs "
-                f"{value.shape}"
-            ),
-        )
-        if earlier is None:
+        if scores.shape != value.shape:
+            which = f"parameter {name} of {module}, got {scores.shape} vs {value.shape}"
+            raise AssertionError(f"importance_scores should have the same shape as {which}")
+        if own:
+            mask = getattr(module, f"{name}_mask").detach().clone()
+        else:
             module.register_parameter(f"{name}_orig", value)
             del module._parameters[name]
             mask = ones_like(value)
-        else:
-            mask = getattr(module, f"{name}_mask").detach().clone()
         try:
             module.register_buffer(f"{name}_mask", method.compute_mask(scores, default_mask=mask))
             setattr(module, name, method.apply_mask(module))
             module.register_forward_pre_hook(method)
         except Exception:
-            if earlier is None:
+            if not own:
                 module.register_parameter(name, getattr(module, f"{name}_orig"))
                 del module._parameters[f"{name}_orig"]
             raise
@@ -120,17 +96,15 @@ class BasePruningMethod(ABC):
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
         """Return a tensor times its mask."""
         scores = t if importance_scores is None else importance_scores
-        _require(
-            scores.shape == t.shape,
-            lambda: f"importance_scores should have the same shape as tensor t, got {scores.shape} vs {t.shape}",
-        )
-        mask = ones_like(t) if default_mask is None else default_mask
-        return t * self.compute_mask(scores, default_mask=mask)
+        if (given := scores.shape) != t.shape:
+            raise AssertionError(f"importance_scores should have the same shape as tensor t, got {given} vs {t.shape}")
+        return t * self.compute_mask(scores, default_mask=ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Module) -> None:
         """Make the masked parameter a plain parameter; it stays pruned."""
         name = self._tensor_name
-        _require(name is not None, lambda: f"Module {module} has to be pruned before pruning can be removed")
+        if name is None:
+            raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
         weight = self.apply_mask(module)
         if hasattr(module, name):
             delattr(module, name)
@@ -358,10 +332,9 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         """Return the product of both masks."""
-        _require(
-            default_mask.shape == self.mask.shape,
-            lambda: f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}",
-        )
+        given, own = default_mask.shape, self.mask.shape
+        if given != own:
+            raise AssertionError(f"default_mask shape {given} must match self.mask shape {own}")
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
     @classmethod
@@ -427,9 +400,7 @@ def global_unstructured(
     pairs: list[Any] = list(parameters)
     values = [getattr(module, name) for module, name in pairs]
     relevant = parameters_to_vector([scores.get(pair, value) for pair, value in zip(pairs, values, strict=True)])
-    before = [
-        getattr(module, f"{name}_mask", ones_like(value)) for (module, name), value in zip(pairs, values, strict=True)
-    ]
+    before = [getattr(m, f"{name}_mask", ones_like(value)) for (m, name), value in zip(pairs, values, strict=True)]
     method = pruning_method(**kwargs)
     method._tensor_name = "temp"
     if method.PRUNING_TYPE != "unstructured":

@@ -18,15 +18,9 @@ from nbautograd._engine.ops.shape.joining import stack
 from nbautograd.errors import kind_of
 
 __all__ = [
-    "PackedSequence",
-    "invert_permutation",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-    "unpack_sequence",
-    "unpad_sequence",
-]
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip
 
 
 class _Packed(NamedTuple):
@@ -50,12 +44,9 @@ class PackedSequence(_Packed):
     __slots__ = ()
 
     def __new__(
-        cls,
-        data: Tensor,
-        batch_sizes: Tensor | None = None,
-        sorted_indices: Tensor | None = None,
+        cls, data: Tensor, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
-    ) -> PackedSequence:
+    ) -> PackedSequence:  # fmt: skip
         """Create a sequence; compute ``unsorted_indices`` if it is None."""
         if batch_sizes is None:
             raise ValueError("PackedSequence: batch_sizes must be given: use pack_padded_sequence to make one")
@@ -215,6 +206,8 @@ def pad_sequence(
     tensor([[1., 1.],
             [1., 0.]])
     """
+    from nbautograd.nn.functional import pad
+
     if not isinstance(sequences, Iterable):
         raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got {kind_of(sequences)}")
     tensors = list(sequences.unbind(0) if isinstance(sequences, Tensor) else sequences)
@@ -222,23 +215,15 @@ def pad_sequence(
         raise RuntimeError("pad_sequence: received an empty list of sequences")
     if padding_side not in ("right", "left"):
         raise RuntimeError(f"padding_side should be one of 'right' or 'left', got {padding_side!r}")
-    longest, sizes = max(s.shape[0] for s in tensors), tensors[0].shape[1:]
+    longest, sizes = max(s.shape[0] for s in tensors), tuple(tensors[0].shape[1:])
     padded = []
     for s in tensors:
         if s.shape[1:] != sizes:
-            raise RuntimeError(
-                f"pad_sequence: the sizes after the first must match: {tuple(s.shape[1:])}, {tuple(sizes)}"
-            )
+            raise RuntimeError(f"pad_sequence: the sizes after the first must match: {tuple(s.shape[1:])}, {sizes}")
         rest = longest - s.shape[0]
         sides = [0] * (2 * (s.ndim - 1)) + ([rest, 0] if padding_side == "left" else [0, rest])
-        padded.append(_pad(s, sides, padding_value))
+        padded.append(pad(s, sides, "constant", padding_value))
     return stack(padded, 0 if batch_first else 1)
-
-
-def _pad(input: Tensor, sides: list[int], value: float) -> Tensor:
-    from nbautograd.nn.functional import pad
-
-    return pad(input, sides, "constant", value)
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:

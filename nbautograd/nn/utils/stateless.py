@@ -12,14 +12,9 @@ __all__ = ["functional_call"]
 
 
 def functional_call(
-    module: Module,
-    parameters_and_buffers: dict[str, Any],
-    args: Any = None,
-    kwargs: dict[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
+    module: Module, parameters_and_buffers: dict[str, Any], args: Any = None, kwargs: dict[str, Any] | None = None, *,
+    tie_weights: bool = True, strict: bool = False,
+) -> Any:  # fmt: skip
     """Deprecated: use :func:`torch.func.functional_call`."""
     warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
