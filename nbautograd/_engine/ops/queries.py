@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nbautograd._engine.arrays import dtypes, version_counter
 from nbautograd._engine.compiler.op import composite
 from nbautograd._engine.core.tensor import Tensor
-from nbautograd._names.docstrings import described, with_import
+from nbautograd._names.docstrings import add_example, described, with_import
 from nbautograd.errors import kind_of
 
 __all__ = [
@@ -46,6 +47,22 @@ def method_of_tensor(name: str, called: str = "") -> Callable[[F], F]:
     return attach
 
 
+_LIST = re.compile(r"\[\[.*?\]\]|\[.*?\]")
+
+
+def example(text: str) -> Callable[[F], F]:
+    """Append an example to a docstring; lists stand for tensors: ``"exp([0., 1.]) -> [1.0000, 2.7183]"``."""
+    call, _, result = text.partition(" -> ")
+    call, result = _LIST.sub(r"torch.tensor(\g<0>)", call), _LIST.sub(r"tensor(\g<0>)", result)
+    lead = "torch." if text[0].isalpha() else ""
+
+    def append(function: F) -> F:
+        add_example(function, f">>> {lead}{call}\n{result}")
+        return function
+
+    return append
+
+
 def check_tensors(function: str, **arguments: Any) -> None:
     """Check that arguments are tensors."""
     for position, (name, value) in enumerate(arguments.items(), 1):
@@ -66,46 +83,35 @@ def is_tensor(obj: object) -> bool:
 
 
 @described
+@example("is_complex([1j]) -> True")
 def is_complex(input: Tensor) -> bool:
-    """Return whether the dtype is complex.
-
-    >>> torch.is_complex(torch.tensor([1j]))
-    True
-    """
+    """Return whether the dtype is complex."""
     check_tensors("is_complex", input=input)
     return input.is_complex()
 
 
 @described
+@example("is_floating_point([1.]) -> True")
 def is_floating_point(input: Tensor) -> bool:
-    """Return whether the dtype is floating.
-
-    >>> torch.is_floating_point(torch.tensor([1.]))
-    True
-    """
+    """Return whether the dtype is floating."""
     check_tensors("is_floating_point", input=input)
     return input.is_floating_point()
 
 
 @composite()
+@example("is_signed([1.]), [True].is_signed() -> (True, False)")
 def is_signed(input: Tensor) -> bool:
-    """Return whether the dtype is signed: it has negative numbers.
-
-    >>> torch.is_signed(torch.tensor([1.])), torch.tensor([True]).is_signed()
-    (True, False)
-    """
+    """Return whether the dtype is signed: it has negative numbers."""
     check_tensors("is_signed", input=input)
     return input.dtype.is_signed
 
 
 @composite()
+@example("is_nonzero([0.]) -> False")
 def is_nonzero(input: Tensor) -> bool:
     """Return whether a tensor of one element is not equal to zero.
 
     :raises RuntimeError: the tensor does not have exactly one element.
-
-    >>> torch.is_nonzero(torch.tensor([0.]))
-    False
     """
     check_tensors("is_nonzero", input=input)
     return bool(input)
@@ -123,23 +129,17 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 @composite()
+@example("is_conj([1j]) -> False")
 def is_conj(input: Tensor) -> bool:
-    """Return False: conjugation is always eager, without lazy conjugate views.
-
-    >>> torch.is_conj(torch.tensor([1j]))
-    False
-    """
+    """Return False: conjugation is always eager, without lazy conjugate views."""
     check_tensors("is_conj", input=input)
     return False
 
 
 @composite()
+@example("is_neg([1.]) -> False")
 def is_neg(input: Tensor) -> bool:
-    """Return False: negation is always eager, without lazy negative views.
-
-    >>> torch.is_neg(torch.tensor([1.]))
-    False
-    """
+    """Return False: negation is always eager, without lazy negative views."""
     check_tensors("is_neg", input=input)
     return False
 

@@ -13,7 +13,7 @@ from nbautograd._engine.core.inplace import apply_augmented, out_rules
 from nbautograd._engine.core.tensor import Tensor
 from nbautograd._engine.ops.creation.from_data import number_in
 from nbautograd._engine.ops.elementwise.arithmetic import as_category
-from nbautograd._engine.ops.queries import Number, check_tensors, method_of_tensor, result_dtype
+from nbautograd._engine.ops.queries import Number, check_tensors, example, method_of_tensor, result_dtype
 from nbautograd.errors import is_pytorchs, kind_of
 
 __all__ = ["float_power", "pow", "square"]
@@ -84,13 +84,11 @@ def pow_base(exponent: Tensor, base: Number) -> Tensor:
 
 
 @composite(inplace_method=True)
+@example("pow([2., 3.], 2), 2 ** [2., 3.] -> ([4., 9.], [4., 8.])")
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Compute ``input ** exponent``, elementwise; either may be a number.
 
     :raises RuntimeError: an integer tensor is raised to a negative integer power.
-
-    >>> torch.pow(torch.tensor([2., 3.]), 2), 2 ** torch.tensor([2., 3.])
-    (tensor([4., 9.]), tensor([4., 8.]))
     """
     if isinstance(exponent, Tensor):
         if isinstance(input, Tensor):
@@ -115,28 +113,24 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 
 
 @method_of_tensor("__pow__")
+@example("[2., 3.] ** 2 -> [4., 9.]")
 def _to_the_power(self: Tensor, other: Any) -> Any:
     """Compute ``self ** other``; return NotImplemented if the other operand is neither a tensor nor a number.
 
     :param other: the exponent, a number or a tensor.
     :returns: a tensor of the shape to which the operands broadcast.
     :raises RuntimeError: the shapes do not broadcast, or an integer has a negative integer power.
-
-    >>> torch.tensor([2., 3.]) ** 2
-    tensor([4., 9.])
     """
     known = isinstance(other, (Tensor, Number, np.generic)) or is_pytorchs(other)  # the latter for the message
     return pow(self, other) if known else NotImplemented
 
 
 @composite(operators="__rpow__", method=False)
+@example("2 ** [1, 3] -> [2, 8]")
 def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
     """Compute ``other ** input``, the reflected form of the power.
 
     :raises TypeError: ``other`` is neither.
-
-    >>> 2 ** torch.tensor([1, 3])
-    tensor([2, 8])
     """
     return pow(other, input)
 
@@ -187,12 +181,9 @@ Tensor.float_power_ = make_inplace_method("float_power_", _of_its_dtype)
 
 
 @composite(inplace_method=True)
+@example("square([-3.]) -> [9.]")
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Compute ``input ** 2``, elementwise.
-
-    >>> torch.square(torch.tensor([-3.]))
-    tensor([9.])
-    """
+    """Compute ``input ** 2``, elementwise."""
     return pow(input, 2, out=out)
 
 
